@@ -14,17 +14,30 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=LOOPGATE_COMMIT");
     let release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let is_commit = |text: &String| text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let named = env::var("LOOPGATE_COMMIT").ok().map(|commit| commit.trim().to_owned()).filter(is_commit);
+    let is_commit =
+        |text: &String| text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named = env::var("LOOPGATE_COMMIT")
+        .ok()
+        .map(|commit| commit.trim().to_owned())
+        .filter(is_commit);
     let commit = named.or_else(|| packaged().filter(is_commit));
-    let commit = commit.or_else(|| if release { from_git().filter(is_commit) } else { None });
+    let commit = commit.or_else(|| {
+        if release {
+            from_git().filter(is_commit)
+        } else {
+            None
+        }
+    });
     let built = match (commit, release) {
         (Some(commit), _) => format!("commit {}", &commit[..12]),
         (None, true) => "unknown commit".to_owned(),
         (None, false) => "development build".to_owned(),
     };
     println!("cargo:rustc-env=LOOPGATE_BUILT_FROM={built}");
-    println!("cargo:rustc-env=LOOPGATE_TARGET={}", env::var("TARGET").unwrap_or_default());
+    println!(
+        "cargo:rustc-env=LOOPGATE_TARGET={}",
+        env::var("TARGET").unwrap_or_default()
+    );
     embed_templates()
 }
 
@@ -37,12 +50,22 @@ fn embed_templates() -> io::Result<()> {
     files.sort();
     let mut table = "pub(super) const EMBEDDED: &[(&str, &str)] = &[\n".to_owned();
     for file in files {
-        let below: Vec<_> =
-            file.strip_prefix(&root).unwrap_or(&file).iter().map(|part| part.to_string_lossy()).collect();
-        table += &format!("    ({:?}, include_str!({:?})),\n", below.join("/"), file.to_string_lossy());
+        let below: Vec<_> = file
+            .strip_prefix(&root)
+            .unwrap_or(&file)
+            .iter()
+            .map(|part| part.to_string_lossy())
+            .collect();
+        table += &format!(
+            "    ({:?}, include_str!({:?})),\n",
+            below.join("/"),
+            file.to_string_lossy()
+        );
     }
     table += "];\n";
-    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    let out = env::var_os("OUT_DIR")
+        .map(PathBuf::from)
+        .unwrap_or_default();
     fs::write(out.join("templates.rs"), table)
 }
 
@@ -51,7 +74,10 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect_files(&path, files)?;
-        } else if path.extension().is_some_and(|extension| ["md", "html", "txt"].iter().any(|one| extension == *one)) {
+        } else if path
+            .extension()
+            .is_some_and(|extension| ["md", "html", "txt"].iter().any(|one| extension == *one))
+        {
             files.push(path);
         }
     }
@@ -69,8 +95,14 @@ fn from_git() -> Option<String> {
     // Moves with every commit and check-out, in a linked work tree too.
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    println!("cargo:rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);
+    println!(
+        "cargo:rerun-if-changed={}",
+        git(&["rev-parse", "--git-path", "logs/HEAD"])?
+    );
     git(&["rev-parse", "HEAD"])
 }

@@ -29,8 +29,8 @@ use loopgate::{
 };
 use loopgate_core::{RepoName, Timestamp};
 use loopgate_simulator::{
-    CheckSpec, Clock, CommitSpec, Conclusion, Config, Delivery, Harm, Pr, PullSpec, PullView, RequestFault,
-    RequestRecord, SecondaryLimits, Simulator,
+    CheckSpec, Clock, CommitSpec, Conclusion, Config, Delivery, Harm, Pr, PullSpec, PullView,
+    RequestFault, RequestRecord, SecondaryLimits, Simulator,
 };
 use sqlx::Connection as _;
 use tokio::{
@@ -57,7 +57,9 @@ fn ended(name: &str) -> CheckSpec {
 
 /// Whether a part of a path names one of many: a number, a commit, an owner, a repository.
 fn is_name(part: &str) -> bool {
-    matches!(part, "acme" | "widgets") || part.len() >= 40 || part.bytes().any(|byte| byte.is_ascii_digit())
+    matches!(part, "acme" | "widgets")
+        || part.len() >= 40
+        || part.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 #[tokio::main]
@@ -68,7 +70,11 @@ async fn main() {
         println!("run it with `cargo bench --bench burst`");
         return;
     }
-    let is_wanted = |name: &str| args[1..].iter().all(|arg| arg.starts_with("--") || arg == name);
+    let is_wanted = |name: &str| {
+        args[1..]
+            .iter()
+            .all(|arg| arg.starts_with("--") || arg == name)
+    };
     if is_wanted("opened") {
         opened().await;
     }
@@ -84,7 +90,14 @@ async fn main() {
     if is_wanted("processes")
         && let Some(database) = postgres::schema().await
     {
-        processes(&database, SecondaryLimits { creates_an_hour: None, ..SecondaryLimits::CREATES }).await;
+        processes(
+            &database,
+            SecondaryLimits {
+                creates_an_hour: None,
+                ..SecondaryLimits::CREATES
+            },
+        )
+        .await;
         let database = postgres::schema().await.expect("there was one");
         processes(&database, SecondaryLimits::CREATES).await;
     }
@@ -101,9 +114,15 @@ async fn opened() {
     let world = World::start(SecondaryLimits::CREATES, false).await;
     let begun = Instant::now();
     let pulls: Vec<Pr> = (0..200).map(|nth| world.open(nth)).collect();
-    let took = world.until(begun, &pulls, |world, pr| world.has_verdict(pr)).await;
+    let took = world
+        .until(begun, &pulls, |world, pr| world.has_verdict(pr))
+        .await;
     let at = |part: usize| took[took.len() * part / 100 - 1].as_secs_f64();
-    println!("200 opened at once: verdicts after {:.1} s (half), {:.1} s (all; budget 180)", at(50), at(100));
+    println!(
+        "200 opened at once: verdicts after {:.1} s (half), {:.1} s (all; budget 180)",
+        at(50),
+        at(100)
+    );
     world.account(pulls.len());
     world.server.shutdown().await;
 }
@@ -117,9 +136,13 @@ async fn events(limits: SecondaryLimits, has_points_limit: bool) {
     let begun = Instant::now();
     let pulls: Vec<Pr> = (0..50).map(|nth| world.open(nth)).collect();
     // GitHub Actions queues the check that the configuration names; the events are another App's.
-    pulls.iter().for_each(|pr| world.check("github-actions", pr, CheckSpec::in_progress("build")));
+    pulls
+        .iter()
+        .for_each(|pr| world.check("github-actions", pr, CheckSpec::in_progress("build")));
     for nth in 0..19 {
-        pulls.iter().for_each(|pr| world.check("other-ci", pr, ended(&format!("other {nth}"))));
+        pulls
+            .iter()
+            .for_each(|pr| world.check("other-ci", pr, ended(&format!("other {nth}"))));
     }
     let verdicts = world.until(begun, &pulls, |world, pr| world.has_verdict(pr));
     let drained = async {
@@ -158,11 +181,16 @@ async fn events(limits: SecondaryLimits, has_points_limit: bool) {
     world.simulator.forget_requests();
     let begun = Instant::now();
     for nth in 0..20 {
-        pulls.iter().for_each(|pr| world.check("other-ci", pr, ended(&format!("more {nth}"))));
+        pulls
+            .iter()
+            .for_each(|pr| world.check("other-ci", pr, ended(&format!("more {nth}"))));
     }
     world.simulator.settle().await;
     world.server.settled().await;
-    println!("1,000 more: drained after {:.1} s", begun.elapsed().as_secs_f64());
+    println!(
+        "1,000 more: drained after {:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
     world.account(pulls.len());
     world.server.shutdown().await;
 }
@@ -178,9 +206,16 @@ async fn base() {
         world.open(nth);
     }
     world.simulator.settle().await;
-    world.simulator.set_webhook_url(&format!("http://{}/webhook", world.server.public_address));
-    let config = CommitSpec::new("Another name").file(".github/loopgate.yml", format!("{CONFIG}# More.\n"));
-    world.simulator.user("olga").push_to(&world.repository, "main", config).expect("olga may push");
+    world
+        .simulator
+        .set_webhook_url(&format!("http://{}/webhook", world.server.public_address));
+    let config =
+        CommitSpec::new("Another name").file(".github/loopgate.yml", format!("{CONFIG}# More.\n"));
+    world
+        .simulator
+        .user("olga")
+        .push_to(&world.repository, "main", config)
+        .expect("olga may push");
     // Until the minute's points are used up by it.
     tokio::time::sleep(Duration::from_secs(40)).await;
     let meanwhile = world.approve(&known[1]).await;
@@ -196,7 +231,15 @@ async fn base() {
 async fn processes(database: &str, limits: SecondaryLimits) {
     let world = World::start_on(Some(database), limits, false).await;
     let mut servers = vec![&world.server];
-    let beside = [(); 3].map(|()| serve(&world.simulator, &world.clock, world.data.path(), false, Some(database)));
+    let beside = [(); 3].map(|()| {
+        serve(
+            &world.simulator,
+            &world.clock,
+            world.data.path(),
+            false,
+            Some(database),
+        )
+    });
     let beside = futures::future::join_all(beside).await;
     servers.extend(&beside);
     balance(&world.simulator, &servers).await;
@@ -204,17 +247,27 @@ async fn processes(database: &str, limits: SecondaryLimits) {
 
     let begun = world.clock.now();
     let pulls: Vec<Pr> = (0..200).map(|nth| world.open(nth)).collect();
-    let has_run = |pull: &PullView, name| pull.check_run(name).is_some_and(|run| run.title.is_some());
+    let has_run =
+        |pull: &PullView, name| pull.check_run(name).is_some_and(|run| run.title.is_some());
     let mut took = [(); 3].map(|()| vec![None; pulls.len()]);
     // Beyond the hour comments wait for longer than anybody watches.
-    let watched = if limits.creates_an_hour.is_some() { 2 } else { 3 };
+    let watched = if limits.creates_an_hour.is_some() {
+        2
+    } else {
+        3
+    };
     println!("200 opened at once before four processes, {limits:?}:");
     let mut shown = 0;
-    while took[..watched].iter().flatten().any(Option::is_none) && world.clock.now() - begun < MINUTE * 10 {
+    while took[..watched].iter().flatten().any(Option::is_none)
+        && world.clock.now() - begun < MINUTE * 10
+    {
         if (world.clock.now() - begun).num_minutes() > shown {
             shown += 1;
-            let [verify, gates, comment] = took.each_ref().map(|took| took.iter().flatten().count());
-            println!("  minute {shown}: {verify} with verify, {gates} with gates, {comment} with a comment");
+            let [verify, gates, comment] =
+                took.each_ref().map(|took| took.iter().flatten().count());
+            println!(
+                "  minute {shown}: {verify} with verify, {gates} with gates, {comment} with a comment"
+            );
         }
         let at = Some((world.clock.now() - begun).num_seconds());
         for (nth, pr) in pulls.iter().enumerate() {
@@ -222,35 +275,55 @@ async fn processes(database: &str, limits: SecondaryLimits) {
                 continue;
             }
             let pull = world.simulator.pull_request(pr).expect("it is there");
-            let is_there = [has_run(&pull, VERIFY), has_run(&pull, GATES), !pull.comments.is_empty()];
+            let is_there = [
+                has_run(&pull, VERIFY),
+                has_run(&pull, GATES),
+                !pull.comments.is_empty(),
+            ];
             for (took, is_there) in took.iter_mut().zip(is_there) {
                 took[nth] = took[nth].or(at.filter(|_| is_there));
             }
         }
         if limits.creates_an_hour.is_none() {
             // What was taken longer than a minute ago no longer counts.
-            let old =
-                sqlx::query("DELETE FROM taken WHERE at < $1").bind((world.clock.now() - MINUTE).timestamp_millis());
+            let old = sqlx::query("DELETE FROM taken WHERE at < $1")
+                .bind((world.clock.now() - MINUTE).timestamp_millis());
             old.execute(&mut connection).await.expect("a table");
         }
         world.passes(&servers).await;
     }
-    for ((what, budget), took) in [("verify", 180), ("gates", 330), ("comment", 540)].into_iter().zip(&mut took) {
+    for ((what, budget), took) in [("verify", 180), ("gates", 330), ("comment", 540)]
+        .into_iter()
+        .zip(&mut took)
+    {
         took.sort_unstable_by_key(|took| took.unwrap_or(i64::MAX));
         let there = took.iter().flatten().count();
-        println!("  {what}: {there}, after {:?} s (half), {:?} s (all; budget {budget})", took[99], took[199]);
+        println!(
+            "  {what}: {there}, after {:?} s (half), {:?} s (all; budget {budget})",
+            took[99], took[199]
+        );
     }
     world.account(pulls.len());
     world.account_of_creations();
-    let lacking = pulls.iter().map(|pr| world.simulator.pull_request(pr).expect("it is there"));
+    let lacking = pulls
+        .iter()
+        .map(|pr| world.simulator.pull_request(pr).expect("it is there"));
     let lacking: Vec<PullView> = lacking.filter(|pull| pull.comments.is_empty()).collect();
     let told = |pull: &&PullView| {
-        pull.check_run(VERIFY).is_some_and(|run| run.summary.as_ref().is_some_and(|text| !text.is_empty()))
+        pull.check_run(VERIFY)
+            .is_some_and(|run| run.summary.as_ref().is_some_and(|text| !text.is_empty()))
     };
     let told = lacking.iter().filter(told).count();
-    println!("  {} without a comment, {told} of them with a text in their check run", lacking.len());
+    println!(
+        "  {} without a comment, {told} of them with a text in their check run",
+        lacking.len()
+    );
     for server in servers {
-        for line in figures(server).await.lines().filter(|line| line.starts_with("loopgate_effects_waiting{")) {
+        for line in figures(server)
+            .await
+            .lines()
+            .filter(|line| line.starts_with("loopgate_effects_waiting{"))
+        {
             println!("  {line}");
         }
     }
@@ -262,11 +335,16 @@ async fn processes(database: &str, limits: SecondaryLimits) {
 /// Passes each connection of webhooks on to the next process.
 async fn balance(simulator: &Simulator, servers: &[&Running]) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    simulator.set_webhook_url(&format!("http://{}/webhook", listener.local_addr().expect("a port")));
+    simulator.set_webhook_url(&format!(
+        "http://{}/webhook",
+        listener.local_addr().expect("a port")
+    ));
     let addresses: Vec<_> = servers.iter().map(|server| server.public_address).collect();
     tokio::spawn(async move {
         for address in addresses.into_iter().cycle() {
-            let Ok((mut from, _)) = listener.accept().await else { return };
+            let Ok((mut from, _)) = listener.accept().await else {
+                return;
+            };
             tokio::spawn(async move {
                 if let Ok(mut to) = TcpStream::connect(address).await {
                     tokio::io::copy_bidirectional(&mut from, &mut to).await.ok();
@@ -280,7 +358,9 @@ async fn balance(simulator: &Simulator, servers: &[&Running]) {
 async fn figures(server: &Running) -> String {
     let ask = async {
         let mut stream = TcpStream::connect(server.admin_address).await?;
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: loopgate\r\nconnection: close\r\n\r\n").await?;
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nhost: loopgate\r\nconnection: close\r\n\r\n")
+            .await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
         std::io::Result::Ok(answer)
@@ -306,24 +386,50 @@ async fn waiting(database: Option<&str>, has_points_limit: bool) {
     let now = world.clock.now().timestamp_millis();
     if let Some(database) = database {
         let mut connection = postgres::connect(database).await;
-        sqlx::query(WAITING).bind(now).execute(&mut connection).await.expect("a table");
+        sqlx::query(WAITING)
+            .bind(now)
+            .execute(&mut connection)
+            .await
+            .expect("a table");
     } else {
-        let file = format!("sqlite://{}", world.data.path().join("inbox.sqlite").display());
-        let mut connection = sqlx::SqliteConnection::connect(&file).await.expect("the server's file");
-        sqlx::query(WAITING).bind(now).execute(&mut connection).await.expect("a table");
+        let file = format!(
+            "sqlite://{}",
+            world.data.path().join("inbox.sqlite").display()
+        );
+        let mut connection = sqlx::SqliteConnection::connect(&file)
+            .await
+            .expect("the server's file");
+        sqlx::query(WAITING)
+            .bind(now)
+            .execute(&mut connection)
+            .await
+            .expect("a table");
         connection.close().await.expect("it is written");
     }
-    world.server = serve(&world.simulator, &world.clock, world.data.path(), has_points_limit, database).await;
+    world.server = serve(
+        &world.simulator,
+        &world.clock,
+        world.data.path(),
+        has_points_limit,
+        database,
+    )
+    .await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     let waiting = world.server.backlog().await.expect("it can be read");
     let meanwhile = (world.approve(&known[1]).await, world.push(&known[1]).await);
     let begun = Instant::now();
     let new = world.open(2);
-    let opened = world.until(begun, &[new], |world, pr| world.has_verdict(pr)).await[0];
+    let opened = world
+        .until(begun, &[new], |world, pr| world.has_verdict(pr))
+        .await[0];
     println!(
         "{waiting} targets wait in {}, points limit {has_points_limit}: an approval shows after {:.2} s ({:.2} s without them; budget 3), a \
          new head's verdict after {:.2} s ({:.2} s; budget 10), a new pull request's after {:.2} s; {} wait still",
-        if database.is_some() { "PostgreSQL" } else { "SQLite" },
+        if database.is_some() {
+            "PostgreSQL"
+        } else {
+            "SQLite"
+        },
         meanwhile.0.as_secs_f64(),
         before.0.as_secs_f64(),
         meanwhile.1.as_secs_f64(),
@@ -342,7 +448,10 @@ async fn serve(
     has_points_limit: bool,
     database: Option<&str>,
 ) -> Running {
-    let setup = Setup { has_points_limit, ..Setup::default() };
+    let setup = Setup {
+        has_points_limit,
+        ..Setup::default()
+    };
     let clock = SimulatedClock(clock.clone());
     let server = serve_simulated(simulator, data, clock, setup, |server, _| {
         server.config.database_url = database.map(Secret::new);
@@ -363,17 +472,39 @@ impl World {
         Self::start_on(None, limits, has_points_limit).await
     }
 
-    async fn start_on(database: Option<&str>, limits: SecondaryLimits, has_points_limit: bool) -> Self {
+    async fn start_on(
+        database: Option<&str>,
+        limits: SecondaryLimits,
+        has_points_limit: bool,
+    ) -> Self {
         let clock = Clock::system();
-        let config = Config { clock: clock.clone(), delivery_lanes: 16, rate_limit: 1_000_000, ..Config::default() };
-        let simulator = Simulator::start(config).await.expect("the simulator starts");
-        let files = [("README.md", "# Widgets\n"), (".github/loopgate.yml", CONFIG)];
-        let repository = simulator.create_repo("acme/widgets", &files).expect("a repository");
+        let config = Config {
+            clock: clock.clone(),
+            delivery_lanes: 16,
+            rate_limit: 1_000_000,
+            ..Config::default()
+        };
+        let simulator = Simulator::start(config)
+            .await
+            .expect("the simulator starts");
+        let files = [
+            ("README.md", "# Widgets\n"),
+            (".github/loopgate.yml", CONFIG),
+        ];
+        let repository = simulator
+            .create_repo("acme/widgets", &files)
+            .expect("a repository");
         let data = tempfile::tempdir().expect("a temporary directory can be made");
         let server = serve(&simulator, &clock, data.path(), has_points_limit, database).await;
         simulator.add_fault(RequestFault::on("", Harm::Delay(API_LATENCY)).expect("a pattern"));
         simulator.keep_limits(limits);
-        Self { clock, simulator, repository, server, data }
+        Self {
+            clock,
+            simulator,
+            repository,
+            server,
+            data,
+        }
     }
 
     /// Time goes on by a second if nothing is to be done before that, and else as it does anyway.
@@ -382,7 +513,10 @@ impl World {
             self.simulator.settle().await;
             futures::future::join_all(servers.iter().map(|server| server.idle())).await;
         };
-        if tokio::time::timeout(Duration::from_millis(100), rest).await.is_ok() {
+        if tokio::time::timeout(Duration::from_millis(100), rest)
+            .await
+            .is_ok()
+        {
             self.clock.advance(TimeDelta::seconds(1));
             // Timers that are due wake up.
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -391,23 +525,41 @@ impl World {
 
     fn open(&self, nth: usize) -> Pr {
         let branch = format!("branch-{nth}");
-        let spec = PullSpec::new("Sign in").branch(&branch).file(&format!("src/auth/{nth}.rs"), "fn login() {}\n");
-        self.simulator.user("alice").open_pull_request(&self.repository, spec).expect("alice may push")
+        let spec = PullSpec::new("Sign in")
+            .branch(&branch)
+            .file(&format!("src/auth/{nth}.rs"), "fn login() {}\n");
+        self.simulator
+            .user("alice")
+            .open_pull_request(&self.repository, spec)
+            .expect("alice may push")
     }
 
     fn check(&self, app: &str, pr: &Pr, spec: CheckSpec) {
-        let head = self.simulator.pull_request(pr).expect("it is there").head_sha;
-        self.simulator.ci(app).check_run(&self.repository, head, spec).expect("it may");
+        let head = self
+            .simulator
+            .pull_request(pr)
+            .expect("it is there")
+            .head_sha;
+        self.simulator
+            .ci(app)
+            .check_run(&self.repository, head, spec)
+            .expect("it may");
     }
 
     /// The verdict is shown in words.
     fn has_verdict(&self, pr: &Pr) -> bool {
         let pull = self.simulator.pull_request(pr).expect("it is there");
-        pull.check_run(VERIFY).is_some_and(|run| run.title.is_some())
+        pull.check_run(VERIFY)
+            .is_some_and(|run| run.title.is_some())
     }
 
     /// How long each took, in ascending order.
-    async fn until(&self, begun: Instant, pulls: &[Pr], is_there: impl Fn(&Self, &Pr) -> bool) -> Vec<Duration> {
+    async fn until(
+        &self,
+        begun: Instant,
+        pulls: &[Pr],
+        is_there: impl Fn(&Self, &Pr) -> bool,
+    ) -> Vec<Duration> {
         let (mut open, mut took): (Vec<&Pr>, _) = (pulls.iter().collect(), Vec::new());
         while !open.is_empty() {
             open.retain(|pr| {
@@ -415,7 +567,11 @@ impl World {
                 took.extend(there.then(|| begun.elapsed()));
                 !there
             });
-            assert!(begun.elapsed() < Duration::from_secs(1_200), "{} are not there", open.len());
+            assert!(
+                begun.elapsed() < Duration::from_secs(1_200),
+                "{} are not there",
+                open.len()
+            );
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         took
@@ -424,11 +580,21 @@ impl World {
     /// Until the gate is shown as approved.
     async fn approve(&self, pr: &Pr) -> Duration {
         let begun = Instant::now();
-        self.simulator.user("bob").comment(pr, "security approved").expect("bob may comment");
-        let is_open =
-            |pr: &Pr| self.simulator.pull_request(pr).expect("it is there").has_label("needs:security-review");
+        self.simulator
+            .user("bob")
+            .comment(pr, "security approved")
+            .expect("bob may comment");
+        let is_open = |pr: &Pr| {
+            self.simulator
+                .pull_request(pr)
+                .expect("it is there")
+                .has_label("needs:security-review")
+        };
         while is_open(pr) {
-            assert!(begun.elapsed() < Duration::from_secs(120), "it is not heard");
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "it is not heard"
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         begun.elapsed()
@@ -437,18 +603,33 @@ impl World {
     /// Until the verdict on a new head is shown.
     async fn push(&self, pr: &Pr) -> Duration {
         let begun = Instant::now();
-        let branch = self.simulator.pull_request(pr).expect("it is there").head_branch;
-        let commit = CommitSpec::new("More").file(&format!("src/more_{}.rs", pr.number), "fn more() {}\n");
-        self.simulator.user("alice").push_to(&self.repository, &branch, commit).expect("alice may push");
-        self.until(begun, std::slice::from_ref(pr), |world, pr| world.has_verdict(pr)).await[0]
+        let branch = self
+            .simulator
+            .pull_request(pr)
+            .expect("it is there")
+            .head_branch;
+        let commit =
+            CommitSpec::new("More").file(&format!("src/more_{}.rs", pr.number), "fn more() {}\n");
+        self.simulator
+            .user("alice")
+            .push_to(&self.repository, &branch, commit)
+            .expect("alice may push");
+        self.until(begun, std::slice::from_ref(pr), |world, pr| {
+            world.has_verdict(pr)
+        })
+        .await[0]
     }
 
     fn account(&self, pulls: usize) {
         let requests = self.simulator.requests();
         let counts = self.simulator.request_counts();
-        let is_limited = |it: &&RequestRecord| it.status.is_some_and(|it| matches!(it.as_u16(), 403 | 429));
-        let limited =
-            requests.iter().filter(is_limited).inspect(|it| println!("  refused: {} {}", it.method, it.path)).count();
+        let is_limited =
+            |it: &&RequestRecord| it.status.is_some_and(|it| matches!(it.as_u16(), 403 | 429));
+        let limited = requests
+            .iter()
+            .filter(is_limited)
+            .inspect(|it| println!("  refused: {} {}", it.method, it.path))
+            .count();
         println!(
             "  {:.1} requests a pull request ({} of {} are writes, {} answered 304), {limited} refused by a limit",
             counts.total as f64 / pulls as f64,
@@ -458,8 +639,15 @@ impl World {
         );
         let mut endpoints: BTreeMap<(String, String), [usize; 2]> = BTreeMap::new();
         for request in &requests {
-            let path: Vec<&str> = request.path.split('/').filter(|part| !is_name(part)).skip(1).collect();
-            let of = endpoints.entry((path.join("/"), request.method.to_string())).or_default();
+            let path: Vec<&str> = request
+                .path
+                .split('/')
+                .filter(|part| !is_name(part))
+                .skip(1)
+                .collect();
+            let of = endpoints
+                .entry((path.join("/"), request.method.to_string()))
+                .or_default();
             of[usize::from(request.status.is_some_and(|status| status.as_u16() == 304))] += 1;
         }
         for ((path, method), [answered, not_modified]) in endpoints {
@@ -470,26 +658,51 @@ impl World {
     /// What was created in the minute that had the most.
     fn account_of_creations(&self) {
         let is_content = |it: &&RequestRecord| {
-            it.actor == "loopgate[bot]" && it.method == "POST" && !it.path.contains("/git/") && it.path != "/graphql"
+            it.actor == "loopgate[bot]"
+                && it.method == "POST"
+                && !it.path.contains("/git/")
+                && it.path != "/graphql"
         };
         let requests = self.simulator.requests();
-        let mut created: Vec<Timestamp> = requests.iter().filter(is_content).map(|it| it.at).collect();
+        let mut created: Vec<Timestamp> =
+            requests.iter().filter(is_content).map(|it| it.at).collect();
         created.sort_unstable();
-        let within = |nth: usize| created[..=nth].iter().rev().take_while(|at| **at + MINUTE > created[nth]).count();
+        let within = |nth: usize| {
+            created[..=nth]
+                .iter()
+                .rev()
+                .take_while(|at| **at + MINUTE > created[nth])
+                .count()
+        };
         let most = (0..created.len()).map(within).max();
-        println!("  {} created, {most:?} in the fullest minute (80 at most)", created.len());
+        println!(
+            "  {} created, {most:?} in the fullest minute (80 at most)",
+            created.len()
+        );
     }
 
     /// Of the minutes that were whole.
     fn account_of_points(&self) {
         let requests = self.simulator.requests();
-        let (Some(first), Some(last)) = (requests.first(), requests.last()) else { return };
+        let (Some(first), Some(last)) = (requests.first(), requests.last()) else {
+            return;
+        };
         let ours = requests.iter().filter(|it| it.actor == "loopgate[bot]");
-        let spent: Vec<(i64, u64)> =
-            ours.map(|it| ((it.at - first.at).num_seconds() / 60, if it.is_write() { 5 } else { 1 })).collect();
+        let spent: Vec<(i64, u64)> = ours
+            .map(|it| {
+                (
+                    (it.at - first.at).num_seconds() / 60,
+                    if it.is_write() { 5 } else { 1 },
+                )
+            })
+            .collect();
         let minutes = (last.at - first.at).num_seconds() / 60;
         for minute in 0..=minutes {
-            let points: u64 = spent.iter().filter(|(at, _)| *at == minute).map(|(_, points)| points).sum();
+            let points: u64 = spent
+                .iter()
+                .filter(|(at, _)| *at == minute)
+                .map(|(_, points)| points)
+                .sum();
             println!("  minute {}: {points} points", minute + 1);
         }
     }

@@ -18,7 +18,8 @@ use loopgate::{
 };
 use loopgate_core::{RepoName, Timestamp};
 use loopgate_simulator::{
-    CheckSpec, Clock, CommitSpec, Conclusion, Config, Pr, PullSpec, PullState, SecondaryLimits, Simulator,
+    CheckSpec, Clock, CommitSpec, Conclusion, Config, Pr, PullSpec, PullState, SecondaryLimits,
+    Simulator,
 };
 
 const CONFIG: &str = "\
@@ -67,7 +68,10 @@ async fn main() {
         return;
     }
     let mut numbers = args.iter().filter_map(|arg| arg.parse().ok());
-    let (hours, pulls) = (numbers.next().unwrap_or(24), numbers.next().unwrap_or(PULLS_AN_HOUR));
+    let (hours, pulls) = (
+        numbers.next().unwrap_or(24),
+        numbers.next().unwrap_or(PULLS_AN_HOUR),
+    );
     Day::start(pulls).await.passes(hours).await;
 }
 
@@ -90,13 +94,35 @@ struct Day {
 impl Day {
     async fn start(pulls_an_hour: i64) -> Self {
         let clock = Clock::system();
-        let config = Config { clock: clock.clone(), delivery_lanes: 16, rate_limit: RATE_LIMIT, ..Config::default() };
-        let simulator = Simulator::start(config).await.expect("the simulator starts");
-        let files = [("README.md", "# Widgets\n"), (".github/loopgate.yml", CONFIG)];
-        let repository = simulator.create_repo("acme/widgets", &files).expect("a repository");
+        let config = Config {
+            clock: clock.clone(),
+            delivery_lanes: 16,
+            rate_limit: RATE_LIMIT,
+            ..Config::default()
+        };
+        let simulator = Simulator::start(config)
+            .await
+            .expect("the simulator starts");
+        let files = [
+            ("README.md", "# Widgets\n"),
+            (".github/loopgate.yml", CONFIG),
+        ];
+        let repository = simulator
+            .create_repo("acme/widgets", &files)
+            .expect("a repository");
         let data = tempfile::tempdir().expect("a temporary directory can be made");
-        let setup = Setup { has_points_limit: true, ..Setup::default() };
-        let server = serve_simulated(&simulator, data.path(), SimulatedClock(clock.clone()), setup, |_, _| {}).await;
+        let setup = Setup {
+            has_points_limit: true,
+            ..Setup::default()
+        };
+        let server = serve_simulated(
+            &simulator,
+            data.path(),
+            SimulatedClock(clock.clone()),
+            setup,
+            |_, _| {},
+        )
+        .await;
         let server = server.expect("the server starts");
         simulator.keep_limits(SecondaryLimits::ALL);
         let (deeds, awaited, took) = (VecDeque::new(), Vec::new(), Default::default());
@@ -149,7 +175,10 @@ impl Day {
             self.server.settled().await;
         };
         let mut settled = std::pin::pin!(settled);
-        while tokio::time::timeout(Duration::from_millis(100), &mut settled).await.is_err() {
+        while tokio::time::timeout(Duration::from_millis(100), &mut settled)
+            .await
+            .is_err()
+        {
             self.clock.advance(TimeDelta::seconds(1));
         }
     }
@@ -158,18 +187,35 @@ impl Day {
         let nth = self.opened;
         self.opened += 1;
         let file = format!("src/{}/part_{nth}.rs", nth / 50);
-        let spec = PullSpec::new(&format!("Part {nth}")).branch(&format!("part-{nth}")).file(&file, "fn part() {}\n");
-        let pr = self.simulator.user("alice").open_pull_request(&self.repository, spec).expect("alice may push");
+        let spec = PullSpec::new(&format!("Part {nth}"))
+            .branch(&format!("part-{nth}"))
+            .file(&file, "fn part() {}\n");
+        let pr = self
+            .simulator
+            .user("alice")
+            .open_pull_request(&self.repository, spec)
+            .expect("alice may push");
         let minutes = |minutes| now + TimeDelta::minutes(minutes);
         let deeds = match nth % 3 {
-            0 => vec![(3, Deed::Fails), (10, Deed::Repairs), (13, Deed::Passes), (25, Deed::Merges)],
+            0 => vec![
+                (3, Deed::Fails),
+                (10, Deed::Repairs),
+                (13, Deed::Passes),
+                (25, Deed::Merges),
+            ],
             _ => vec![(3, Deed::Passes), (25, Deed::Merges)],
         };
         for (at, deed) in deeds {
-            let place = self.deeds.partition_point(|(other, ..)| *other <= minutes(at));
+            let place = self
+                .deeds
+                .partition_point(|(other, ..)| *other <= minutes(at));
             self.deeds.insert(place, (minutes(at), pr.clone(), deed));
         }
-        self.awaited.push(Awaited { pr, since: now, what: What::Comment });
+        self.awaited.push(Awaited {
+            pr,
+            since: now,
+            what: What::Comment,
+        });
     }
 
     fn does(&mut self, pr: &Pr, deed: Deed, now: Timestamp) {
@@ -177,30 +223,54 @@ impl Day {
             Deed::Fails => Conclusion::Failure,
             Deed::Passes => Conclusion::Success,
             Deed::Repairs => {
-                let branch = self.simulator.pull_request(pr).expect("it is there").head_branch;
+                let branch = self
+                    .simulator
+                    .pull_request(pr)
+                    .expect("it is there")
+                    .head_branch;
                 let file = format!("src/{}/mended_{}.rs", pr.number.get() / 50, pr.number);
                 let commit = CommitSpec::new("Mend").file(&file, "fn mended() {}\n");
-                self.simulator.user("alice").push_to(&self.repository, &branch, commit).expect("alice may push");
+                self.simulator
+                    .user("alice")
+                    .push_to(&self.repository, &branch, commit)
+                    .expect("alice may push");
                 return;
             }
             Deed::Merges => {
-                self.simulator.user("olga").merge(pr).expect("olga may merge");
+                self.simulator
+                    .user("olga")
+                    .merge(pr)
+                    .expect("olga may merge");
                 return;
             }
         };
         let head = self.simulator.head(pr).expect("a head");
         let check = CheckSpec::concluded("build", conclusion);
-        self.simulator.ci("other-ci").check_run(&self.repository, head, check).expect("it may");
-        self.awaited.push(Awaited { pr: pr.clone(), since: now, what: What::Verdict });
+        self.simulator
+            .ci("other-ci")
+            .check_run(&self.repository, head, check)
+            .expect("it may");
+        self.awaited.push(Awaited {
+            pr: pr.clone(),
+            since: now,
+            what: What::Verdict,
+        });
     }
 
     fn sees(&mut self) {
-        let (simulator, took, never, now) = (&self.simulator, &mut self.took, &mut self.never, self.clock.now());
+        let (simulator, took, never, now) = (
+            &self.simulator,
+            &mut self.took,
+            &mut self.never,
+            self.clock.now(),
+        );
         self.awaited.retain(|Awaited { pr, since, what }| {
             let pull = simulator.pull_request(pr).expect("it is there");
             let is_there = match what {
                 What::Comment => !pull.comments.is_empty(),
-                What::Verdict => pull.check_run(VERIFY).is_some_and(|run| run.conclusion.is_some()),
+                What::Verdict => pull
+                    .check_run(VERIFY)
+                    .is_some_and(|run| run.conclusion.is_some()),
             };
             let is_over = !matches!(pull.state, PullState::Open);
             if is_there {
@@ -216,14 +286,25 @@ impl Day {
     fn account(&mut self, hour: i64) {
         let requests = self.simulator.requests();
         let ours = requests.iter().filter(|it| it.actor == "loopgate[bot]");
-        let refused = ours.clone().filter(|it| it.status.is_some_and(|it| matches!(it.as_u16(), 403 | 429))).count();
+        let refused = ours
+            .clone()
+            .filter(|it| it.status.is_some_and(|it| matches!(it.as_u16(), 403 | 429)))
+            .count();
         let counts = self.simulator.request_counts();
-        let created =
-            ours.filter(|it| it.method == "POST" && !it.path.contains("/git/") && it.path != "/graphql").count();
+        let created = ours
+            .filter(|it| it.method == "POST" && !it.path.contains("/git/") && it.path != "/graphql")
+            .count();
         let figures = self.took.each_mut().map(|took| {
             took.sort_unstable();
-            let at = |part: usize| took.get((took.len() * part / 100).min(took.len().saturating_sub(1))).copied();
-            format!("{:?} s (half), {:?} s (99 %)", at(50).unwrap_or(-1), at(99).unwrap_or(-1))
+            let at = |part: usize| {
+                took.get((took.len() * part / 100).min(took.len().saturating_sub(1)))
+                    .copied()
+            };
+            format!(
+                "{:?} s (half), {:?} s (99 %)",
+                at(50).unwrap_or(-1),
+                at(99).unwrap_or(-1)
+            )
         });
         println!(
             "hour {hour}: {} opened in all, {created} created, {} requests ({} answered 304), {refused} refused; comments \

@@ -13,15 +13,17 @@ use std::{
 
 use loopgate::{
     github::{
-        ApiUrl, AppCredentials, Credentials, Github, Observation, Observer, Reconcile, ReconcileRequest,
-        ReconcileResult, Secret, Setup, SystemClock, Target,
+        ApiUrl, AppCredentials, Credentials, Github, Observation, Observer, Reconcile,
+        ReconcileRequest, ReconcileResult, Secret, Setup, SystemClock, Target,
     },
     refs::{RefName, StateStore},
     render,
     server::serve_simulated,
 };
 use loopgate_core::{self, InstallationId, RepoName, Sha, state::LoopState};
-use loopgate_simulator::{Clock, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RunSpec, Simulator};
+use loopgate_simulator::{
+    Clock, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RunSpec, Simulator,
+};
 use nix::sys::{
     resource::{UsageWho, getrusage},
     time::{TimeVal, TimeValLike as _},
@@ -58,21 +60,53 @@ async fn cpu_of_a_large_pull_request() {
     let reconcile = Reconcile::new(world.github.clone());
     for attempt in 1..=3 {
         if attempt > 1 {
-            let fix = CommitSpec::new("Another try").file("src/file_0.rs", format!("fn tried_{attempt}() {{}}\n"));
-            world.simulator.user("alice").push_commit(&pr, fix).expect("alice may push");
+            let fix = CommitSpec::new("Another try")
+                .file("src/file_0.rs", format!("fn tried_{attempt}() {{}}\n"));
+            world
+                .simulator
+                .user("alice")
+                .push_commit(&pr, fix)
+                .expect("alice may push");
         }
         world.fail(&pr, attempt);
-        let outcome = reconcile.run(&world.job(&pr), world.clock.now()).await.expect("GitHub answers");
-        assert!(matches!(outcome.result, ReconcileResult::Decided(_)), "{outcome:?}");
+        let outcome = reconcile
+            .run(&world.job(&pr), world.clock.now())
+            .await
+            .expect("GitHub answers");
+        assert!(
+            matches!(outcome.result, ReconcileResult::Decided(_)),
+            "{outcome:?}"
+        );
     }
     let (observation, state) = world.observe(&pr).await;
-    let Observation { snapshot, policy, .. } = &observation;
-    println!("{} files, {} comments, {} attempts", FILES, COMMENTS, state.attempts.len());
+    let Observation {
+        snapshot, policy, ..
+    } = &observation;
+    println!(
+        "{} files, {} comments, {} attempts",
+        FILES,
+        COMMENTS,
+        state.attempts.len()
+    );
 
     let now = world.clock.now();
     let decision = loopgate_core::deciding::decide(snapshot, &state, policy, now);
-    let decide = mean(|| drop(black_box(loopgate_core::deciding::decide(black_box(snapshot), &state, policy, now))));
-    let render = mean(|| drop(black_box(render::pull_request(black_box(&decision), snapshot, policy, None))));
+    let decide = mean(|| {
+        drop(black_box(loopgate_core::deciding::decide(
+            black_box(snapshot),
+            &state,
+            policy,
+            now,
+        )))
+    });
+    let render = mean(|| {
+        drop(black_box(render::pull_request(
+            black_box(&decision),
+            snapshot,
+            policy,
+            None,
+        )))
+    });
     println!(
         "decide {:.2} ms, render {:.2} ms, both {:.2} ms (budget 2)",
         decide * 1e3,
@@ -104,18 +138,37 @@ fn cpu() -> f64 {
 async fn latency_of_the_first_effect() {
     let world = World::start().await;
     let data = tempfile::tempdir().expect("a temporary directory can be made");
-    let server = serve_simulated(&world.simulator, data.path(), SystemClock, Setup::default(), |_, _| {}).await;
+    let server = serve_simulated(
+        &world.simulator,
+        data.path(),
+        SystemClock,
+        Setup::default(),
+        |_, _| {},
+    )
+    .await;
     let server = server.expect("the server starts");
-    world.simulator.add_fault(RequestFault::on("", Harm::Delay(API_LATENCY)).expect("a pattern"));
+    world
+        .simulator
+        .add_fault(RequestFault::on("", Harm::Delay(API_LATENCY)).expect("a pattern"));
 
     let alice = world.simulator.user("alice");
     let mut seen = Vec::new();
     for nth in 0..10 {
         let branch = format!("branch-{nth}");
-        let spec = PullSpec::new("Add a file").branch(&branch).file("src/more.rs", "fn more() {}\n");
-        let pr = alice.open_pull_request(&world.repository, spec).expect("alice may push");
+        let spec = PullSpec::new("Add a file")
+            .branch(&branch)
+            .file("src/more.rs", "fn more() {}\n");
+        let pr = alice
+            .open_pull_request(&world.repository, spec)
+            .expect("alice may push");
         let begun = Instant::now();
-        while world.simulator.pull_request(&pr).expect("it is there").check_runs.is_empty() {
+        while world
+            .simulator
+            .pull_request(&pr)
+            .expect("it is there")
+            .check_runs
+            .is_empty()
+        {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         seen.push(begun.elapsed());
@@ -142,16 +195,35 @@ struct World {
 impl World {
     async fn start() -> Self {
         let clock = Clock::system();
-        let config = Config { clock: clock.clone(), ..Config::default() };
-        let simulator = Simulator::start(config).await.expect("the simulator starts");
-        let files = [("README.md", "# Widgets\n"), (CI, "on: pull_request\n"), (".github/loopgate.yml", CONFIG)];
-        let repository = simulator.create_repo("acme/widgets", &files).expect("a repository");
+        let config = Config {
+            clock: clock.clone(),
+            ..Config::default()
+        };
+        let simulator = Simulator::start(config)
+            .await
+            .expect("the simulator starts");
+        let files = [
+            ("README.md", "# Widgets\n"),
+            (CI, "on: pull_request\n"),
+            (".github/loopgate.yml", CONFIG),
+        ];
+        let repository = simulator
+            .create_repo("acme/widgets", &files)
+            .expect("a repository");
         let key = Secret::new(simulator.app_key().private_pem());
         let credentials = AppCredentials::new(simulator.app_id(), &key).expect("a key");
-        let setup = Setup { clock: clock_of(&clock), ..Setup::default() };
+        let setup = Setup {
+            clock: clock_of(&clock),
+            ..Setup::default()
+        };
         let api = ApiUrl::parse(&simulator.url()).expect("an address");
         let github = Github::new(api, Credentials::App(credentials), setup).expect("a client");
-        Self { simulator, clock, repository, github }
+        Self {
+            simulator,
+            clock,
+            repository,
+            github,
+        }
     }
 
     fn installation(&self) -> InstallationId {
@@ -162,26 +234,45 @@ impl World {
         let alice = self.simulator.user("alice");
         let mut spec = PullSpec::new("Change many files");
         for nth in 0..FILES {
-            let lines: String =
-                (0..20).map(|line| format!("fn line_{line}_of_{nth}() {{ work({line}); }}\n")).collect();
+            let lines: String = (0..20)
+                .map(|line| format!("fn line_{line}_of_{nth}() {{ work({line}); }}\n"))
+                .collect();
             spec = spec.file(&format!("src/file_{nth}.rs"), lines);
         }
-        let pr = alice.open_pull_request(&self.repository, spec).expect("alice may push");
+        let pr = alice
+            .open_pull_request(&self.repository, spec)
+            .expect("alice may push");
         for nth in 0..COMMENTS {
-            let said =
-                format!("Line {nth} reads well, though `work` could be named for what it does.\n\n> quoted\n\nThanks!");
-            self.simulator.user(["alice", "bob"][nth % 2]).comment(&pr, &said).expect("they may comment");
+            let said = format!(
+                "Line {nth} reads well, though `work` could be named for what it does.\n\n> quoted\n\nThanks!"
+            );
+            self.simulator
+                .user(["alice", "bob"][nth % 2])
+                .comment(&pr, &said)
+                .expect("they may comment");
         }
         pr
     }
 
     /// The workflow of the head ends with ten failing tests.
     fn fail(&self, pr: &Pr, attempt: usize) {
-        let head = self.simulator.pull_request(pr).expect("it is there").head_sha;
-        let run = self.simulator.start_workflow(&self.repository, RunSpec::new(head, CI)).expect("it starts");
+        let head = self
+            .simulator
+            .pull_request(pr)
+            .expect("it is there")
+            .head_sha;
+        let run = self
+            .simulator
+            .start_workflow(&self.repository, RunSpec::new(head, CI))
+            .expect("it starts");
         let archive = evidence(head, run.get(), attempt);
-        let artifacts = vec![("loopgate-evidence-test-00000000-1".to_owned(), archive.into())];
-        self.simulator.finish_workflow(&self.repository, run, Conclusion::Failure, artifacts).expect("it ends");
+        let artifacts = vec![(
+            "loopgate-evidence-test-00000000-1".to_owned(),
+            archive.into(),
+        )];
+        self.simulator
+            .finish_workflow(&self.repository, run, Conclusion::Failure, artifacts)
+            .expect("it ends");
     }
 
     fn job(&self, pr: &Pr) -> ReconcileRequest {
@@ -196,12 +287,27 @@ impl World {
     async fn observe(&self, pr: &Pr) -> (Observation, LoopState) {
         let client = self.github.client(Some(self.installation()));
         let objects = loopgate::github::GithubObjects::new(client.clone(), self.repository.clone());
-        let loaded = StateStore::new(&objects, RefName::pull_request(pr.number)).load().await.expect("a state");
+        let loaded = StateStore::new(&objects, RefName::pull_request(pr.number))
+            .load()
+            .await
+            .expect("a state");
         let observer = Observer::new(self.github.clone());
-        let target = Target { repo: client.repo(&self.repository), number: pr.number };
-        let ground = observer.facts(target).await.expect("an answer").expect("it is active");
-        let observed = observer.complete(target, ground, Vec::new(), loaded.intact()).await;
-        (observed.expect("an answer"), loaded.intact().expect("it is whole").clone())
+        let target = Target {
+            repo: client.repo(&self.repository),
+            number: pr.number,
+        };
+        let ground = observer
+            .facts(target)
+            .await
+            .expect("an answer")
+            .expect("it is active");
+        let observed = observer
+            .complete(target, ground, Vec::new(), loaded.intact())
+            .await;
+        (
+            observed.expect("an answer"),
+            loaded.intact().expect("it is whole").clone(),
+        )
     }
 }
 
@@ -235,7 +341,11 @@ fn evidence(head: Sha, run: u64, attempt: usize) -> Vec<u8> {
         }],
     });
     let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    writer.start_file("evidence.json", SimpleFileOptions::default()).expect("in memory");
-    writer.write_all(document.to_string().as_bytes()).expect("in memory");
+    writer
+        .start_file("evidence.json", SimpleFileOptions::default())
+        .expect("in memory");
+    writer
+        .write_all(document.to_string().as_bytes())
+        .expect("in memory");
     writer.finish().expect("in memory").into_inner()
 }

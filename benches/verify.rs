@@ -16,14 +16,21 @@ fn main() {
         let project = project(checks);
         let bare = median(|| {
             for _ in 0..checks {
-                run(Command::new("sh").args(["-c", "true"]).current_dir(project.path()));
+                run(Command::new("sh")
+                    .args(["-c", "true"])
+                    .current_dir(project.path()));
             }
         });
         let arguments = ["verify", "--jobs", "1", "--format", "json"];
-        let verify =
-            median(|| run(Command::new(env!("CARGO_BIN_EXE_loopgate")).args(arguments).current_dir(project.path())));
+        let verify = median(|| {
+            run(Command::new(env!("CARGO_BIN_EXE_loopgate"))
+                .args(arguments)
+                .current_dir(project.path()))
+        });
         let over = verify.saturating_sub(bare);
-        println!("{checks:>2} checks, one after the other: commands {bare:?}, verify {verify:?}, overhead {over:?}");
+        println!(
+            "{checks:>2} checks, one after the other: commands {bare:?}, verify {verify:?}, overhead {over:?}"
+        );
     }
     let version = median(|| run(Command::new(env!("CARGO_BIN_EXE_loopgate")).arg("--version")));
     println!("starting the program alone: {version:?}");
@@ -44,7 +51,16 @@ fn project(checks: usize) -> tempfile::TempDir {
     for arguments in [
         &["init", "--quiet", "--initial-branch=main"][..],
         &["add", "--all"],
-        &["-c", "user.name=a", "-c", "user.email=a@example.test", "commit", "--quiet", "--message", "Begin"],
+        &[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.test",
+            "commit",
+            "--quiet",
+            "--message",
+            "Begin",
+        ],
     ] {
         git(folder.path(), arguments);
     }
@@ -56,7 +72,11 @@ fn git(folder: &Path, arguments: &[&str]) {
 }
 
 fn run(command: &mut Command) {
-    let status = command.env_remove("GITHUB_ACTIONS").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status = command
+        .env_remove("GITHUB_ACTIONS")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     assert!(status.expect("a program").success(), "{command:?}");
 }
 

@@ -17,7 +17,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::{Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http::StatusCode, routing::post};
+use axum::{
+    Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http::StatusCode,
+    routing::post,
+};
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
     github::{Failed, ReconcileOutcome, ReconcileRequest, Secret, webhook::OwnApp},
@@ -52,16 +55,27 @@ fn main() {
 // ---- the sender ----
 
 fn compare() {
-    let opened: Vec<String> = (1..=256).map(|number| pull_request(number).to_string()).collect();
-    let comments = vec![comment("Nice, thanks! I will have a look at the second half tomorrow.").to_string()];
-    println!("pull_request payload {} bytes, comment payload {} bytes\n", opened[0].len(), comments[0].len());
+    let opened: Vec<String> = (1..=256)
+        .map(|number| pull_request(number).to_string())
+        .collect();
+    let comments =
+        vec![comment("Nice, thanks! I will have a look at the second half tomorrow.").to_string()];
+    println!(
+        "pull_request payload {} bytes, comment payload {} bytes\n",
+        opened[0].len(),
+        comments[0].len()
+    );
     println!(
         "{:<44}{:>12}{:>14}{:>9}{:>9}{:>9}",
         "64 connections", "per second", "CPU µs each", "p50 ms", "p99 ms", "max ms"
     );
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let wide = |what: &str, mode: &str, event: &str, bodies: &[String], ids| {
-        let database = if mode.ends_with("on postgres") { Some(runtime.block_on(postgres::schema())?) } else { None };
+        let database = if mode.ends_with("on postgres") {
+            Some(runtime.block_on(postgres::schema())?)
+        } else {
+            None
+        };
         let server = Served::start_on(mode, database);
         let load = server.load(64, event, bodies, ids);
         println!(
@@ -75,13 +89,58 @@ fn compare() {
         Some(load)
     };
     let (pull, issue) = ("pull_request", "issue_comment");
-    let bare = wide("bare axum, HMAC only, nothing stored", "bare", pull, &opened, Ids::Timed).unwrap();
-    let stored = wide("loopgate, stored, no reconcile ends", "blocked", pull, &opened, Ids::Timed).unwrap();
-    wide("loopgate, stored and reconciled (at once)", "instant", pull, &opened, Ids::Timed);
-    wide("loopgate, stored, ids in no order", "blocked", pull, &opened, Ids::Random);
-    wide("loopgate on PostgreSQL, no reconcile ends", "blocked on postgres", pull, &opened, Ids::Timed);
-    wide("loopgate on PostgreSQL, reconciled (at once)", "instant on postgres", pull, &opened, Ids::Timed);
-    let chat = wide("loopgate, irrelevant comment", "blocked", issue, &comments, Ids::Timed).unwrap();
+    let bare = wide(
+        "bare axum, HMAC only, nothing stored",
+        "bare",
+        pull,
+        &opened,
+        Ids::Timed,
+    )
+    .unwrap();
+    let stored = wide(
+        "loopgate, stored, no reconcile ends",
+        "blocked",
+        pull,
+        &opened,
+        Ids::Timed,
+    )
+    .unwrap();
+    wide(
+        "loopgate, stored and reconciled (at once)",
+        "instant",
+        pull,
+        &opened,
+        Ids::Timed,
+    );
+    wide(
+        "loopgate, stored, ids in no order",
+        "blocked",
+        pull,
+        &opened,
+        Ids::Random,
+    );
+    wide(
+        "loopgate on PostgreSQL, no reconcile ends",
+        "blocked on postgres",
+        pull,
+        &opened,
+        Ids::Timed,
+    );
+    wide(
+        "loopgate on PostgreSQL, reconciled (at once)",
+        "instant on postgres",
+        pull,
+        &opened,
+        Ids::Timed,
+    );
+    let chat = wide(
+        "loopgate, irrelevant comment",
+        "blocked",
+        issue,
+        &comments,
+        Ids::Timed,
+    )
+    .unwrap();
     println!(
         "\nstored: {:.2} × the CPU of bare axum; {:.1} deliveries per transaction; {} rows left; memory {} → {} MB",
         stored.cpu_us_each / bare.cpu_us_each,
@@ -90,7 +149,10 @@ fn compare() {
         stored.memory_kib.0 / 1024,
         stored.memory_kib.1 / 1024,
     );
-    println!("irrelevant: {} transactions, {} rows", chat.commits, chat.backlog);
+    println!(
+        "irrelevant: {} transactions, {} rows",
+        chat.commits, chat.backlog
+    );
 
     let sync_before = fdatasync_p50();
     let one = Served::start("blocked").load(1, pull, &opened, Ids::Timed);
@@ -146,7 +208,8 @@ impl Served {
     }
 
     fn start_on(mode: &str, database: Option<String>) -> Self {
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("webhook-bench-{}", std::process::id()));
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("webhook-bench-{}", std::process::id()));
         fs::remove_dir_all(&directory).ok();
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["serve", mode])
@@ -161,14 +224,23 @@ impl Served {
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         let address = line.trim().parse().unwrap();
-        Self { child, input, output, address, directory }
+        Self {
+            child,
+            input,
+            output,
+            address,
+            directory,
+        }
     }
 
     fn usage(&mut self) -> Usage {
         self.input.write_all(b"usage\n").unwrap();
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
-        let numbers: Vec<f64> = line.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        let numbers: Vec<f64> = line
+            .split_whitespace()
+            .map(|number| number.parse().unwrap())
+            .collect();
         Usage {
             cpu_us: numbers[0],
             memory_kib: numbers[1] as u64,
@@ -178,12 +250,19 @@ impl Served {
     }
 
     fn load(mut self, connections: usize, event: &str, bodies: &[String], ids: Ids) -> Load {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let requests: Vec<_> = bodies.iter().map(|body| Request::new(event, body)).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let requests: Vec<_> = bodies
+            .iter()
+            .map(|body| Request::new(event, body))
+            .collect();
         runtime.block_on(send(self.address, connections, &requests, ids, WARM_UP));
         let before = self.usage();
         let begun = Instant::now();
-        let mut latencies = runtime.block_on(send(self.address, connections, &requests, ids, MEASURE));
+        let mut latencies =
+            runtime.block_on(send(self.address, connections, &requests, ids, MEASURE));
         let took = begun.elapsed().as_secs_f64();
         let after = self.usage();
         latencies.sort_unstable_by(f64::total_cmp);
@@ -228,7 +307,10 @@ impl Request {
             body.len()
         );
         let id_at = before.len();
-        Self { bytes: format!("{before}{}{after}", "0".repeat(36)).into_bytes(), id_at }
+        Self {
+            bytes: format!("{before}{}{after}", "0".repeat(36)).into_bytes(),
+            id_at,
+        }
     }
 }
 
@@ -245,15 +327,27 @@ fn timed(now: Instant) -> u128 {
     static START: OnceLock<Instant> = OnceLock::new();
     let start = START.get_or_init(Instant::now);
     let ticks = 0x1F0_0000_0000_0000 + now.duration_since(*start).as_nanos() / 100;
-    let time = (ticks & 0xFFFF_FFFF) << 32 | (ticks >> 32 & 0xFFFF) << 16 | 0x1000 | ticks >> 48 & 0xFFF;
+    let time =
+        (ticks & 0xFFFF_FFFF) << 32 | (ticks >> 32 & 0xFFFF) << 16 | 0x1000 | ticks >> 48 & 0xFFF;
     time << 64 | u128::from(fastrand::u64(..))
 }
 
 /// Each connection sends, waits for the answer, and sends again. Returns how long each took, in seconds.
-async fn send(address: SocketAddr, connections: usize, requests: &[Request], ids: Ids, during: Duration) -> Vec<f64> {
+async fn send(
+    address: SocketAddr,
+    connections: usize,
+    requests: &[Request],
+    ids: Ids,
+    during: Duration,
+) -> Vec<f64> {
     let end = Instant::now() + during;
     let one = |n: usize| {
-        let mut mine: Vec<_> = requests.iter().skip(n % requests.len()).step_by(connections).cloned().collect();
+        let mut mine: Vec<_> = requests
+            .iter()
+            .skip(n % requests.len())
+            .step_by(connections)
+            .cloned()
+            .collect();
         async move {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.set_nodelay(true).unwrap();
@@ -269,17 +363,25 @@ async fn send(address: SocketAddr, connections: usize, requests: &[Request], ids
                     Ids::Timed => timed(begun),
                     Ids::Random => fastrand::u128(..) & !0xF000 << 64 | 0x4000 << 64,
                 });
-                id.hyphenated().encode_lower(&mut request.bytes[request.id_at..request.id_at + 36]);
+                id.hyphenated()
+                    .encode_lower(&mut request.bytes[request.id_at..request.id_at + 36]);
                 stream.write_all(&request.bytes).await.unwrap();
                 let length = stream.read(&mut answer).await.unwrap();
                 let status = &answer[..length.min(12)];
-                assert_eq!(status, b"HTTP/1.1 202", "{}", String::from_utf8_lossy(&answer[..length]));
+                assert_eq!(
+                    status,
+                    b"HTTP/1.1 202",
+                    "{}",
+                    String::from_utf8_lossy(&answer[..length])
+                );
                 latencies.push(begun.elapsed().as_secs_f64());
             }
             latencies
         }
     };
-    futures::future::join_all((0..connections).map(one)).await.concat()
+    futures::future::join_all((0..connections).map(one))
+        .await
+        .concat()
 }
 
 /// The median of writing and syncing 16 KiB, about what one delivery adds to the write-ahead log.
@@ -290,7 +392,8 @@ fn fdatasync_p50() -> f64 {
     file.sync_all().unwrap();
     let mut times: Vec<f64> = (0..500_u64)
         .map(|n| {
-            file.write_all_at(&[n as u8; 16384], n % 256 * 16384).unwrap();
+            file.write_all_at(&[n as u8; 16384], n % 256 * 16384)
+                .unwrap();
             let begun = Instant::now();
             file.sync_data().unwrap();
             begun.elapsed().as_secs_f64()
@@ -313,13 +416,22 @@ async fn serve(mode: &str, directory: &Path) {
             answer_questions(address, async || (0, 0)).await;
         }
         _ => {
-            let own = OwnApp { app_id: AppId::new(42), bot: None };
+            let own = OwnApp {
+                app_id: AppId::new(42),
+                bot: None,
+            };
             let instant = mode.starts_with("instant");
-            let running = Server::new(config(directory), own).start(Idle { instant }).await.unwrap();
+            let running = Server::new(config(directory), own)
+                .start(Idle { instant })
+                .await
+                .unwrap();
             let running = Arc::new(running);
             let address = running.public_address;
             answer_questions(address, async || {
-                (commits(running.admin_address).await, running.backlog().await.unwrap())
+                (
+                    commits(running.admin_address).await,
+                    running.backlog().await.unwrap(),
+                )
             })
             .await;
         }
@@ -330,7 +442,11 @@ async fn serve(mode: &str, directory: &Path) {
 async fn answer_questions(address: SocketAddr, counts: impl AsyncFn() -> (u64, u64)) {
     println!("{address}");
     let (ask, mut asked) = tokio::sync::mpsc::channel(1);
-    std::thread::spawn(move || std::io::stdin().lines().try_for_each(|_| ask.blocking_send(())));
+    std::thread::spawn(move || {
+        std::io::stdin()
+            .lines()
+            .try_for_each(|_| ask.blocking_send(()))
+    });
     loop {
         tokio::select! {
             Some(()) = asked.recv() => {}
@@ -338,10 +454,14 @@ async fn answer_questions(address: SocketAddr, counts: impl AsyncFn() -> (u64, u
             else => return,
         }
         let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap();
-        let micros = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 * 1e6 + time.tv_usec() as f64;
+        let micros =
+            |time: nix::sys::time::TimeVal| time.tv_sec() as f64 * 1e6 + time.tv_usec() as f64;
         let cpu = micros(usage.user_time()) + micros(usage.system_time());
         let status = fs::read_to_string("/proc/self/status").unwrap();
-        let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let memory = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap();
         let memory = memory.split_whitespace().next().unwrap();
         let (commits, backlog) = counts().await;
         println!("{cpu} {memory} {commits} {backlog}");
@@ -353,11 +473,19 @@ fn bare() -> Router {
     let check = move |headers: HeaderMap, body: Bytes| {
         let signatures = signatures.clone();
         async move {
-            let signature = headers.get("x-hub-signature-256").map_or(&b""[..], |value| value.as_bytes());
-            if signatures.check(signature, &body) { StatusCode::ACCEPTED } else { StatusCode::UNAUTHORIZED }
+            let signature = headers
+                .get("x-hub-signature-256")
+                .map_or(&b""[..], |value| value.as_bytes());
+            if signatures.check(signature, &body) {
+                StatusCode::ACCEPTED
+            } else {
+                StatusCode::UNAUTHORIZED
+            }
         }
     };
-    Router::new().route("/webhook", post(check)).layer(DefaultBodyLimit::max(25 << 20))
+    Router::new()
+        .route("/webhook", post(check))
+        .layer(DefaultBodyLimit::max(25 << 20))
 }
 
 /// Ends every call at once, or none.
@@ -386,7 +514,9 @@ fn config(directory: &Path) -> ServerConfig {
     ServerConfig::from_env(|name| {
         Some(match name {
             "LOOPGATE_APP_ID" => "42".into(),
-            "LOOPGATE_PRIVATE_KEY" => include_str!("../src/server/testdata/not-a-secret.pem").into(),
+            "LOOPGATE_PRIVATE_KEY" => {
+                include_str!("../src/server/testdata/not-a-secret.pem").into()
+            }
             "LOOPGATE_WEBHOOK_SECRET" => SECRET.into(),
             "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => "127.0.0.1:0".into(),
             "LOOPGATE_DATA_DIR" => directory.display().to_string(),
@@ -399,11 +529,19 @@ fn config(directory: &Path) -> ServerConfig {
 
 async fn commits(admin: SocketAddr) -> u64 {
     let mut stream = TcpStream::connect(admin).await.unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        .await
+        .unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();
     let name = "loopgate_inbox_commits_total{result=\"done\"} ";
-    text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().parse().unwrap()
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap()
 }
 
 // ---- payloads with the shape and size of GitHub's ----
@@ -411,7 +549,12 @@ async fn commits(admin: SocketAddr) -> u64 {
 fn urls(base: &str, names: &[&str]) -> serde_json::Map<String, Value> {
     names
         .iter()
-        .map(|name| (format!("{name}_url"), json!(format!("https://api.github.com/{base}/{name}{{/id}}"))))
+        .map(|name| {
+            (
+                format!("{name}_url"),
+                json!(format!("https://api.github.com/{base}/{name}{{/id}}")),
+            )
+        })
         .collect()
 }
 
@@ -489,7 +632,10 @@ fn repository() -> Value {
     repository.insert("full_name".into(), json!("acme/widgets"));
     repository.insert("private".into(), json!(false));
     repository.insert("owner".into(), user("acme"));
-    repository.insert("description".into(), json!("Widgets, and what is needed to make them. \"Quoted\" and ünïcödé."));
+    repository.insert(
+        "description".into(),
+        json!("Widgets, and what is needed to make them. \"Quoted\" and ünïcödé."),
+    );
     repository.insert("created_at".into(), json!("2019-05-15T15:19:25Z"));
     repository.insert("stargazers_count".into(), json!(80));
     repository.insert("topics".into(), json!(["widgets", "rust", "ci"]));

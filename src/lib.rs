@@ -50,5 +50,7 @@ pub mod server;
 /// Where Loopgate is published, as OWNER/REPO: `repository` of `Cargo.toml`, the one place that has it.
 pub fn published() -> &'static str {
     let address = env!("CARGO_PKG_REPOSITORY");
-    address.strip_prefix("https://github.com/").unwrap_or(address)
+    address
+        .strip_prefix("https://github.com/")
+        .unwrap_or(address)
 }

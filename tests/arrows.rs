@@ -47,8 +47,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("github", &["proof", "channels", "refs", "render", "config"]),
     ("runner", &["refs", "render", "config", "git"]),
     ("mcp", &["github", "render"]),
-    ("server", &["proof", "mcp", "github", "channels", "refs", "render", "config"]),
-    ("cli", &["proof", "server", "mcp", "github", "runner", "channels", "refs", "render", "config"]),
+    (
+        "server",
+        &[
+            "proof", "mcp", "github", "channels", "refs", "render", "config",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "proof", "server", "mcp", "github", "runner", "channels", "refs", "render", "config",
+        ],
+    ),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -67,7 +77,11 @@ fn rooms_named(text: &str, holder: &str) -> Vec<String> {
     let mut named = Vec::new();
     for (at, _) in text.match_indices(holder) {
         let rest = &text[at + holder.len()..];
-        let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+        let word = |text: &str| {
+            text.chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect::<String>()
+        };
         match rest.strip_prefix('{') {
             None => named.push(word(rest)),
             Some(list) => {
@@ -96,7 +110,10 @@ fn text_of(file: &Path) -> String {
     let text = fs::read_to_string(file).expect("a source file");
     // Documentation may point anywhere, and tests may play the whole.
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-    code.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect()
+    code.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .map(|line| format!("{line}\n"))
+        .collect()
 }
 
 /// Files of a room without its tests.
@@ -109,7 +126,9 @@ fn files_of(room: &Path) -> Vec<PathBuf> {
     }
     let is_test = |file: &PathBuf| {
         let name = |part: &std::ffi::OsStr| part.to_string_lossy().into_owned();
-        file.iter().map(name).any(|part| part.contains("tests") || part == "interleavings.rs" || part == "world.rs")
+        file.iter()
+            .map(name)
+            .any(|part| part.contains("tests") || part == "interleavings.rs" || part == "world.rs")
     };
     files.retain(|file| !is_test(file));
     assert!(!files.is_empty(), "the room {} is empty", room.display());
@@ -117,7 +136,10 @@ fn files_of(room: &Path) -> Vec<PathBuf> {
 }
 
 /// What enters where it must not, of the rooms in a folder.
-fn climbing<'a>(src: &Path, rooms: impl IntoIterator<Item = (&'a str, Vec<&'a str>)>) -> Vec<String> {
+fn climbing<'a>(
+    src: &Path,
+    rooms: impl IntoIterator<Item = (&'a str, Vec<&'a str>)>,
+) -> Vec<String> {
     let rooms: Vec<_> = rooms.into_iter().collect();
     let is_room = |name: &str| rooms.iter().any(|(room, _)| *room == name);
     let mut wrong = Vec::new();
@@ -125,7 +147,10 @@ fn climbing<'a>(src: &Path, rooms: impl IntoIterator<Item = (&'a str, Vec<&'a st
         for file in files_of(&src.join(room)) {
             for named in rooms_named(&text_of(&file), "crate::") {
                 if is_room(&named) && named != *room && !may_enter.contains(&named.as_str()) {
-                    wrong.push(format!("{} enters {named}: {room} must not", file.display()));
+                    wrong.push(format!(
+                        "{} enters {named}: {room} must not",
+                        file.display()
+                    ));
                 }
             }
         }
@@ -136,9 +161,17 @@ fn climbing<'a>(src: &Path, rooms: impl IntoIterator<Item = (&'a str, Vec<&'a st
 #[test]
 fn arrows_point_down_only() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let core = CORE.iter().enumerate().map(|(at, room)| (*room, CORE[..at].to_vec()));
+    let core = CORE
+        .iter()
+        .enumerate()
+        .map(|(at, room)| (*room, CORE[..at].to_vec()));
     let mut wrong = climbing(&root.join("crates/loopgate-core/src"), core);
-    wrong.extend(climbing(&root.join("src"), ARROWS.iter().map(|(room, may_enter)| (*room, may_enter.to_vec()))));
+    wrong.extend(climbing(
+        &root.join("src"),
+        ARROWS
+            .iter()
+            .map(|(room, may_enter)| (*room, may_enter.to_vec())),
+    ));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -150,8 +183,13 @@ fn a_failure_goes_through_its_rooms_in_their_order() {
     for (at, room) in FAILURE.iter().enumerate() {
         for file in files_of(&failure.join(room)) {
             let named = rooms_named(&text_of(&file), "failure::");
-            let out_of_order = named.into_iter().filter(|named| !FAILURE[..=at].contains(&named.as_str()));
-            wrong.extend(out_of_order.map(|named| format!("{} enters {named}: {room} must not", file.display())));
+            let out_of_order = named
+                .into_iter()
+                .filter(|named| !FAILURE[..=at].contains(&named.as_str()));
+            wrong.extend(
+                out_of_order
+                    .map(|named| format!("{} enters {named}: {room} must not", file.display())),
+            );
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -160,23 +198,35 @@ fn a_failure_goes_through_its_rooms_in_their_order() {
 #[test]
 fn every_room_is_on_the_map() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let on_the_map: Vec<&str> = ARROWS.iter().map(|(room, _)| *room).chain(CORE.iter().copied()).collect();
+    let on_the_map: Vec<&str> = ARROWS
+        .iter()
+        .map(|(room, _)| *room)
+        .chain(CORE.iter().copied())
+        .collect();
     for src in ["src", "crates/loopgate-core/src"] {
         for entry in fs::read_dir(root.join(src)).expect(src) {
             let path = entry.expect("an entry of src").path();
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default()
+                .to_owned();
             if name == "fixtures" {
                 // Builders for tests may enter every room.
                 continue;
             }
-            assert!(!path.is_dir() || on_the_map.contains(&name.as_str()), "{name} has no place on the map");
+            assert!(
+                !path.is_dir() || on_the_map.contains(&name.as_str()),
+                "{name} has no place on the map"
+            );
         }
     }
 }
 
 #[test]
 fn braces_are_read() {
-    let text = "use crate::{config::{Source, x::Y}, github::Client};\nlet x = crate::render::fit();";
+    let text =
+        "use crate::{config::{Source, x::Y}, github::Client};\nlet x = crate::render::fit();";
     assert_eq!(rooms_named(text, "crate::"), ["config", "github", "render"]);
     let nested = "use crate::{failure::{read::{Changes, text}, feedback}, state};";
     assert_eq!(rooms_named(nested, "failure::"), ["read", "feedback"]);

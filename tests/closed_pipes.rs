@@ -14,8 +14,17 @@ const LOOPGATE: &str = env!("CARGO_BIN_EXE_loopgate");
 fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let git = |arguments: &[&str]| {
-        let identity = ["-c", "user.name=alice", "-c", "user.email=alice@example.com"];
-        let ended = Command::new("git").current_dir(folder.path()).args(identity).args(arguments).status();
+        let identity = [
+            "-c",
+            "user.name=alice",
+            "-c",
+            "user.email=alice@example.com",
+        ];
+        let ended = Command::new("git")
+            .current_dir(folder.path())
+            .args(identity)
+            .args(arguments)
+            .status();
         assert!(ended.expect("git").success());
     };
     git(&["init", "-q", "-b", "main"]);
@@ -29,8 +38,17 @@ fn project() -> tempfile::TempDir {
 
 fn command(here: &Path, arguments: &str) -> Command {
     let mut command = Command::new(LOOPGATE);
-    command.current_dir(here).args(arguments.split(' ')).stdin(Stdio::null());
-    for name in ["GITHUB_ACTIONS", "GITHUB_EVENT_PATH", "GITHUB_REPOSITORY", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"] {
+    command
+        .current_dir(here)
+        .args(arguments.split(' '))
+        .stdin(Stdio::null());
+    for name in [
+        "GITHUB_ACTIONS",
+        "GITHUB_EVENT_PATH",
+        "GITHUB_REPOSITORY",
+        "GITHUB_STEP_SUMMARY",
+        "GITHUB_OUTPUT",
+    ] {
         command.env_remove(name);
     }
     command
@@ -60,7 +78,10 @@ const COMMANDS: &[&str] = &[
 #[test]
 fn the_demo_is_played_to_its_end_unread() {
     let folder = tempfile::tempdir().expect("a folder");
-    let unread = command(folder.path(), "demo --json").stdout(closed()).output().expect("the program");
+    let unread = command(folder.path(), "demo --json")
+        .stdout(closed())
+        .output()
+        .expect("the program");
     let said = String::from_utf8_lossy(&unread.stderr);
     assert_eq!((unread.status.code(), &*said), (Some(0), ""));
 }
@@ -69,13 +90,32 @@ fn the_demo_is_played_to_its_end_unread() {
 fn a_reader_who_stops_changes_nothing() {
     let project = project();
     for arguments in COMMANDS {
-        let read = command(project.path(), arguments).output().expect("the program");
-        let unread = command(project.path(), arguments).stdout(closed()).output().expect("the program");
+        let read = command(project.path(), arguments)
+            .output()
+            .expect("the program");
+        let unread = command(project.path(), arguments)
+            .stdout(closed())
+            .output()
+            .expect("the program");
         let said = String::from_utf8_lossy(&unread.stderr);
-        assert!(!said.contains("panicked") && !said.contains("Broken pipe"), "{arguments}: {said}");
-        assert_eq!(unread.status.code(), read.status.code(), "{arguments}: {said}");
-        let unheard = command(project.path(), arguments).stdout(closed()).stderr(closed()).status();
-        assert_eq!(unheard.expect("the program").code(), read.status.code(), "{arguments}");
+        assert!(
+            !said.contains("panicked") && !said.contains("Broken pipe"),
+            "{arguments}: {said}"
+        );
+        assert_eq!(
+            unread.status.code(),
+            read.status.code(),
+            "{arguments}: {said}"
+        );
+        let unheard = command(project.path(), arguments)
+            .stdout(closed())
+            .stderr(closed())
+            .status();
+        assert_eq!(
+            unheard.expect("the program").code(),
+            read.status.code(),
+            "{arguments}"
+        );
     }
 }
 
@@ -83,8 +123,14 @@ fn a_reader_who_stops_changes_nothing() {
 #[test]
 fn results_that_a_full_disk_swallows_are_missed() {
     let project = project();
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has one");
-    let ended = command(project.path(), "verify --format json").stdout(full).output().expect("the program");
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("Linux has one");
+    let ended = command(project.path(), "verify --format json")
+        .stdout(full)
+        .output()
+        .expect("the program");
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(69), "{said}");
     assert!(said.contains("the results cannot be written"), "{said}");

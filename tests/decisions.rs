@@ -26,29 +26,64 @@ const SECTIONS: [(&str, &[&str]); 11] = [
             "src/runner/schedule.rs",
         ],
     ),
-    ("Attempts and retries", &["core/deciding/row_tests/attempts.rs", "core/attempts"]),
+    (
+        "Attempts and retries",
+        &["core/deciding/row_tests/attempts.rs", "core/attempts"],
+    ),
     (
         "From evidence to a decision",
-        &["core/deciding/decide_tests", "core/deciding/interleavings", "core/deciding/row_tests/stages.rs"],
+        &[
+            "core/deciding/decide_tests",
+            "core/deciding/interleavings",
+            "core/deciding/row_tests/stages.rs",
+        ],
     ),
     (
         "Commands, disputes, calls for a person",
-        &["core/deciding/row_tests/commands.rs", "core/deciding/row_tests/disputes.rs", "core/escalation"],
+        &[
+            "core/deciding/row_tests/commands.rs",
+            "core/deciding/row_tests/disputes.rs",
+            "core/escalation",
+        ],
     ),
-    ("Gates", &["core/gate/waiting.rs", "core/gate/assess/tests", "tests/gates"]),
+    (
+        "Gates",
+        &[
+            "core/gate/waiting.rs",
+            "core/gate/assess/tests",
+            "tests/gates",
+        ],
+    ),
     (
         "Coverage, proofs and weakened tests",
-        &["core/verdict/coverage", "core/verdict/tamper", "src/runner/job.rs", "src/runner/rerun"],
+        &[
+            "core/verdict/coverage",
+            "core/verdict/tamper",
+            "src/runner/job.rs",
+            "src/runner/rerun",
+        ],
     ),
     ("One commit, several branches", &["tests/github/names.rs"]),
-    ("Where the state is kept", &["tests/github/storage.rs", "tests/action_only"]),
-    ("Debug memory, metrics, replays", &["core/memory", "core/metrics", "core/replay"]),
-    ("The local loop and `loopgate decide`", &["core/reflex", "tests/loops", "core/deciding/iteration.rs"]),
+    (
+        "Where the state is kept",
+        &["tests/github/storage.rs", "tests/action_only"],
+    ),
+    (
+        "Debug memory, metrics, replays",
+        &["core/memory", "core/metrics", "core/replay"],
+    ),
+    (
+        "The local loop and `loopgate decide`",
+        &["core/reflex", "tests/loops", "core/deciding/iteration.rs"],
+    ),
     ("Whole stories", &["tests/scenarios"]),
 ];
 
 fn long(path: &str) -> String {
-    path.strip_prefix("core/").map_or_else(|| path.to_owned(), |rest| format!("crates/loopgate-core/src/{rest}"))
+    path.strip_prefix("core/").map_or_else(
+        || path.to_owned(),
+        |rest| format!("crates/loopgate-core/src/{rest}"),
+    )
 }
 
 /// The files at a path, in the order of their names.
@@ -57,9 +92,17 @@ fn files_at(path: &str) -> Vec<String> {
     if !place.is_dir() {
         return vec![path.to_owned()];
     }
-    let entries = fs::read_dir(&place).expect("a folder").map(|entry| entry.expect("an entry").file_name());
-    let names: BTreeSet<String> = entries.map(|name| name.into_string().expect("a name in UTF-8")).collect();
-    names.iter().flat_map(|name| files_at(&format!("{path}/{name}"))).filter(|file| file.ends_with(".rs")).collect()
+    let entries = fs::read_dir(&place)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name());
+    let names: BTreeSet<String> = entries
+        .map(|name| name.into_string().expect("a name in UTF-8"))
+        .collect();
+    names
+        .iter()
+        .flat_map(|name| files_at(&format!("{path}/{name}")))
+        .filter(|file| file.ends_with(".rs"))
+        .collect()
 }
 
 fn text_of(path: &str) -> String {
@@ -69,7 +112,10 @@ fn text_of(path: &str) -> String {
 /// Names of the stories that a macro makes tests of: lines `the_name_of_the_story,` below `on_both_worlds!`.
 fn played(text: &str) -> BTreeSet<&str> {
     let blocks = text.split("on_both_worlds! {").skip(1);
-    blocks.flat_map(|block| block.lines().skip(1)).filter_map(|line| line.trim().strip_suffix(',')).collect()
+    blocks
+        .flat_map(|block| block.lines().skip(1))
+        .filter_map(|line| line.trim().strip_suffix(','))
+        .collect()
 }
 
 /// Names of the tests in a file, in their order. `stories` are functions that a macro elsewhere makes tests of.
@@ -78,7 +124,9 @@ fn tests_in<'a>(text: &'a str, stories: &BTreeSet<&str>) -> Vec<&'a str> {
     let mut names = Vec::new();
     for line in text.lines().map(str::trim) {
         let declared = ["pub async fn ", "pub(super) async fn ", "async fn ", "fn "].iter();
-        let name = declared.filter_map(|begin| line.strip_prefix(begin)).find_map(|rest| rest.split('(').next());
+        let name = declared
+            .filter_map(|begin| line.strip_prefix(begin))
+            .find_map(|rest| rest.split('(').next());
         if let Some(name) = name.filter(|name| has_mark || stories.contains(name)) {
             names.push(name);
         }
@@ -100,14 +148,19 @@ const WORDS: usize = 4;
 fn table() -> String {
     let mut table = HEAD.to_owned();
     for (heading, paths) in SECTIONS {
-        write!(table, "\n## {heading}\n\nDecided | Kept in\n:--|:--\n").expect("a string takes all");
+        write!(table, "\n## {heading}\n\nDecided | Kept in\n:--|:--\n")
+            .expect("a string takes all");
         let files: Vec<String> = paths.iter().flat_map(|path| files_at(path)).collect();
         let texts: Vec<String> = files.iter().map(|file| text_of(file)).collect();
         let stories: BTreeSet<&str> = texts.iter().flat_map(|text| played(text)).collect();
         for (file, text) in files.iter().zip(&texts) {
             let mut place = format!(" `{file}`");
-            for name in tests_in(text, &stories).into_iter().filter(|name| name.split('_').count() >= WORDS) {
-                writeln!(table, "{} |{}", sentence(name), std::mem::take(&mut place)).expect("a string takes all");
+            for name in tests_in(text, &stories)
+                .into_iter()
+                .filter(|name| name.split('_').count() >= WORDS)
+            {
+                writeln!(table, "{} |{}", sentence(name), std::mem::take(&mut place))
+                    .expect("a string takes all");
             }
         }
     }
@@ -121,22 +174,39 @@ fn the_table_is_that_of_the_tests() {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, &table).expect("the table can be written");
     }
-    let written = fs::read_to_string(&path).expect("the table").replace("\r\n", "\n");
-    assert!(written == table, "{TABLE} is not what the tests say: run `UPDATE_DOCS=1 cargo test --test decisions`");
+    let written = fs::read_to_string(&path)
+        .expect("the table")
+        .replace("\r\n", "\n");
+    assert!(
+        written == table,
+        "{TABLE} is not what the tests say: run `UPDATE_DOCS=1 cargo test --test decisions`"
+    );
 }
 
 #[test]
 fn every_path_of_the_table_holds_tests() {
     for (heading, paths) in SECTIONS {
-        let texts: Vec<String> = paths.iter().flat_map(|path| files_at(path)).map(|file| text_of(&file)).collect();
+        let texts: Vec<String> = paths
+            .iter()
+            .flat_map(|path| files_at(path))
+            .map(|file| text_of(&file))
+            .collect();
         let stories: BTreeSet<&str> = texts.iter().flat_map(|text| played(text)).collect();
         for path in paths {
-            let count: usize = files_at(path).iter().map(|file| tests_in(&text_of(file), &stories).len()).sum();
+            let count: usize = files_at(path)
+                .iter()
+                .map(|file| tests_in(&text_of(file), &stories).len())
+                .sum();
             assert!(count > 0, "{heading}: {path} holds no test");
         }
     }
-    let text =
-        "#[test]\n// A remark.\nfn one() {}\nfn none() {}\n#[tokio::test]\nasync fn two() {}\nasync fn told(w: W) {}";
-    assert_eq!(tests_in(text, &BTreeSet::from(["told"])), ["one", "two", "told"]);
-    assert_eq!(played("on_both_worlds! {\n  stories:\n  a_b,\n}"), BTreeSet::from(["a_b"]));
+    let text = "#[test]\n// A remark.\nfn one() {}\nfn none() {}\n#[tokio::test]\nasync fn two() {}\nasync fn told(w: W) {}";
+    assert_eq!(
+        tests_in(text, &BTreeSet::from(["told"])),
+        ["one", "two", "told"]
+    );
+    assert_eq!(
+        played("on_both_worlds! {\n  stories:\n  a_b,\n}"),
+        BTreeSet::from(["a_b"])
+    );
 }

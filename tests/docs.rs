@@ -8,7 +8,13 @@ use std::{
 };
 
 /// Documents that a comment may cite.
-const CITABLE: [&str; 5] = ["README.md", "architecture.md", "commands.md", "rules.md", "server.md"];
+const CITABLE: [&str; 5] = [
+    "README.md",
+    "architecture.md",
+    "commands.md",
+    "rules.md",
+    "server.md",
+];
 
 /// What the documents write for a crate's folder.
 const SHORTHANDS: [(&str, &str); 3] = [
@@ -26,8 +32,12 @@ fn root() -> &'static Path {
 
 /// README.md, action/README.md and every page of docs/.
 fn documents() -> Vec<String> {
-    let pages = fs::read_dir(root().join("docs")).expect("a folder").map(|entry| entry.expect("an entry").file_name());
-    let pages = pages.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".md"));
+    let pages = fs::read_dir(root().join("docs"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name());
+    let pages = pages
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| name.ends_with(".md"));
     let mut documents: Vec<String> = pages.map(|name| format!("docs/{name}")).collect();
     documents.sort_unstable();
     documents.extend(["README.md", "action/README.md"].map(str::to_owned));
@@ -66,15 +76,29 @@ fn every_path_in_the_documents_exists() {
     entries(root(), &mut found);
     let mut wrong = Vec::new();
     // Two documents name paths of other repositories and programs.
-    let is_of_others = |document: &String| ["docs/seeds.md", "docs/rules.md"].contains(&document.as_str());
-    for document in documents().into_iter().filter(|document| !is_of_others(document)) {
+    let is_of_others =
+        |document: &String| ["docs/seeds.md", "docs/rules.md"].contains(&document.as_str());
+    for document in documents()
+        .into_iter()
+        .filter(|document| !is_of_others(document))
+    {
         let text = text_of(&document);
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with("<!--")) {
+        for (index, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.starts_with("<!--"))
+        {
             let words = line.split(|c: char| c.is_whitespace() || "`,()|;:\"'".contains(c));
             for word in words.map(|word| word.trim_end_matches('.')) {
                 let is_path = word.ends_with(".rs") || (word.len() > 1 && word.ends_with('/'));
-                let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
-                if is_path && is_plain && !word.starts_with("refs/loopgate/") && !exists(word, &found) {
+                let is_plain = word
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
+                if is_path
+                    && is_plain
+                    && !word.starts_with("refs/loopgate/")
+                    && !exists(word, &found)
+                {
                     wrong.push(format!("{document}:{}: {word}", index + 1));
                 }
             }
@@ -86,8 +110,14 @@ fn every_path_in_the_documents_exists() {
 /// The documents are for users, and short: `wc -w` of all of them.
 #[test]
 fn the_documents_stay_short() {
-    let words: usize = documents().iter().map(|document| text_of(document).split_whitespace().count()).sum();
-    assert!(words <= 30_000, "the documents have {words} words: cut what users do not need");
+    let words: usize = documents()
+        .iter()
+        .map(|document| text_of(document).split_whitespace().count())
+        .sum();
+    assert!(
+        words <= 30_000,
+        "the documents have {words} words: cut what users do not need"
+    );
 }
 
 #[test]
@@ -97,17 +127,35 @@ fn no_empty_line_cuts_a_table() {
         let lines: Vec<&str> = text.lines().collect();
         for index in (0..lines.len()).filter(|index| lines[*index].starts_with('|')) {
             let goes_on = index > 0 && lines[index - 1].starts_with('|');
-            let is_head = lines.get(index + 1).is_some_and(|next| next.starts_with("|:") || next.starts_with("|-"));
-            assert!(goes_on || is_head, "{document}:{}: a row without the head of its table", index + 1);
+            let is_head = lines
+                .get(index + 1)
+                .is_some_and(|next| next.starts_with("|:") || next.starts_with("|-"));
+            assert!(
+                goes_on || is_head,
+                "{document}:{}: a row without the head of its table",
+                index + 1
+            );
         }
     }
 }
 
 /// The anchors that GitHub makes of a document's headings.
 fn anchors(text: &str) -> BTreeSet<String> {
-    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let headings = text
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| line.trim_start_matches('#').trim());
     let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
-    headings.map(|heading| heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")).collect()
+    headings
+        .map(|heading| {
+            heading
+                .to_lowercase()
+                .chars()
+                .filter(kept)
+                .collect::<String>()
+                .replace(' ', "-")
+        })
+        .collect()
 }
 
 #[test]
@@ -115,16 +163,26 @@ fn every_link_leads_somewhere() {
     let mut wrong = Vec::new();
     for document in documents() {
         let text = text_of(&document);
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '\n']).next()) {
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '\n']).next())
+        {
             if target.contains("://") {
                 continue;
             }
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
             let folder = Path::new(&document).parent().unwrap_or(Path::new(""));
-            let linked = if file.is_empty() { root().join(&document) } else { root().join(folder).join(file) };
+            let linked = if file.is_empty() {
+                root().join(&document)
+            } else {
+                root().join(folder).join(file)
+            };
             let is_there = match anchor {
                 "" => linked.exists(),
-                anchor => fs::read_to_string(&linked).is_ok_and(|text| anchors(&text).contains(anchor)),
+                anchor => {
+                    fs::read_to_string(&linked).is_ok_and(|text| anchors(&text).contains(anchor))
+                }
             };
             if !is_there {
                 wrong.push(format!("{document}: {target}"));
@@ -155,11 +213,16 @@ fn comments_cite_documents_of_the_repository() {
     let mut found = Vec::new();
     entries(root(), &mut found);
     let mut wrong = Vec::new();
-    for path in found.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+    for path in found
+        .iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+    {
         let source = fs::read_to_string(path).expect("a source file");
         for comment in comments(&source) {
             let outside_code = comment.split('`').step_by(2);
-            for word in outside_code.flat_map(|text| text.split(|c: char| c.is_whitespace() || "(,;:)".contains(c))) {
+            for word in outside_code
+                .flat_map(|text| text.split(|c: char| c.is_whitespace() || "(,;:)".contains(c)))
+            {
                 // Any other path is one in a repository that Loopgate looks after.
                 let name = word.trim_end_matches('.').trim_start_matches("docs/");
                 if name.ends_with(".md") && !name.contains('/') && !CITABLE.contains(&name) {
@@ -174,7 +237,10 @@ fn comments_cite_documents_of_the_repository() {
 /// The value of the first line `key = "…"` of a manifest.
 fn value_of(manifest: &str, key: &str) -> String {
     let begin = format!("{key} = \"");
-    let line = manifest.lines().find_map(|line| line.strip_prefix(begin.as_str())).expect("a line with the key");
+    let line = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix(begin.as_str()))
+        .expect("a line with the key");
     line.trim_end_matches('"').to_owned()
 }
 
@@ -183,17 +249,25 @@ fn published_otherwise(text: &str, place: &str, tag: &str) -> Vec<String> {
     let word = |c: char| c.is_ascii_alphanumeric() || "._-/@".contains(c);
     let mut wrong = Vec::new();
     for (at, _) in text.match_indices("/loopgate") {
-        let begin = text[..at].rfind(|c| !word(c)).map_or(0, |before| before + 1);
+        let begin = text[..at]
+            .rfind(|c| !word(c))
+            .map_or(0, |before| before + 1);
         let named = text[begin..].split(|c| !word(c)).next().unwrap_or_default();
         let hosts = ["/", "raw.githubusercontent.com/", "github.com/"];
-        let named = hosts.iter().fold(named, |named, host| named.trim_start_matches(host));
-        let Some((owner, rest)) = named.split_once("/loopgate") else { continue };
-        let is_publication = rest.starts_with("/action@") || rest.starts_with("/v") || rest.starts_with("/releases");
+        let named = hosts
+            .iter()
+            .fold(named, |named, host| named.trim_start_matches(host));
+        let Some((owner, rest)) = named.split_once("/loopgate") else {
+            continue;
+        };
+        let is_publication =
+            rest.starts_with("/action@") || rest.starts_with("/v") || rest.starts_with("/releases");
         let after = text[begin..].lines().next().unwrap_or_default();
         let right = rest != "/action@COMMIT" || after.ends_with(&format!(" # {tag}"));
         let tagged = !rest.starts_with("/action@v") || rest == format!("/action@{tag}");
         let versioned = !rest.starts_with("/v") || rest.starts_with(&format!("/{tag}/"));
-        if is_publication && !(format!("{owner}/loopgate") == place && right && tagged && versioned) {
+        if is_publication && !(format!("{owner}/loopgate") == place && right && tagged && versioned)
+        {
             wrong.push(after.to_owned());
         }
     }
@@ -203,21 +277,44 @@ fn published_otherwise(text: &str, place: &str, tag: &str) -> Vec<String> {
 #[test]
 fn what_is_published_is_named_as_the_manifest_does() {
     let manifest = text_of("Cargo.toml");
-    let (address, version) = (value_of(&manifest, "repository"), value_of(&manifest, "version"));
-    let place = address.strip_prefix("https://github.com/").expect("a repository on GitHub");
+    let (address, version) = (
+        value_of(&manifest, "repository"),
+        value_of(&manifest, "version"),
+    );
+    let place = address
+        .strip_prefix("https://github.com/")
+        .expect("a repository on GitHub");
     let tag = format!("v{}", version.split('.').next().expect("a major version"));
-    let others = ["config/loopgate.example.yml", "Dockerfile", ".github/workflows/release.yml"].map(str::to_owned);
+    let others = [
+        "config/loopgate.example.yml",
+        "Dockerfile",
+        ".github/workflows/release.yml",
+    ]
+    .map(str::to_owned);
     for document in documents().into_iter().chain(others) {
-        assert_eq!(published_otherwise(&text_of(&document), place, &tag), Vec::<String>::new(), "{document}");
+        assert_eq!(
+            published_otherwise(&text_of(&document), place, &tag),
+            Vec::<String>::new(),
+            "{document}"
+        );
     }
-    assert_eq!(text_of("action/README.md").matches(&format!("`@{tag}` works too")).count(), 1);
+    assert_eq!(
+        text_of("action/README.md")
+            .matches(&format!("`@{tag}` works too"))
+            .count(),
+        1
+    );
     for wrong in [
         "uses: x/loopgate/action@COMMIT # v1",
         "uses: a/loopgate/action@v2",
         "=https://h.com/a/loopgate/v0/x",
         "a/loopgate/action@COMMIT",
     ] {
-        assert_eq!(published_otherwise(wrong, "a/loopgate", "v1").len(), 1, "{wrong}");
+        assert_eq!(
+            published_otherwise(wrong, "a/loopgate", "v1").len(),
+            1,
+            "{wrong}"
+        );
     }
 }
 
@@ -228,9 +325,16 @@ fn one_compiler_builds_everything() {
     assert!(text_of("README.md").contains(&format!("You need Rust {wanted},")));
     for workflow in [".github/workflows/ci.yml", ".github/workflows/release.yml"] {
         let text = text_of(workflow);
-        let named =
-            text.lines().flat_map(|line| ["toolchain install ", "rustup default "].map(|word| line.split_once(word)));
-        let named: Vec<&str> = named.flatten().map(|(_, rest)| rest.split(' ').next().unwrap_or_default()).collect();
-        assert!(!named.is_empty() && named.iter().all(|one| *one == format!("{wanted}.0")), "{workflow}: {named:?}");
+        let named = text.lines().flat_map(|line| {
+            ["toolchain install ", "rustup default "].map(|word| line.split_once(word))
+        });
+        let named: Vec<&str> = named
+            .flatten()
+            .map(|(_, rest)| rest.split(' ').next().unwrap_or_default())
+            .collect();
+        assert!(
+            !named.is_empty() && named.iter().all(|one| *one == format!("{wanted}.0")),
+            "{workflow}: {named:?}"
+        );
     }
 }

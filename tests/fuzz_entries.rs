@@ -17,9 +17,15 @@ fn files(folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        for entry in
+            fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        {
             let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { found.push(path) }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                found.push(path)
+            }
         }
     }
     found.sort();
@@ -32,14 +38,19 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % below.max(1)
     }
 }
 
 /// Some bytes exchanged, doubled, taken out, and the rest cut off.
 fn damaged(seed: &[u8], dice: &mut Dice) -> Vec<u8> {
-    const ODD: [u8; 12] = [0, b'"', b'\\', b'<', b'>', b'{', b'}', b':', b'\n', b'-', 0xFF, 0xC3];
+    const ODD: [u8; 12] = [
+        0, b'"', b'\\', b'<', b'>', b'{', b'}', b':', b'\n', b'-', 0xFF, 0xC3,
+    ];
     let mut bytes = seed.to_vec();
     for _ in 0..1 + dice.roll(4) {
         let at = dice.roll(bytes.len());
@@ -68,17 +79,29 @@ fn throw(entry: fn(&[u8]), seeds: impl IntoIterator<Item = Vec<u8>>) {
 }
 
 fn contents(folder: &str) -> Vec<Vec<u8>> {
-    files(folder).into_iter().map(|path| fs::read(path).unwrap()).collect()
+    files(folder)
+        .into_iter()
+        .map(|path| fs::read(path).unwrap())
+        .collect()
 }
 
 /// Seeds behind each of the first bytes that choose how they are read.
 fn chosen(seeds: &[Vec<u8>], choices: u8) -> Vec<Vec<u8>> {
-    (0..choices).flat_map(|choice| seeds.iter().map(move |seed| [&[choice], seed.as_slice()].concat())).collect()
+    (0..choices)
+        .flat_map(|choice| {
+            seeds
+                .iter()
+                .map(move |seed| [&[choice], seed.as_slice()].concat())
+        })
+        .collect()
 }
 
 #[test]
 fn reports() {
-    throw(entries::report, contents("crates/loopgate-reports/tests/fixtures/reports"));
+    throw(
+        entries::report,
+        contents("crates/loopgate-reports/tests/fixtures/reports"),
+    );
     let short: Vec<Vec<u8>> = contents("crates/loopgate-reports/tests/fixtures/reports")
         .into_iter()
         .filter(|seed| seed.len() < 2_000)
@@ -90,7 +113,10 @@ fn reports() {
 #[test]
 fn configurations() {
     let mut seeds = contents("tests/fixtures/config");
-    seeds.push(fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("config/loopgate.example.yml")).unwrap());
+    seeds.push(
+        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("config/loopgate.example.yml"))
+            .unwrap(),
+    );
     // Found by fuzzing: a carriage return alone ends a line in YAML, and the place of an error counts it.
     seeds.push(b"\r\r\xfe\xba".to_vec());
     throw(entries::configuration, seeds);
@@ -100,7 +126,10 @@ fn configurations() {
 fn comments_deliveries_and_signatures() {
     let seeds = contents("fuzz/seeds/comment");
     throw(entries::comment, seeds);
-    throw(entries::webhook, chosen(&contents("fuzz/seeds/webhook"), 10));
+    throw(
+        entries::webhook,
+        chosen(&contents("fuzz/seeds/webhook"), 10),
+    );
     throw(entries::signature, contents("fuzz/seeds/signature"));
 }
 

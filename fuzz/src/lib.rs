@@ -34,18 +34,28 @@ const EVENTS: [&str; 10] = [
 
 /// A report of any format, recognised by its content.
 pub fn report(bytes: &[u8]) {
-    let options = ReadOptions { keep: 20, test_outcomes: true, ..ReadOptions::default() };
+    let options = ReadOptions {
+        keep: 20,
+        test_outcomes: true,
+        ..ReadOptions::default()
+    };
     let report = read("report", bytes, &options);
     assert!(report.failures.len() <= 20 && report.findings.len() <= 20);
 }
 
 /// A report read as the format that its first byte chooses.
 pub fn report_as(bytes: &[u8]) {
-    let Some((first, rest)) = bytes.split_first() else { return };
+    let Some((first, rest)) = bytes.split_first() else {
+        return;
+    };
     // All but the last, which needs an expression.
     let formats = &ReportFormat::ALL[..ReportFormat::ALL.len() - 1];
     let format = formats[usize::from(*first) % formats.len()];
-    let options = ReadOptions { format: Some(format), keep: 20, ..ReadOptions::default() };
+    let options = ReadOptions {
+        format: Some(format),
+        keep: 20,
+        ..ReadOptions::default()
+    };
     let report = read("report", rest, &options);
     assert!(report.failures.len() <= 20 && report.findings.len() <= 20);
 }
@@ -63,17 +73,27 @@ pub fn configuration(bytes: &[u8]) {
 /// A comment: approvals, commands and near misses.
 pub fn comment(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let gates: BTreeSet<GateName> = ["security", "database"].iter().filter_map(|name| name.parse().ok()).collect();
-    let Ok(bot) = "loopgate".parse::<Login>() else { return };
+    let gates: BTreeSet<GateName> = ["security", "database"]
+        .iter()
+        .filter_map(|name| name.parse().ok())
+        .collect();
+    let Ok(bot) = "loopgate".parse::<Login>() else {
+        return;
+    };
     let inspection = gate::inspect(&text, &bot, &gates);
     let _ = serde_json::to_string(&inspection);
 }
 
 /// The body of a delivery, for the event that its first byte chooses.
 pub fn webhook(bytes: &[u8]) {
-    let Some((first, rest)) = bytes.split_first() else { return };
+    let Some((first, rest)) = bytes.split_first() else {
+        return;
+    };
     let event = EVENTS[usize::from(*first) % EVENTS.len()];
-    let own = webhook::OwnApp { app_id: AppId::new(1), bot: "loopgate[bot]".parse().ok() };
+    let own = webhook::OwnApp {
+        app_id: AppId::new(1),
+        bot: "loopgate[bot]".parse().ok(),
+    };
     let at = chrono::DateTime::UNIX_EPOCH;
     let _ = webhook::route(event, rest, &own, at);
 }
@@ -81,7 +101,10 @@ pub fn webhook(bytes: &[u8]) {
 /// The header that signs a delivery; nobody guesses one.
 pub fn signature(bytes: &[u8]) {
     let secret = Secret::new("a secret that no fuzzer finds");
-    let at = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let at = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
     let (header, body) = bytes.split_at(at);
     assert!(!Signatures::new([&secret]).check(header, body));
 }
@@ -90,7 +113,12 @@ pub fn signature(bytes: &[u8]) {
 pub fn evidence(bytes: &[u8]) {
     if let Ok(evidence) = serde_json::from_slice::<Evidence>(bytes) {
         let changes = failure::Changes::default();
-        for failure in evidence.checks.iter().flat_map(|check| &check.failures).take(20) {
+        for failure in evidence
+            .checks
+            .iter()
+            .flat_map(|check| &check.failures)
+            .take(20)
+        {
             let _ = failure::analyse_all(std::slice::from_ref(failure), &changes);
         }
         let _ = serde_json::to_string(&evidence);

@@ -26,7 +26,10 @@ pub enum ChannelError {
     #[error("{variable} is not set where Loopgate runs")]
     NotSetUp { variable: &'static str },
     #[error("{variable} cannot be used: {reason}")]
-    Malformed { variable: &'static str, reason: String },
+    Malformed {
+        variable: &'static str,
+        reason: String,
+    },
     #[error("{0}")]
     Refused(String),
 }
@@ -44,8 +47,15 @@ impl Channels {
     /// # Errors
     /// When one of them is set and cannot be used.
     pub fn from_env(read: impl Fn(&'static str) -> Option<String>) -> Result<Self, ChannelError> {
-        let read = |variable| read(variable).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        Ok(Self { slack: Slack::from_env(read)?, email: Email::from_env(read)? })
+        let read = |variable| {
+            read(variable)
+                .map(|value| value.trim().to_owned())
+                .filter(|value| !value.is_empty())
+        };
+        Ok(Self {
+            slack: Slack::from_env(read)?,
+            email: Email::from_env(read)?,
+        })
     }
 
     /// Sends a short call for a human once, as plain text; the subject is one line. The comment on the pull request is
@@ -53,7 +63,12 @@ impl Channels {
     ///
     /// # Errors
     /// When the channel is not set up, or its other end does not take the message.
-    pub async fn send(&self, channel: Channel, subject: &str, text: &str) -> Result<(), ChannelError> {
+    pub async fn send(
+        &self,
+        channel: Channel,
+        subject: &str,
+        text: &str,
+    ) -> Result<(), ChannelError> {
         match channel {
             Channel::IssueComment | Channel::Cli => Ok(()),
             Channel::Slack => match &self.slack {
@@ -80,22 +95,37 @@ struct Slack {
 }
 
 impl Slack {
-    fn from_env(read: impl Fn(&'static str) -> Option<String>) -> Result<Option<Self>, ChannelError> {
-        let Some(address) = read(SLACK) else { return Ok(None) };
-        let malformed = |reason: &str| ChannelError::Malformed { variable: SLACK, reason: reason.to_owned() };
+    fn from_env(
+        read: impl Fn(&'static str) -> Option<String>,
+    ) -> Result<Option<Self>, ChannelError> {
+        let Some(address) = read(SLACK) else {
+            return Ok(None);
+        };
+        let malformed = |reason: &str| ChannelError::Malformed {
+            variable: SLACK,
+            reason: reason.to_owned(),
+        };
         let address: http::Uri = address.parse().map_err(|_| malformed("it is no address"))?;
         if !matches!(address.scheme_str(), Some("https" | "http")) || address.host().is_none() {
             return Err(malformed("it is no http address"));
         }
-        let connector =
-            HttpsConnectorBuilder::new().with_native_roots().map_err(|_| malformed("there is no HTTP client"))?;
+        let connector = HttpsConnectorBuilder::new()
+            .with_native_roots()
+            .map_err(|_| malformed("there is no HTTP client"))?;
         let connector = connector.https_or_http().enable_http1().build();
-        Ok(Some(Self { client: Client::builder(TokioExecutor::new()).build(connector), address }))
+        Ok(Some(Self {
+            client: Client::builder(TokioExecutor::new()).build(connector),
+            address,
+        }))
     }
 
     async fn send(&self, subject: &str, text: &str) -> Result<(), ChannelError> {
         // Slack reads `<…>` as links and mentions (`<!channel>`), unless these three characters are escaped.
-        let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let escaped = |text: &str| {
+            text.replace('&', "&amp;")
+                .replace('<', "&lt;")
+                .replace('>', "&gt;")
+        };
         let text = format!("*{}*\n{}", escaped(subject), escaped(text));
         let body = json!({ "text": text.chars().take(MOST_TEXT).collect::<String>() }).to_string();
         let request = Request::post(self.address.clone())
@@ -104,10 +134,14 @@ impl Slack {
             .map_err(|_| ChannelError::Refused("the message could not be written".to_owned()))?;
         // Errors of the client quote the address, which is the secret: only their kind is reported.
         let answer = self.client.request(request).await;
-        let answer = answer.map_err(|_| ChannelError::Refused("Slack did not answer".to_owned()))?;
+        let answer =
+            answer.map_err(|_| ChannelError::Refused("Slack did not answer".to_owned()))?;
         match answer.status() {
             status if status.is_success() => Ok(()),
-            status => Err(ChannelError::Refused(format!("Slack refused the message ({})", status.as_u16()))),
+            status => Err(ChannelError::Refused(format!(
+                "Slack refused the message ({})",
+                status.as_u16()
+            ))),
         }
     }
 }
@@ -128,31 +162,55 @@ struct Email {
 }
 
 impl Email {
-    fn from_env(read: impl Fn(&'static str) -> Option<String>) -> Result<Option<Self>, ChannelError> {
-        let Some(server) = read(SERVER) else { return Ok(None) };
+    fn from_env(
+        read: impl Fn(&'static str) -> Option<String>,
+    ) -> Result<Option<Self>, ChannelError> {
+        let Some(server) = read(SERVER) else {
+            return Ok(None);
+        };
         // The library's message about an address may quote the password in it.
-        let malformed = |variable, reason: &str| ChannelError::Malformed { variable, reason: reason.to_owned() };
+        let malformed = |variable, reason: &str| ChannelError::Malformed {
+            variable,
+            reason: reason.to_owned(),
+        };
         let from = read(FROM).ok_or(ChannelError::NotSetUp { variable: FROM })?;
         let to = read(TO).ok_or(ChannelError::NotSetUp { variable: TO })?;
         let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(&server);
         Ok(Some(Self {
-            transport: transport.map_err(|_| malformed(SERVER, "it is no address of an SMTP server"))?.build(),
-            from: from.parse().map_err(|_| malformed(FROM, "it is no e-mail address"))?,
-            to: to.parse().map_err(|_| malformed(TO, "these are no e-mail addresses"))?,
+            transport: transport
+                .map_err(|_| malformed(SERVER, "it is no address of an SMTP server"))?
+                .build(),
+            from: from
+                .parse()
+                .map_err(|_| malformed(FROM, "it is no e-mail address"))?,
+            to: to
+                .parse()
+                .map_err(|_| malformed(TO, "these are no e-mail addresses"))?,
         }))
     }
 
     async fn send(&self, subject: &str, text: &str) -> Result<(), ChannelError> {
-        let subject: String = subject.chars().filter(|c| !c.is_control()).take(MOST_SUBJECT).collect();
-        let mut mail = Mail::builder().from(self.from.clone()).subject(subject).header(ContentType::TEXT_PLAIN);
+        let subject: String = subject
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(MOST_SUBJECT)
+            .collect();
+        let mut mail = Mail::builder()
+            .from(self.from.clone())
+            .subject(subject)
+            .header(ContentType::TEXT_PLAIN);
         for to in self.to.iter() {
             mail = mail.to(to.clone());
         }
         let mail = mail.body(text.to_owned());
-        let mail = mail.map_err(|_| ChannelError::Refused("the mail could not be written".to_owned()))?;
+        let mail =
+            mail.map_err(|_| ChannelError::Refused("the mail could not be written".to_owned()))?;
         let sent = self.transport.send(mail).await;
         sent.map(drop).map_err(|error| {
-            let answer = error.status().map(|code| format!(" ({code})")).unwrap_or_default();
+            let answer = error
+                .status()
+                .map(|code| format!(" ({code})"))
+                .unwrap_or_default();
             ChannelError::Refused(format!("the mail server did not take the message{answer}"))
         })
     }

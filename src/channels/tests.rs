@@ -19,7 +19,10 @@ const TEXT: &str = "Ask <!channel> & decide:\n1. a\n2. b";
 #[tokio::test]
 async fn slack_gets_the_text_and_nobody_is_mentioned() {
     let server = MockServer::start().await;
-    Mock::given(method("POST")).respond_with(ResponseTemplate::new(200)).mount(&server).await;
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(200))
+        .mount(&server)
+        .await;
     let channels = channels(&[(SLACK, format!("{}/services/T0/B0/secret", server.uri()))]).unwrap();
     channels.send(Channel::Slack, SUBJECT, TEXT).await.unwrap();
     let requests = server.received_requests().await.unwrap();
@@ -32,16 +35,29 @@ async fn slack_gets_the_text_and_nobody_is_mentioned() {
 #[tokio::test]
 async fn a_refusal_never_shows_the_address() {
     let server = MockServer::start().await;
-    Mock::given(method("POST")).respond_with(ResponseTemplate::new(404)).mount(&server).await;
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(404))
+        .mount(&server)
+        .await;
     let there = channels(&[(SLACK, format!("{}/services/secret", server.uri()))]).unwrap();
     let nowhere = channels(&[(SLACK, "http://127.0.0.1:9/services/secret".to_owned())]).unwrap();
     for channels in [there, nowhere] {
-        let told = channels.send(Channel::Slack, SUBJECT, TEXT).await.unwrap_err().to_string();
-        assert!(!told.contains("secret") && told.starts_with("Slack"), "{told}");
+        let told = channels
+            .send(Channel::Slack, SUBJECT, TEXT)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            !told.contains("secret") && told.starts_with("Slack"),
+            "{told}"
+        );
     }
     let none = Channels::default();
     assert_eq!(
-        none.send(Channel::Email, SUBJECT, TEXT).await.unwrap_err().to_string(),
+        none.send(Channel::Email, SUBJECT, TEXT)
+            .await
+            .unwrap_err()
+            .to_string(),
         "LOOPGATE_SMTP_URL is not set where Loopgate runs"
     );
 }
@@ -74,23 +90,54 @@ async fn mail_goes_out_over_smtp() {
     });
     let set = [
         (SERVER, format!("smtp://127.0.0.1:{port}")),
-        ("LOOPGATE_EMAIL_FROM", "Loopgate <loop@acme.example>".to_owned()),
-        ("LOOPGATE_EMAIL_TO", "ops@acme.example, olga@acme.example".to_owned()),
+        (
+            "LOOPGATE_EMAIL_FROM",
+            "Loopgate <loop@acme.example>".to_owned(),
+        ),
+        (
+            "LOOPGATE_EMAIL_TO",
+            "ops@acme.example, olga@acme.example".to_owned(),
+        ),
     ];
-    channels(&set).unwrap().send(Channel::Email, SUBJECT, TEXT).await.unwrap();
+    channels(&set)
+        .unwrap()
+        .send(Channel::Email, SUBJECT, TEXT)
+        .await
+        .unwrap();
     let heard = server.await.unwrap();
-    for line in ["MAIL FROM:<loop@acme.example>", "RCPT TO:<ops@acme.example>", "RCPT TO:<olga@acme.example>"] {
-        assert!(heard.iter().any(|said| said.starts_with(line)), "{line}: {heard:?}");
+    for line in [
+        "MAIL FROM:<loop@acme.example>",
+        "RCPT TO:<ops@acme.example>",
+        "RCPT TO:<olga@acme.example>",
+    ] {
+        assert!(
+            heard.iter().any(|said| said.starts_with(line)),
+            "{line}: {heard:?}"
+        );
     }
-    assert!(heard.contains(&"Subject: acme/widgets#12 is blocked".to_owned()), "{heard:?}");
+    assert!(
+        heard.contains(&"Subject: acme/widgets#12 is blocked".to_owned()),
+        "{heard:?}"
+    );
 }
 
 #[test]
 fn wrong_settings_name_the_variable_and_hide_its_value() {
-    let set = |variable, value: &str| channels(&[(variable, value.to_owned())]).err().map(|error| error.to_string());
-    assert_eq!(set(SERVER, "smtp://h"), Some("LOOPGATE_EMAIL_FROM is not set where Loopgate runs".to_owned()));
+    let set = |variable, value: &str| {
+        channels(&[(variable, value.to_owned())])
+            .err()
+            .map(|error| error.to_string())
+    };
+    assert_eq!(
+        set(SERVER, "smtp://h"),
+        Some("LOOPGATE_EMAIL_FROM is not set where Loopgate runs".to_owned())
+    );
     for value in ["secret", "ftp://secret/x"] {
         let told = set(SLACK, value).unwrap();
-        assert!(told.starts_with("LOOPGATE_SLACK_WEBHOOK_URL cannot be used") && !told.contains("secret"), "{told}");
+        assert!(
+            told.starts_with("LOOPGATE_SLACK_WEBHOOK_URL cannot be used")
+                && !told.contains("secret"),
+            "{told}"
+        );
     }
 }

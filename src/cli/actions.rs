@@ -31,16 +31,27 @@ pub fn is_here() -> bool {
 pub fn hide_from_checks() {
     #[cfg(target_os = "linux")]
     if let Err(error) = nix::sys::prctl::set_dumpable(false) {
-        output::note_line(format_args!("the environment of this step can be read by its checks: {error}"));
+        output::note_line(format_args!(
+            "the environment of this step can be read by its checks: {error}"
+        ));
     }
 }
 
 /// The folder below the top of the repository that the input `working-directory` names; empty for the top.
 pub fn working_directory(root: &Path) -> String {
-    let is_named = env::var("LOOPGATE_WORKING_DIRECTORY").is_ok_and(|named| !matches!(named.as_str(), "" | "."));
+    let is_named = env::var("LOOPGATE_WORKING_DIRECTORY")
+        .is_ok_and(|named| !matches!(named.as_str(), "" | "."));
     let below = || {
-        let (here, root) = (env::current_dir().ok()?.canonicalize().ok()?, root.canonicalize().ok()?);
-        Some(here.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
+        let (here, root) = (
+            env::current_dir().ok()?.canonicalize().ok()?,
+            root.canonicalize().ok()?,
+        );
+        Some(
+            here.strip_prefix(root)
+                .ok()?
+                .to_string_lossy()
+                .replace('\\', "/"),
+        )
     };
     is_named.then(below).flatten().unwrap_or_default()
 }
@@ -67,7 +78,8 @@ pub fn is_fork() -> bool {
     if env::var_os("GITHUB_ACTIONS").is_none() {
         return false;
     }
-    let repository: Option<RepoName> = set_here("GITHUB_REPOSITORY").and_then(|name| name.parse().ok());
+    let repository: Option<RepoName> =
+        set_here("GITHUB_REPOSITORY").and_then(|name| name.parse().ok());
     match event() {
         Some(event) if event["pull_request"].is_null() => false,
         // The repository of a deleted fork is null.
@@ -87,10 +99,13 @@ impl ActionsRun {
             origin: WorkflowOrigin {
                 path: workflow_path(&set_here("GITHUB_WORKFLOW_REF")?)?,
                 run_id: WorkflowRunId::new(set_here("GITHUB_RUN_ID")?.parse().ok()?),
-                run_attempt: set_here("GITHUB_RUN_ATTEMPT").and_then(|text| text.parse().ok()).unwrap_or(1),
+                run_attempt: set_here("GITHUB_RUN_ATTEMPT")
+                    .and_then(|text| text.parse().ok())
+                    .unwrap_or(1),
                 job: set_here("GITHUB_JOB")?,
                 // `toJSON(matrix)` is `null` where a job has none.
-                matrix: set_here("LOOPGATE_MATRIX").filter(|matrix| !matches!(matrix.trim(), "null" | "{}")),
+                matrix: set_here("LOOPGATE_MATRIX")
+                    .filter(|matrix| !matches!(matrix.trim(), "null" | "{}")),
                 matrix_job: matrix_job(
                     set_here("LOOPGATE_JOB_INDEX"),
                     set_here("LOOPGATE_JOB_TOTAL"),
@@ -100,16 +115,27 @@ impl ActionsRun {
             repository: set_here("GITHUB_REPOSITORY")?.parse().ok()?,
             head: read(&pull_request["head"]["sha"]),
             pull_request: read(&pull_request["number"]),
-            words: read(&pull_request["title"]).map(|title| (title, read(&pull_request["body"]).unwrap_or_default())),
+            words: read(&pull_request["title"])
+                .map(|title| (title, read(&pull_request["body"]).unwrap_or_default())),
         })
     }
 }
 
 /// Which job of its matrix this is, as the Action passes it on.
-fn matrix_job(index: Option<String>, total: Option<String>, check_run: Option<String>) -> Option<MatrixJob> {
+fn matrix_job(
+    index: Option<String>,
+    total: Option<String>,
+    check_run: Option<String>,
+) -> Option<MatrixJob> {
     let (index, total) = (index?.parse().ok()?, total?.parse().ok()?);
-    let check_run_id = check_run.and_then(|id| id.parse().ok()).map(CheckRunId::new);
-    (index < total).then_some(MatrixJob { index, total, check_run_id })
+    let check_run_id = check_run
+        .and_then(|id| id.parse().ok())
+        .map(CheckRunId::new);
+    (index < total).then_some(MatrixJob {
+        index,
+        total,
+        check_run_id,
+    })
 }
 
 /// The value of a field of the event, if it is of this kind.
@@ -118,15 +144,22 @@ fn read<T: DeserializeOwned>(field: &Value) -> Option<T> {
 }
 
 fn event() -> Option<Value> {
-    let event: Value = serde_json::from_slice(&read_event(Path::new(&set_here("GITHUB_EVENT_PATH")?)).ok()?).ok()?;
+    let event: Value =
+        serde_json::from_slice(&read_event(Path::new(&set_here("GITHUB_EVENT_PATH")?)).ok()?)
+            .ok()?;
     event.is_object().then_some(event)
 }
 
 /// The payload of a workflow's event.
 pub fn read_event(path: &Path) -> Result<Vec<u8>, CliError> {
-    let unreadable = |error: std::io::Error| CliError::bad_data(format!("{} cannot be read: {error}", path.display()));
+    let unreadable = |error: std::io::Error| {
+        CliError::bad_data(format!("{} cannot be read: {error}", path.display()))
+    };
     if fs::metadata(path).map_err(unreadable)?.len() > EVENT_LIMIT {
-        return Err(CliError::bad_data(format!("{} is larger than 25 MB", path.display())));
+        return Err(CliError::bad_data(format!(
+            "{} is larger than 25 MB",
+            path.display()
+        )));
     }
     fs::read(path).map_err(unreadable)
 }
@@ -140,14 +173,34 @@ fn workflow_path(reference: &str) -> Option<String> {
 /// Writes the outputs of a decision, by its document, and where a verification left its evidence and its report, if it
 /// did. What cannot be written is reported, and changes nothing else.
 pub fn write_decision(document: &Value, files: Option<[&Path; 2]>) {
-    write_outputs(&decision(document, files, ActionsRun::current().map(|run| artifact_name(&run))));
+    write_outputs(&decision(
+        document,
+        files,
+        ActionsRun::current().map(|run| artifact_name(&run)),
+    ));
 }
 
-fn decision(document: &Value, files: Option<[&Path; 2]>, artifact: Option<String>) -> Vec<(&'static str, String)> {
-    let named = ["decision", "status", "score", "attempt", "stage", "failed-rules"].map(|name| {
+fn decision(
+    document: &Value,
+    files: Option<[&Path; 2]>,
+    artifact: Option<String>,
+) -> Vec<(&'static str, String)> {
+    let named = [
+        "decision",
+        "status",
+        "score",
+        "attempt",
+        "stage",
+        "failed-rules",
+    ]
+    .map(|name| {
         let value = match &document[name.replace('-', "_")] {
             Value::String(word) => word.clone(),
-            Value::Array(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+            Value::Array(names) => names
+                .iter()
+                .filter_map(Value::as_str)
+                .collect::<Vec<_>>()
+                .join(","),
             score if name == "score" => format!("{:.2}", score.as_f64().unwrap_or_default()),
             number => number.to_string(),
         };
@@ -163,12 +216,17 @@ fn decision(document: &Value, files: Option<[&Path; 2]>, artifact: Option<String
 
 /// Writes the evidence outputs before there is any evidence: a step that is killed writes no more outputs.
 pub fn write_evidence(path: &Path) {
-    write_outputs(&evidence(path, ActionsRun::current().map(|run| artifact_name(&run))));
+    write_outputs(&evidence(
+        path,
+        ActionsRun::current().map(|run| artifact_name(&run)),
+    ));
 }
 
 fn evidence(path: &Path, artifact: Option<String>) -> Vec<(&'static str, String)> {
     let path = ("evidence-path", path.display().to_string());
-    std::iter::once(path).chain(artifact.map(|name| ("evidence-name", name))).collect()
+    std::iter::once(path)
+        .chain(artifact.map(|name| ("evidence-name", name)))
+        .collect()
 }
 
 /// Writes outputs of the step.
@@ -182,12 +240,14 @@ pub fn write_outputs(outputs: &[(&str, String)]) {
 
 /// `fence` is a text that no value holds.
 fn fenced(outputs: &[(&str, String)], fence: &str) -> String {
-    outputs.iter().fold(String::new(), |mut text, (name, value)| {
-        debug_assert!(!value.contains(fence), "a fence is random");
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{name}<<{fence}\n{value}\n{fence}\n");
-        text
-    })
+    outputs
+        .iter()
+        .fold(String::new(), |mut text, (name, value)| {
+            debug_assert!(!value.contains(fence), "a fence is random");
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{name}<<{fence}\n{value}\n{fence}\n");
+            text
+        })
 }
 
 /// `loopgate-evidence-<job>-<8 hex of the matrix's SHA-256>-<run attempt>`: unique within a run.
@@ -197,15 +257,33 @@ fn fenced(outputs: &[(&str, String)], fence: &str) -> String {
 fn artifact_name(run: &ActionsRun) -> String {
     const PREFIX: &str = "loopgate-evidence";
     let plain = |text: &str| -> String {
-        text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).take(100).collect()
+        text.chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                    c
+                } else {
+                    '-'
+                }
+            })
+            .take(100)
+            .collect()
     };
     if let Some(given) = set_here("LOOPGATE_EVIDENCE_NAME") {
         let given = plain(given.trim());
-        return if given.starts_with(PREFIX) { given } else { format!("{PREFIX}-{given}") };
+        return if given.starts_with(PREFIX) {
+            given
+        } else {
+            format!("{PREFIX}-{given}")
+        };
     }
     let origin = &run.origin;
     let matrix = Sha256::digest(origin.matrix.as_deref().unwrap_or_default().as_bytes());
-    format!("{PREFIX}-{}-{}-{}", plain(&origin.job), &hex::encode(matrix)[..8], origin.run_attempt)
+    format!(
+        "{PREFIX}-{}-{}-{}",
+        plain(&origin.job),
+        &hex::encode(matrix)[..8],
+        origin.run_attempt
+    )
 }
 
 #[cfg(test)]
@@ -217,8 +295,12 @@ mod tests {
     #[test]
     fn a_matrix_job_is_a_place_among_all_and_a_check_run_where_github_tells_it() {
         let told = |index: &str, total: &str, check_run: &str| {
-            matrix_job(Some(index.into()), Some(total.into()), Some(check_run.into()))
-                .map(|matrix_job| (matrix_job.index, matrix_job.check_run_id))
+            matrix_job(
+                Some(index.into()),
+                Some(total.into()),
+                Some(check_run.into()),
+            )
+            .map(|matrix_job| (matrix_job.index, matrix_job.check_run_id))
         };
         assert_eq!(told("2", "3", "77"), Some((2, Some(CheckRunId::new(77)))));
         assert_eq!(told("0", "1", "Object"), Some((0, None)));
@@ -273,7 +355,10 @@ mod tests {
         /w/r.md
         F
         ");
-        assert!(!fenced(&decision(&document, None, None), "F").contains("path"), "a reconcile leaves no file");
+        assert!(
+            !fenced(&decision(&document, None, None), "F").contains("path"),
+            "a reconcile leaves no file"
+        );
     }
 
     #[test]
@@ -294,8 +379,14 @@ mod tests {
         };
         let name = |job, matrix, attempt| artifact_name(&run(job, matrix, attempt));
         assert_eq!(name("test", None, 1), "loopgate-evidence-test-e3b0c442-1");
-        assert_ne!(name("test", Some(r#"{"os":"linux"}"#), 1), name("test", Some(r#"{"os":"macos"}"#), 1));
+        assert_ne!(
+            name("test", Some(r#"{"os":"linux"}"#), 1),
+            name("test", Some(r#"{"os":"macos"}"#), 1)
+        );
         assert_ne!(name("test", None, 1), name("test", None, 2));
-        assert_eq!(name("te st/..\n", None, 1), "loopgate-evidence-te-st-..--e3b0c442-1");
+        assert_eq!(
+            name("te st/..\n", None, 1),
+            "loopgate-evidence-te-st-..--e3b0c442-1"
+        );
     }
 }

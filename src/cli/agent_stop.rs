@@ -65,10 +65,18 @@ pub async fn run(agent: Agent) -> CommandResult {
     let mut text = String::new();
     // An input that cannot be read counts as empty: then the hook's own directory is used.
     let _ = std::io::stdin().take(MOST_INPUT).read_to_string(&mut text);
-    let input: Input = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
-    let was_ended = input.status.as_deref().is_some_and(|status| status != "completed");
-    let folder = input.cwd.or_else(|| input.workspace_roots.into_iter().next());
-    let folder = folder.or_else(|| std::env::current_dir().ok()).filter(|_| !was_ended);
+    let input: Input =
+        serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
+    let was_ended = input
+        .status
+        .as_deref()
+        .is_some_and(|status| status != "completed");
+    let folder = input
+        .cwd
+        .or_else(|| input.workspace_roots.into_iter().next());
+    let folder = folder
+        .or_else(|| std::env::current_dir().ok())
+        .filter(|_| !was_ended);
     if let Some(reason) = held(folder).await {
         output::document(&answer(agent, &reason).to_string());
     }
@@ -86,19 +94,35 @@ fn answer(agent: Agent, reason: &str) -> Value {
 /// Why the agent is to go on; none where it may stop.
 async fn held(folder: Option<PathBuf>) -> Option<String> {
     let checkout = Checkout::around(&folder?).ok()?;
-    let marks = Worktree::at(&checkout.root).ok()?.private_dir.with_file_name("loopgate-agent-stop");
-    let reason = if checkout.root.join(CONFIGURATION).is_file() { failing(&checkout).await } else { None };
+    let marks = Worktree::at(&checkout.root)
+        .ok()?
+        .private_dir
+        .with_file_name("loopgate-agent-stop");
+    let reason = if checkout.root.join(CONFIGURATION).is_file() {
+        failing(&checkout).await
+    } else {
+        None
+    };
     let Some(reason) = reason else {
         // The next failure begins a row of its own.
         let _ = std::fs::remove_file(marks);
         return None;
     };
-    let before: Holds = serde_json::from_slice(&std::fs::read(&marks).unwrap_or_default()).unwrap_or_default();
-    let on_head = if before.head == Some(checkout.head) { before.on_head } else { 0 };
+    let before: Holds =
+        serde_json::from_slice(&std::fs::read(&marks).unwrap_or_default()).unwrap_or_default();
+    let on_head = if before.head == Some(checkout.head) {
+        before.on_head
+    } else {
+        0
+    };
     if on_head >= MOST_ON_HEAD || before.in_a_row >= MOST_IN_A_ROW {
         return None;
     }
-    let holds = Holds { head: Some(checkout.head), on_head: on_head + 1, in_a_row: before.in_a_row + 1 };
+    let holds = Holds {
+        head: Some(checkout.head),
+        on_head: on_head + 1,
+        in_a_row: before.in_a_row + 1,
+    };
     // What cannot be counted cannot be bounded.
     std::fs::write(&marks, serde_json::to_string(&holds).ok()?).ok()?;
     Some(reason)
@@ -115,23 +139,45 @@ struct Holds {
 async fn failing(checkout: &Checkout) -> Option<String> {
     if !checkout.is_clean || !checkout.is_pushed() {
         let reading = feedback::here(&checkout.root, Path::new(EVIDENCE)).ok()?;
-        return reason(&reading, "`loopgate verify` fails on this working tree", "loopgate verify");
+        return reason(
+            &reading,
+            "`loopgate verify` fails on this working tree",
+            "loopgate verify",
+        );
     }
     let repository = checkout.repository.clone()?;
     let read = async {
         let online = Online::as_anybody().ok()?;
-        let target = Target::Head { repository: repository.clone(), sha: checkout.head };
-        let found = online.client(&repository).await.ok()?.pull_requests_of(&target).await.ok()?;
+        let target = Target::Head {
+            repository: repository.clone(),
+            sha: checkout.head,
+        };
+        let found = online
+            .client(&repository)
+            .await
+            .ok()?
+            .pull_requests_of(&target)
+            .await
+            .ok()?;
         let (repository, number) = found.into_iter().next()?;
         let of = PullRequest { repository, number };
-        let reading = feedback::wait(&online, &of, (None, Until::Final), WAITS).await.ok()?;
+        let reading = feedback::wait(&online, &of, (None, Until::Final), WAITS)
+            .await
+            .ok()?;
         Some((of, reading))
     };
-    let (of, reading) = tokio::time::timeout(WAITS.to_std().ok()?, read).await.ok().flatten()?;
+    let (of, reading) = tokio::time::timeout(WAITS.to_std().ok()?, read)
+        .await
+        .ok()
+        .flatten()?;
     if reading.feedback.head_sha != checkout.head {
         return None;
     }
-    reason(&reading, &format!("the checks of {of} fail on the pushed head"), &format!("loopgate feedback {of}"))
+    reason(
+        &reading,
+        &format!("the checks of {of} fail on the pushed head"),
+        &format!("loopgate feedback {of}"),
+    )
 }
 
 /// What to repair, for a decision that the author acts on: names and places, nothing that the code under test wrote.
@@ -140,12 +186,29 @@ fn reason(reading: &Reading, what: &str, read_more: &str) -> Option<String> {
         return None;
     }
     let document = reading.document();
-    let failures = document["failures"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let failures = document["failures"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let mut text = format!("Not finished: {what} ({}).", reading.feedback.head_sha);
     for failure in failures.iter().take(MOST_NAMED) {
-        let word = |at: &str| failure.pointer(at).and_then(Value::as_str).unwrap_or_default();
-        let named = format!("{} {} {}", word("/check"), word("/test"), word("/place/file"));
-        text.push_str(&format!("\n- {} {}", word("/id"), defused(&one_line(&named, 160))));
+        let word = |at: &str| {
+            failure
+                .pointer(at)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let named = format!(
+            "{} {} {}",
+            word("/check"),
+            word("/test"),
+            word("/place/file")
+        );
+        text.push_str(&format!(
+            "\n- {} {}",
+            word("/id"),
+            defused(&one_line(&named, 160))
+        ));
     }
     text.push_str(&format!(
         "\nRead `{read_more}`, fix the cause, and verify again. Do not edit tests to pass; dispute a failure that is not \

@@ -19,7 +19,11 @@ impl Project {
 
     fn git(&self, arguments: &[&str]) -> String {
         let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-        let printed = GitCommand::new(self.root(), &[&who[..], arguments].concat()).run().unwrap().success().unwrap();
+        let printed = GitCommand::new(self.root(), &[&who[..], arguments].concat())
+            .run()
+            .unwrap()
+            .success()
+            .unwrap();
         String::from_utf8(printed).unwrap().trim().to_owned()
     }
 
@@ -41,7 +45,11 @@ impl Project {
             }],
         });
         std::fs::create_dir_all(self.root().join(EVIDENCE)).unwrap();
-        std::fs::write(self.root().join(EVIDENCE).join(feedback::FILE), document.to_string()).unwrap();
+        std::fs::write(
+            self.root().join(EVIDENCE).join(feedback::FILE),
+            document.to_string(),
+        )
+        .unwrap();
     }
 
     fn held(&self) -> Option<String> {
@@ -55,7 +63,10 @@ fn an_agent_goes_on_until_its_tree_is_green() {
     assert_eq!(project.held(), None, "nothing was verified");
     project.verified("retry");
     let reason = project.held().expect("it failed");
-    assert!(reason.contains("12345678 unit rounds src/lib.rs") && reason.len() <= MOST_REASON, "{reason}");
+    assert!(
+        reason.contains("12345678 unit rounds src/lib.rs") && reason.len() <= MOST_REASON,
+        "{reason}"
+    );
     assert!(!reason.contains("SECRET"), "{reason}");
     project.commit();
     project.verified("proceed");
@@ -97,7 +108,8 @@ fn only_a_failure_that_the_author_repairs_holds_an_agent() {
 
 #[test]
 fn each_agent_is_answered_in_its_own_format() {
-    let shown = [Agent::ClaudeCode, Agent::Codex, Agent::Cursor].map(|agent| answer(agent, "go on").to_string());
+    let shown = [Agent::ClaudeCode, Agent::Codex, Agent::Cursor]
+        .map(|agent| answer(agent, "go on").to_string());
     let block = r#"{"decision":"block","reason":"go on"}"#;
     assert_eq!(shown, [block, block, r#"{"followup_message":"go on"}"#]);
 }

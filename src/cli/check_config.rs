@@ -46,23 +46,41 @@ pub async fn run(arguments: &CheckConfigArguments) -> CommandResult {
                         "nothing is checked: {name} has no `verify.checks`; `loopgate init` writes those of a project"
                     ));
                 }
-                OnlineFindings { errors: Vec::new(), warnings: loaded.warnings }
+                OnlineFindings {
+                    errors: Vec::new(),
+                    warnings: loaded.warnings,
+                }
             }
-            Err(errors) => OnlineFindings { errors, warnings: Vec::new() },
+            Err(errors) => OnlineFindings {
+                errors,
+                warnings: Vec::new(),
+            },
         };
         (name, None, found)
     };
     show(&name, repository.as_ref(), &found)?;
-    Ok(if found.errors.is_empty() { exit::OK } else { exit::BAD_DATA })
+    Ok(if found.errors.is_empty() {
+        exit::OK
+    } else {
+        exit::BAD_DATA
+    })
 }
 
 /// The file that is named, else the one here; its name and text.
 fn own(arguments: &CheckConfigArguments) -> Result<(String, String), CliError> {
-    output::read_named(arguments.file.as_deref().unwrap_or(Path::new(working_tree::CONFIGURATION)))
+    output::read_named(
+        arguments
+            .file
+            .as_deref()
+            .unwrap_or(Path::new(working_tree::CONFIGURATION)),
+    )
 }
 
 /// Checks the file by itself first: errors in the file are reported without the network.
-async fn online(arguments: &CheckConfigArguments, repository: &RepoName) -> Result<(String, OnlineFindings), CliError> {
+async fn online(
+    arguments: &CheckConfigArguments,
+    repository: &RepoName,
+) -> Result<(String, OnlineFindings), CliError> {
     let own = match (&arguments.file, &arguments.repository) {
         (None, Some(_)) => None,
         _ => Some(self::own(arguments)?),
@@ -70,7 +88,13 @@ async fn online(arguments: &CheckConfigArguments, repository: &RepoName) -> Resu
     if let Some((name, text)) = &own
         && let Err(errors) = config::load(None, Some(Source::new(name, text)))
     {
-        return Ok((name.clone(), OnlineFindings { errors, warnings: Vec::new() }));
+        return Ok((
+            name.clone(),
+            OnlineFindings {
+                errors,
+                warnings: Vec::new(),
+            },
+        ));
     }
     let online = Online::from_environment()?;
     if online.rights == Rights::Nobodys {
@@ -79,9 +103,13 @@ async fn online(arguments: &CheckConfigArguments, repository: &RepoName) -> Resu
         ));
     }
     let client = online.client(repository).await?;
-    let CheckedConfiguration { file, found, .. } =
-        Observer::new(online.github).check_configuration(client.repo(repository), own).await?;
-    Ok((file.unwrap_or_else(|| format!("{repository}, without a file of its own,")), found))
+    let CheckedConfiguration { file, found, .. } = Observer::new(online.github)
+        .check_configuration(client.repo(repository), own)
+        .await?;
+    Ok((
+        file.unwrap_or_else(|| format!("{repository}, without a file of its own,")),
+        found,
+    ))
 }
 
 fn show(
@@ -100,7 +128,9 @@ fn show(
             match repository {
                 _ if !errors.is_empty() => {}
                 None => output::line(format_args!("{name} is a valid configuration.")),
-                Some(repository) => output::line(format_args!("{name} is a valid configuration for {repository}.")),
+                Some(repository) => output::line(format_args!(
+                    "{name} is a valid configuration for {repository}."
+                )),
             }
         }
         Format::Json => {

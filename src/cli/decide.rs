@@ -15,7 +15,8 @@ use loopgate_reports::{self, ReadOptions};
 
 pub fn run(file: &Path) -> CommandResult {
     let (name, text) = output::read_named(file)?;
-    let (word, answer) = answer(&text).map_err(|error| CliError::bad_data(format!("{name}: {error}")))?;
+    let (word, answer) =
+        answer(&text).map_err(|error| CliError::bad_data(format!("{name}: {error}")))?;
     output::show_as_yaml(&answer)?;
     Ok(exit::of(word))
 }
@@ -24,8 +25,11 @@ pub fn run(file: &Path) -> CommandResult {
 fn answer(text: &str) -> Result<(DecisionWord, serde_json::Value), String> {
     let request: Request = serde_yaml::from_str(text).map_err(|error| plain(&error.to_string()))?;
     let check = &request.iteration_check;
-    let earlier: Vec<OutputReading> =
-        check.previous_attempts.iter().map(|attempt| understand(&attempt.test_result.output)).collect();
+    let earlier: Vec<OutputReading> = check
+        .previous_attempts
+        .iter()
+        .map(|attempt| understand(&attempt.test_result.output))
+        .collect();
     let now = understand(&check.test_result.output);
     let decided = iteration::decide(&request, &now, &earlier).map_err(|error| error.to_string())?;
     Ok((decided.word, iteration_answer(&decided)))
@@ -35,22 +39,45 @@ fn answer(text: &str) -> Result<(DecisionWord, serde_json::Value), String> {
 fn plain(error: &str) -> String {
     let words = [
         ("expected u32", "expected a whole number, 0 or more"),
-        ("expected struct Request", "expected a map with `iteration_check`"),
+        (
+            "expected struct Request",
+            "expected a map with `iteration_check`",
+        ),
         ("expected struct Check", "expected a map"),
         ("expected struct Control", "expected a map of settings"),
-        ("expected struct EarlierAttempt", "expected a map with `test_result`"),
+        (
+            "expected struct EarlierAttempt",
+            "expected a map with `test_result`",
+        ),
         ("expected usize", "expected a whole number, 0 or more"),
-        ("expected struct TestResult", "expected a map with `status` and `output`"),
-        ("expected struct ReviewResult", "expected a map with `status` and `feedback`"),
-        ("deserializing from YAML containing more than one document is not supported", "one document at a time"),
+        (
+            "expected struct TestResult",
+            "expected a map with `status` and `output`",
+        ),
+        (
+            "expected struct ReviewResult",
+            "expected a map with `status` and `feedback`",
+        ),
+        (
+            "deserializing from YAML containing more than one document is not supported",
+            "one document at a time",
+        ),
     ];
-    words.iter().fold(error.to_owned(), |error, (theirs, ours)| error.replace(theirs, ours))
+    words
+        .iter()
+        .fold(error.to_owned(), |error, (theirs, ours)| {
+            error.replace(theirs, ours)
+        })
 }
 
 /// Reads the test output as whatever report it looks like, else as the text of one failure.
 fn understand(output: &str) -> OutputReading {
-    let mut failures =
-        loopgate_reports::read("test_result.output", output.as_bytes(), &ReadOptions::default()).failures;
+    let mut failures = loopgate_reports::read(
+        "test_result.output",
+        output.as_bytes(),
+        &ReadOptions::default(),
+    )
+    .failures;
     if failures.is_empty() && !output.trim().is_empty() {
         failures.push(failure::read_failure(output));
     }
@@ -67,7 +94,14 @@ fn understand(output: &str) -> OutputReading {
         let is_nowhere = examined.at.is_none() && failure.test_name.is_none();
         let line = FeedbackLine::of(failure, &examined, None);
         // A failure without a place has only a fingerprint, which is of no use to a reader here.
-        if is_nowhere { FeedbackLine { location: String::new(), ..line } } else { line }
+        if is_nowhere {
+            FeedbackLine {
+                location: String::new(),
+                ..line
+            }
+        } else {
+            line
+        }
     });
     let items = items.collect();
     OutputReading { items, sides }
@@ -108,9 +142,11 @@ mod tests {
 
     #[test]
     fn earlier_attempts_are_told_and_compared() {
-        let attempt = |output: &str| format!("  - test_result: {{ status: fail, output: {output:?} }}\n");
+        let attempt =
+            |output: &str| format!("  - test_result: {{ status: fail, output: {output:?} }}\n");
         let told = |earlier: [&str; 2], now| {
-            let text = document("3", now) + "  previous_attempts:\n" + &earlier.map(attempt).concat();
+            let text =
+                document("3", now) + "  previous_attempts:\n" + &earlier.map(attempt).concat();
             serde_yaml::to_string(&answer(&text).unwrap().1).unwrap()
         };
         let (undefined, missing, number) = (
@@ -134,8 +170,14 @@ mod tests {
             1. The test, which expects 123: change the code.
             2. The code, which gives "123": change the test.
         "#);
-        assert!(told([missing, number], number).contains("The same failure in 2 attempts in a row"), "in a row");
-        assert!(told([number, missing], number).contains("A failure that was gone is back"), "back");
+        assert!(
+            told([missing, number], number).contains("The same failure in 2 attempts in a row"),
+            "in a row"
+        );
+        assert!(
+            told([number, missing], number).contains("A failure that was gone is back"),
+            "back"
+        );
     }
 
     #[test]
@@ -160,20 +202,42 @@ mod tests {
             ),
             (document("-1", ""), "expected a whole number"),
             (document("0", ""), "iterations count from 1"),
-            (document("1", "").replace("max_iterations: 3", "max_iterations: 11"), "must be between 1 and 10"),
-            (document("1", "").replace("task_id: task-003", "task: x"), "unknown field `task`"),
-            (document("1", "").replace("fail", "Fail"), "unknown variant `Fail`, expected `pass` or `fail`"),
+            (
+                document("1", "").replace("max_iterations: 3", "max_iterations: 11"),
+                "must be between 1 and 10",
+            ),
+            (
+                document("1", "").replace("task_id: task-003", "task: x"),
+                "unknown field `task`",
+            ),
+            (
+                document("1", "").replace("fail", "Fail"),
+                "unknown variant `Fail`, expected `pass` or `fail`",
+            ),
             (
                 document("1", "") + "iteration_control: { max: 3 }\n",
                 "unknown field `max`, expected one of `max_iterations`",
             ),
-            (document("1", "") + "  previous_attempts: [3]\n", "expected a map with `test_result`"),
-            (format!("iteration_check: {}{}", "[".repeat(5_000), "]".repeat(5_000)), "expected a map"),
+            (
+                document("1", "") + "  previous_attempts: [3]\n",
+                "expected a map with `test_result`",
+            ),
+            (
+                format!(
+                    "iteration_check: {}{}",
+                    "[".repeat(5_000),
+                    "]".repeat(5_000)
+                ),
+                "expected a map",
+            ),
         ];
         for (text, said) in table {
             let error = answer(&text).unwrap_err();
             assert!(error.contains(said), "{error}");
-            assert!(!error.contains("struct ") && !error.contains("u32") && !error.contains("usize"), "{error}");
+            assert!(
+                !error.contains("struct ") && !error.contains("u32") && !error.contains("usize"),
+                "{error}"
+            );
         }
     }
 }

@@ -54,8 +54,19 @@ fn kind(word: &str) -> Result<DisputeKind, String> {
 /// The place of a dispute or settlement: as data for programs, and as a sentence for people.
 type DisputeResult = Result<(Value, String), CliError>;
 
-pub async fn run(DisputeArguments { failure, pull_request, kind, reason }: &DisputeArguments) -> CommandResult {
-    let dispute = FixerDispute { failure: *failure, kind: *kind, reason: reason.clone() };
+pub async fn run(
+    DisputeArguments {
+        failure,
+        pull_request,
+        kind,
+        reason,
+    }: &DisputeArguments,
+) -> CommandResult {
+    let dispute = FixerDispute {
+        failure: *failure,
+        kind: *kind,
+        reason: reason.clone(),
+    };
     let (document, words) = match pull_request {
         Some(of) => on_pull_request(&Online::from_environment()?, of, &dispute).await?,
         None => here(&dispute).await?,
@@ -63,15 +74,33 @@ pub async fn run(DisputeArguments { failure, pull_request, kind, reason }: &Disp
     output::show(&document, || words)
 }
 
-pub async fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments) -> CommandResult {
-    let words: Vec<String> = failure.iter().map(ToString::to_string).chain(words.iter().cloned()).collect();
+pub async fn settle(
+    SettleArguments {
+        pull_request,
+        words,
+        failure,
+    }: &SettleArguments,
+) -> CommandResult {
+    let words: Vec<String> = failure
+        .iter()
+        .map(ToString::to_string)
+        .chain(words.iter().cloned())
+        .collect();
     let command = format!("settle {}", words.join(" "));
     if command::read(&command).is_err() {
-        return Err(CliError::usage("say `test`, `code`, or `neither` and what should happen instead"));
+        return Err(CliError::usage(
+            "say `test`, `code`, or `neither` and what should happen instead",
+        ));
     }
     let online = Online::from_environment()?;
-    let (document, words) =
-        post_command(&online, pull_request, &command, "comment on the pull request", "Settled").await?;
+    let (document, words) = post_command(
+        &online,
+        pull_request,
+        &command,
+        "comment on the pull request",
+        "Settled",
+    )
+    .await?;
     output::show(&document, || words)
 }
 
@@ -80,9 +109,17 @@ const LOOKS_FOR_ANSWER: [u64; 3] = [1, 2, 3];
 
 /// Posts a command as a comment; `done` is the sentence shown afterwards. Text that Loopgate would not read as this
 /// command is not posted.
-async fn post_command(online: &Online, of: &PullRequest, command: &str, otherwise: &str, done: &str) -> DisputeResult {
+async fn post_command(
+    online: &Online,
+    of: &PullRequest,
+    command: &str,
+    otherwise: &str,
+    done: &str,
+) -> DisputeResult {
     if online.rights != Rights::Token {
-        let without = format!("a comment takes a token of your own in GITHUB_TOKEN. Without one, {otherwise}");
+        let without = format!(
+            "a comment takes a token of your own in GITHUB_TOKEN. Without one, {otherwise}"
+        );
         return Err(CliError::bad_data(without));
     }
     let body = format!("/loop {command}");
@@ -95,7 +132,10 @@ async fn post_command(online: &Online, of: &PullRequest, command: &str, otherwis
         )));
     }
     let pull_request = online.feedback_on(of.clone()).await?;
-    let comment = pull_request.post_comment(&body).await.map_err(|error| feedback::not_readable(of, error))?;
+    let comment = pull_request
+        .post_comment(&body)
+        .await
+        .map_err(|error| feedback::not_readable(of, error))?;
     let url = render::plain_line(&comment.url);
     let posted = |answer: &str, outcome: &str| {
         let document = json!({ "said_in": "comment", "url": comment.url, "answer": answer });
@@ -105,7 +145,9 @@ async fn post_command(online: &Online, of: &PullRequest, command: &str, otherwis
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         match pull_request.answer_to(&comment).await {
             Ok(Some(ReactionKind::NotAccepted)) => {
-                return Err(CliError::bad_data(format!("it does not count; the pull request says why: {url}")));
+                return Err(CliError::bad_data(format!(
+                    "it does not count; the pull request says why: {url}"
+                )));
             }
             Ok(Some(_)) => return posted("carried_out", done),
             Ok(None) | Err(_) => {}
@@ -115,10 +157,21 @@ async fn post_command(online: &Online, of: &PullRequest, command: &str, otherwis
 }
 
 /// As a comment by the owner of the credentials. The pull request's loop decides whether they may.
-pub(super) async fn on_pull_request(online: &Online, of: &PullRequest, dispute: &FixerDispute) -> DisputeResult {
+pub(super) async fn on_pull_request(
+    online: &Online,
+    of: &PullRequest,
+    dispute: &FixerDispute,
+) -> DisputeResult {
     let words = words(dispute)?;
     let otherwise = format!("push a commit whose message has the line Loopgate-Dispute: {words}");
-    post_command(online, of, &format!("dispute {words}"), &otherwise, &format!("{} is disputed", dispute.failure)).await
+    post_command(
+        online,
+        of,
+        &format!("dispute {words}"),
+        &otherwise,
+        &format!("{} is disputed", dispute.failure),
+    )
+    .await
 }
 
 /// In the loop that is active here, which waits then. Else nowhere yet: the line belongs into the next commit's
@@ -142,7 +195,13 @@ pub(super) async fn here(dispute: &FixerDispute) -> DisputeResult {
     })
 }
 
-fn words(FixerDispute { failure, kind, reason }: &FixerDispute) -> Result<String, CliError> {
+fn words(
+    FixerDispute {
+        failure,
+        kind,
+        reason,
+    }: &FixerDispute,
+) -> Result<String, CliError> {
     let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     if reason.is_empty() {
         return Err(CliError::usage("a dispute needs a reason"));

@@ -75,10 +75,12 @@ mod tests {
             (BAD_DATA, BAD_DATA, BAD_DATA, BAD_DATA),
             (INTERRUPTED, INTERRUPTED, INTERRUPTED, INTERRUPTED),
         ] {
-            let left = [FailOn::Failure, FailOn::Escalate, FailOn::Never].map(|fail_on| fail_on.leaves(code, 0));
+            let left = [FailOn::Failure, FailOn::Escalate, FailOn::Never]
+                .map(|fail_on| fail_on.leaves(code, 0));
             assert_eq!(left, [failure, escalate, never], "{code}");
         }
-        let of_a_machine = [FailOn::Failure, FailOn::Escalate, FailOn::Never].map(|it| it.leaves(WAITING, 1));
+        let of_a_machine =
+            [FailOn::Failure, FailOn::Escalate, FailOn::Never].map(|it| it.leaves(WAITING, 1));
         assert_eq!(of_a_machine, [WAITING, OK, OK]);
     }
 }

@@ -27,7 +27,10 @@ pub struct ExplainArguments {
 pub async fn run(arguments: &ExplainArguments) -> CommandResult {
     let looked = look(&arguments.pull_request).await?;
     let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
-    let is_unknown = decision.events.iter().any(|line| matches!(line.event, Event::RunStarted(_)));
+    let is_unknown = decision
+        .events
+        .iter()
+        .any(|line| matches!(line.event, Event::RunStarted(_)));
     if policy.state == StateBackend::Artifact && is_unknown {
         // Whose artifact counts is known to its workflow alone.
         output::note_line(
@@ -37,21 +40,37 @@ pub async fn run(arguments: &ExplainArguments) -> CommandResult {
     if let Some(gate) = &arguments.gate {
         let rules = render::gate_rules(decision, snapshot, gate).ok_or_else(|| {
             let known: Vec<&str> = policy.gates.keys().map(GateName::as_str).collect();
-            CliError::usage(format!("there is no gate `{gate}` here; the gates are {}", known.join(", ")))
+            CliError::usage(format!(
+                "there is no gate `{gate}` here; the gates are {}",
+                known.join(", ")
+            ))
         })?;
-        output::show(&rules, || render::text("gate_rules.txt", Serde(&rules).into()))?;
+        output::show(&rules, || {
+            render::text("gate_rules.txt", Serde(&rules).into())
+        })?;
         return Ok(exit::of(decision.word()));
     }
-    output::show(&render::explanation(&looked.subject()), || render::plain(&render::explain(&looked.subject())))?;
+    output::show(&render::explanation(&looked.subject()), || {
+        render::plain(&render::explain(&looked.subject()))
+    })?;
     Ok(exit::of(decision.word()))
 }
 
 /// What would be decided of a pull request now.
-pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Result<Preview, CliError> {
+pub(super) async fn look(
+    PullRequest { repository, number }: &PullRequest,
+) -> Result<Preview, CliError> {
     let online = Online::as_anybody()?;
     let installation = online.installation(repository).await?;
-    let job = ReconcileRequest { installation, repository: repository.clone(), number: *number, hints: Vec::new() };
-    let looked = Reconcile::new(online.github).peek(&job, SystemClock.now()).await?;
+    let job = ReconcileRequest {
+        installation,
+        repository: repository.clone(),
+        number: *number,
+        hints: Vec::new(),
+    };
+    let looked = Reconcile::new(online.github)
+        .peek(&job, SystemClock.now())
+        .await?;
     looked.ok_or_else(|| {
         CliError::bad_data(format!(
             "there is no {repository}#{number} that Loopgate looks after: the repository has no .github/loopgate.yml, or \

@@ -30,7 +30,10 @@ fn recorded_run(text: &str) -> Result<(Option<RepoName>, Vec<RefName>), String> 
         let PullRequest { repository, number } = text.parse()?;
         return Ok((Some(repository), vec![RefName::pull_request(number)]));
     }
-    let number = text.parse().ok().map(|number| RefName::pull_request(PrNumber::new(number)));
+    let number = text
+        .parse()
+        .ok()
+        .map(|number| RefName::pull_request(PrNumber::new(number)));
     let names: Vec<RefName> = RefName::task(text).ok().into_iter().chain(number).collect();
     match names.is_empty() {
         true => Err("write OWNER/REPO#N, the number of a pull request, or an alias".to_owned()),
@@ -48,13 +51,18 @@ pub async fn run(arguments: &ExportArguments) -> CommandResult {
 }
 
 /// The state in the first of these refs that there is, and the documents of its attempts that can be read.
-async fn recorded<G: GitObjects>(objects: &G, names: &[RefName]) -> Result<(LoopState, Vec<Value>), CliError> {
+async fn recorded<G: GitObjects>(
+    objects: &G,
+    names: &[RefName],
+) -> Result<(LoopState, Vec<Value>), CliError> {
     for name in names {
         let store = StateStore::new(objects, name.clone());
         let run = store.load_at(store.tip().await?).await?;
         let Some(tip) = run.tip else { continue };
         let state = run.intact().cloned();
-        let state = state.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop state that can be read")))?;
+        let state = state.ok_or_else(|| {
+            CliError::bad_data(format!("{name} holds no loop state that can be read"))
+        })?;
         let mut attempts = Vec::new();
         for attempt in &state.attempts {
             attempts.extend(store.recorded_attempt(tip, attempt.number).await?);

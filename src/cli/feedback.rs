@@ -50,7 +50,11 @@ fn until(text: &str) -> Result<Until, String> {
 
 /// A number and its unit: s, m or h; a day at most.
 fn time(text: &str) -> Result<TimeDelta, String> {
-    let time = online::time(text, &[('s', 1), ('m', 60), ('h', 3_600)], TimeDelta::days(1));
+    let time = online::time(
+        text,
+        &[('s', 1), ('m', 60), ('h', 3_600)],
+        TimeDelta::days(1),
+    );
     time.ok_or_else(|| "write a number with its unit, s, m or h, at most 24h: 30m".to_owned())
 }
 
@@ -60,7 +64,13 @@ pub async fn run(arguments: &FeedbackArguments) -> CommandResult {
         Some(of) => {
             let online = Online::from_environment()?;
             if arguments.wait {
-                wait(&online, of, (arguments.since, arguments.until), arguments.timeout).await?
+                wait(
+                    &online,
+                    of,
+                    (arguments.since, arguments.until),
+                    arguments.timeout,
+                )
+                .await?
             } else {
                 look(&online, of, arguments.since).await?
             }
@@ -72,13 +82,22 @@ pub async fn run(arguments: &FeedbackArguments) -> CommandResult {
         output::line(render::feedback_text(&reading));
     }
     let fails = !reading.is_final() && reading.reaches(arguments.until);
-    Ok(if fails { exit::RETRY } else { exit::of(reading.decision()) })
+    Ok(if fails {
+        exit::RETRY
+    } else {
+        exit::of(reading.decision())
+    })
 }
 
 /// The feedback on a pull request by now.
-pub(super) async fn look(online: &Online, of: &PullRequest, since: Option<Sha>) -> Result<Reading, CliError> {
+pub(super) async fn look(
+    online: &Online,
+    of: &PullRequest,
+    since: Option<Sha>,
+) -> Result<Reading, CliError> {
     let seen = online.feedback_on(of.clone()).await?.look().await;
-    seen.map(|seen| seen.reading(since)).map_err(|error| not_readable(of, error))
+    seen.map(|seen| seen.reading(since))
+        .map_err(|error| not_readable(of, error))
 }
 
 /// The feedback once what is waited for has come, or by the end of the time.
@@ -90,23 +109,27 @@ pub(super) async fn wait(
 ) -> Result<Reading, CliError> {
     let note = |words: &str| output::note_line(words);
     let feedback = online.feedback_on(of.clone()).await?;
-    let waited = feedback.wait(what, (online.pacing(), time), &SystemClock, note).await;
+    let waited = feedback
+        .wait(what, (online.pacing(), time), &SystemClock, note)
+        .await;
     match waited.map_err(|error| not_readable(of, error))? {
         WaitEnd::Ended(reading) => Ok(reading),
         WaitEnd::TimedOut(Some(reading)) => {
             output::note_line("the verdict was not final in time");
             Ok(reading)
         }
-        WaitEnd::TimedOut(None) => Err(CliError::waiting(format!("GitHub did not tell of {of} in time"))),
+        WaitEnd::TimedOut(None) => Err(CliError::waiting(format!(
+            "GitHub did not tell of {of} in time"
+        ))),
     }
 }
 
 /// Why GitHub could not be asked of it.
 pub(super) fn not_readable(of: &PullRequest, error: Error) -> CliError {
     match error {
-        Error::NotFound { .. } => {
-            CliError::bad_data(format!("there is no pull request {of}, or it is not shown to these credentials"))
-        }
+        Error::NotFound { .. } => CliError::bad_data(format!(
+            "there is no pull request {of}, or it is not shown to these credentials"
+        )),
         error => CliError::unavailable(error),
     }
 }
@@ -121,14 +144,23 @@ pub(super) fn here(directory: &Path, evidence: &Path) -> Result<Reading, CliErro
             path.display()
         )));
     }
-    let feedback = Feedback::parse(&output::read_text(&path)?)
-        .ok_or_else(|| CliError::bad_data(format!("{} is no feedback of Loopgate", path.display())))?;
+    let feedback = Feedback::parse(&output::read_text(&path)?).ok_or_else(|| {
+        CliError::bad_data(format!("{} is no feedback of Loopgate", path.display()))
+    })?;
     let is_same = match feedback.working_tree {
         Some(tree) => working_tree::tree(&checkout.root, evidence) == Some(tree),
         None => feedback.head_sha == checkout.head,
     };
-    let currency = if is_same { Currency::Current } else { Currency::TreeChanged };
-    Ok(Reading { feedback, from: ReadFrom::Verification, currency })
+    let currency = if is_same {
+        Currency::Current
+    } else {
+        Currency::TreeChanged
+    };
+    Ok(Reading {
+        feedback,
+        from: ReadFrom::Verification,
+        currency,
+    })
 }
 
 #[cfg(test)]
@@ -137,7 +169,10 @@ mod tests {
 
     #[test]
     fn times_have_a_unit_and_an_end() {
-        assert_eq!(["0s", "90s", "30m", "24h"].map(|text| time(text).unwrap().num_seconds()), [0, 90, 1_800, 86_400]);
+        assert_eq!(
+            ["0s", "90s", "30m", "24h"].map(|text| time(text).unwrap().num_seconds()),
+            [0, 90, 1_800, 86_400]
+        );
         for wrong in ["", "30", "m", "-1m", "25h", "1d", "3é", "99999999999h"] {
             assert!(time(wrong).is_err(), "{wrong}");
         }

@@ -69,10 +69,12 @@ pub enum InspectCommand {
 
 pub async fn run(command: &InspectCommand) -> CommandResult {
     match command {
-        InspectCommand::Report { files } => match files.iter().find(|file| !file.exists() || file.is_dir()) {
-            Some(file) => Err(CliError::bad_data(format!("{} is no file", file.display()))),
-            None => output::show_as_yaml(&loopgate_reports::inspect(files)),
-        },
+        InspectCommand::Report { files } => {
+            match files.iter().find(|file| !file.exists() || file.is_dir()) {
+                Some(file) => Err(CliError::bad_data(format!("{} is no file", file.display()))),
+                None => output::show_as_yaml(&loopgate_reports::inspect(files)),
+            }
+        }
         InspectCommand::Comment { file, gates, bot } => {
             let gates: BTreeSet<GateName> = match gates.as_slice() {
                 [] => config::presets().gates.into_keys().collect(),
@@ -89,11 +91,16 @@ pub async fn run(command: &InspectCommand) -> CommandResult {
 /// What is in force, one setting a line. A file that is not there counts as none: then the defaults are in force.
 fn settings(file: &Path, organisation: Option<&Path>) -> CommandResult {
     let file = Some(file).filter(|path| path.exists() || path.as_os_str() == "-");
-    let [repository, organisation] = [file, organisation].map(|path| path.map(output::read_named).transpose());
+    let [repository, organisation] =
+        [file, organisation].map(|path| path.map(output::read_named).transpose());
     let (repository, organisation) = (repository?, organisation?);
     let settings = config::effective(
-        organisation.as_ref().map(|(name, text)| Source::new(name, text)),
-        repository.as_ref().map(|(name, text)| Source::new(name, text)),
+        organisation
+            .as_ref()
+            .map(|(name, text)| Source::new(name, text)),
+        repository
+            .as_ref()
+            .map(|(name, text)| Source::new(name, text)),
     );
     let settings = settings.map_err(|errors| {
         let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -109,10 +116,16 @@ fn settings(file: &Path, organisation: Option<&Path>) -> CommandResult {
 }
 
 fn explain(file: &Path) -> CommandResult {
-    let options = ReadOptions { keep: 1, ..ReadOptions::default() };
+    let options = ReadOptions {
+        keep: 1,
+        ..ReadOptions::default()
+    };
     let (report, kept) = joblog::read_output("input", output::open(file)?, &options);
     if kept.is_empty() {
-        return Err(CliError::bad_data(format!("{} is empty", output::shown(file))));
+        return Err(CliError::bad_data(format!(
+            "{} is empty",
+            output::shown(file)
+        )));
     }
     let log = Job::default().read(kept, None, &options);
     // One failure: a log may hold several, and no field of one may come from another.
@@ -137,10 +150,17 @@ async fn state(what: Option<&str>) -> CommandResult {
     };
     // It may be packed in a status comment's text, or in one file of the artifact. Of several comments the last counts.
     let in_comment = |line| refs::packed_state(github::state_apart(line).1?);
-    let unpacked = text.lines().rev().find_map(in_comment).or_else(|| refs::packed_state(text.trim()));
+    let unpacked = text
+        .lines()
+        .rev()
+        .find_map(in_comment)
+        .or_else(|| refs::packed_state(text.trim()));
     let text = unpacked.unwrap_or(text);
-    let state: LoopState = serde_json::from_str(&text)
-        .map_err(|error| CliError::bad_data(format!("{place} holds no loop state that can be read: {error}")))?;
+    let state: LoopState = serde_json::from_str(&text).map_err(|error| {
+        CliError::bad_data(format!(
+            "{place} holds no loop state that can be read: {error}"
+        ))
+    })?;
     if state.schema != LOOP_STATE_SCHEMA {
         let found = render::plain_line(&state.schema);
         return Err(CliError::bad_data(format!(
@@ -153,22 +173,35 @@ async fn state(what: Option<&str>) -> CommandResult {
 
 /// `loop-state.json` in the tree of a ref.
 async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
-    let repository = LocalRepository::open(Path::new(".")).await.map_err(CliError::bad_data)?;
+    let repository = LocalRepository::open(Path::new("."))
+        .await
+        .map_err(CliError::bad_data)?;
     let names = match what {
         None => {
             let current = repository.current_task().await?;
-            let current =
-                current.ok_or_else(|| CliError::bad_data("no loop is active here; name a ref, an alias or a file"))?;
+            let current = current.ok_or_else(|| {
+                CliError::bad_data("no loop is active here; name a ref, an alias or a file")
+            })?;
             vec![format!("refs/loopgate/task/{current}")]
         }
         Some(name) if name.starts_with("refs/") => vec![name.to_owned()],
-        Some(name) => ["task", "pr"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
+        Some(name) => ["task", "pr"]
+            .map(|folder| format!("refs/loopgate/{folder}/{name}"))
+            .into(),
     };
     for name in &names {
-        let Some(store) = RefName::of(name).map(|name| StateStore::new(&repository, name)) else { continue };
-        let Some(commit) = store.tip().await? else { continue };
-        let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(CliError::bad_data)?;
-        let bytes = bytes.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop-state.json")))?;
+        let Some(store) = RefName::of(name).map(|name| StateStore::new(&repository, name)) else {
+            continue;
+        };
+        let Some(commit) = store.tip().await? else {
+            continue;
+        };
+        let bytes = repository
+            .read_file(commit, "loop-state.json", STATE_LIMIT)
+            .await
+            .map_err(CliError::bad_data)?;
+        let bytes =
+            bytes.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop-state.json")))?;
         return Ok((name.clone(), String::from_utf8_lossy(&bytes).into_owned()));
     }
     Err(CliError::bad_data(format!(

@@ -15,7 +15,10 @@ use tokio::{
     sync::{Mutex, OnceCell},
 };
 
-use super::{CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Online, verify, working_tree};
+use super::{
+    CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Online, verify,
+    working_tree,
+};
 use crate::{
     mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
     render::{self, Currency, ReadFrom, Reading, Until},
@@ -24,11 +27,18 @@ use crate::{
 
 pub async fn run() -> CommandResult {
     let interrupt = Interrupt::new();
-    let session =
-        Arc::new(McpSession { online: OnceCell::new(), verifying: Arc::default(), interrupt: interrupt.clone() });
+    let session = Arc::new(McpSession {
+        online: OnceCell::new(),
+        verifying: Arc::default(),
+        interrupt: interrupt.clone(),
+    });
     let serving = async {
         match Tools(Arc::clone(&session)).serve(streams()?).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(CliError::unavailable),
+            Ok(running) => running
+                .waiting()
+                .await
+                .map(drop)
+                .map_err(CliError::unavailable),
             // The client has left before it sent anything.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(CliError::bad_data(error)),
@@ -51,11 +61,19 @@ fn streams() -> io::Result<(File, File)> {
     #[cfg(windows)]
     use std::os::windows::io::AsHandle as Handle;
     #[cfg(unix)]
-    let owned = (Handle::as_fd(&io::stdin()).try_clone_to_owned()?, Handle::as_fd(&io::stdout()).try_clone_to_owned()?);
+    let owned = (
+        Handle::as_fd(&io::stdin()).try_clone_to_owned()?,
+        Handle::as_fd(&io::stdout()).try_clone_to_owned()?,
+    );
     #[cfg(windows)]
-    let owned =
-        (Handle::as_handle(&io::stdin()).try_clone_to_owned()?, Handle::as_handle(&io::stdout()).try_clone_to_owned()?);
-    Ok((File::from_std(fs::File::from(owned.0)), File::from_std(fs::File::from(owned.1))))
+    let owned = (
+        Handle::as_handle(&io::stdin()).try_clone_to_owned()?,
+        Handle::as_handle(&io::stdout()).try_clone_to_owned()?,
+    );
+    Ok((
+        File::from_std(fs::File::from(owned.0)),
+        File::from_std(fs::File::from(owned.1)),
+    ))
 }
 
 /// What calls share.
@@ -69,13 +87,20 @@ struct McpSession {
 
 impl McpSession {
     async fn online(&self) -> Result<&Online, CliError> {
-        self.online.get_or_try_init(async || Online::from_environment()).await
+        self.online
+            .get_or_try_init(async || Online::from_environment())
+            .await
     }
 
     async fn verify(&self, input: Verify, stop: Stop) -> Result<Value, CliError> {
         let guard = Arc::clone(&self.verifying).lock_owned().await;
         let interrupt = self.interrupt.clone();
-        let stop = async move { interrupt.run_until_cancelled(stop).await.unwrap_or_default() };
+        let stop = async move {
+            interrupt
+                .run_until_cancelled(stop)
+                .await
+                .unwrap_or_default()
+        };
         let arguments = verify::VerifyArguments::of(input.checks, input.base)?;
         let verified = tokio::task::spawn_blocking(move || {
             let verified = Handle::current().block_on(verify::verify(&arguments, stop));
@@ -83,9 +108,15 @@ impl McpSession {
             verified
         });
         let verified = verified.await??;
-        let feedback =
-            verified.ok_or_else(|| CliError::unavailable("stopped: what was running has been ended"))?.feedback;
-        Ok(Reading { feedback, from: ReadFrom::Verification, currency: Currency::Current }.document())
+        let feedback = verified
+            .ok_or_else(|| CliError::unavailable("stopped: what was running has been ended"))?
+            .feedback;
+        Ok(Reading {
+            feedback,
+            from: ReadFrom::Verification,
+            currency: Currency::Current,
+        }
+        .document())
     }
 
     async fn answered(&self, call: Call, stop: Stop) -> Result<Value, CliError> {
@@ -94,21 +125,41 @@ impl McpSession {
             Call::Feedback(Feedback { pull_request }) => {
                 let reading = match pull_request {
                     Some(of) => feedback::look(self.online().await?, &of, None).await?,
-                    None => feedback::here(&std::env::current_dir()?, Path::new(working_tree::EVIDENCE))?,
+                    None => feedback::here(
+                        &std::env::current_dir()?,
+                        Path::new(working_tree::EVIDENCE),
+                    )?,
                 };
                 Ok(reading.document())
             }
             Call::Wait(input) => {
                 let time = input.time().map_err(|Refused(why)| CliError::usage(why))?;
                 let what = (input.since, Until::Final);
-                Ok(feedback::wait(self.online().await?, &input.pull_request, what, time).await?.document())
+                Ok(
+                    feedback::wait(self.online().await?, &input.pull_request, what, time)
+                        .await?
+                        .document(),
+                )
             }
-            Call::Explain(input) => Ok(render::explanation(&explain::look(&input.pull_request).await?.subject())),
+            Call::Explain(input) => Ok(render::explanation(
+                &explain::look(&input.pull_request).await?.subject(),
+            )),
             Call::Memory(input) => memory::search(input.repository.as_ref(), &input.words).await,
-            Call::Dispute(Dispute { failure, kind, reason, pull_request }) => {
-                let dispute = FixerDispute { failure, kind, reason };
+            Call::Dispute(Dispute {
+                failure,
+                kind,
+                reason,
+                pull_request,
+            }) => {
+                let dispute = FixerDispute {
+                    failure,
+                    kind,
+                    reason,
+                };
                 let (document, _) = match pull_request {
-                    Some(of) => dispute::on_pull_request(self.online().await?, &of, &dispute).await?,
+                    Some(of) => {
+                        dispute::on_pull_request(self.online().await?, &of, &dispute).await?
+                    }
                     None => dispute::here(&dispute).await?,
                 };
                 Ok(document)
@@ -121,6 +172,10 @@ impl Toolbox for McpSession {
     const PLACE: Place = Place::WorkingTree;
 
     fn answer(self: Arc<Self>, call: Call, _: Extensions, stop: Stop) -> Answer {
-        Box::pin(async move { self.answered(call, stop).await.map_err(|error| Refused(error.message)) })
+        Box::pin(async move {
+            self.answered(call, stop)
+                .await
+                .map_err(|error| Refused(error.message))
+        })
     }
 }

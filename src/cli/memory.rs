@@ -101,15 +101,25 @@ struct QueryArguments {
 
 pub async fn run(arguments: &MemoryArguments) -> CommandResult {
     let here = Checkout::around(Path::new(".")).ok();
-    let configured = here.as_ref().and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
-    let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
+    let configured = here
+        .as_ref()
+        .and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
+    let days = configured
+        .map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory)
+        .retention_days;
     let retention = Retention { days };
     if arguments.repository.is_none() && here.is_none() {
-        return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
+        return Err(CliError::bad_data(
+            "not inside a git repository: name one on GitHub with --repository",
+        ));
     }
     match RunSource::open(arguments.repository.as_ref()).await? {
-        RunSource::OnGithub(objects) => carry_out(&objects, retention, None, &arguments.command).await,
-        RunSource::Here(objects) => carry_out(&objects, retention, here.as_ref(), &arguments.command).await,
+        RunSource::OnGithub(objects) => {
+            carry_out(&objects, retention, None, &arguments.command).await
+        }
+        RunSource::Here(objects) => {
+            carry_out(&objects, retention, here.as_ref(), &arguments.command).await
+        }
     }
 }
 
@@ -125,23 +135,36 @@ async fn carry_out<G: ListObjects>(
     match command {
         MemoryCommand::Query(query) => {
             let found = memory.search(&query.words.join(" "));
-            let cards = found.into_iter().filter(|card| query.fits(card)).map(|card| (card, None)).collect();
+            let cards = found
+                .into_iter()
+                .filter(|card| query.fits(card))
+                .map(|card| (card, None))
+                .collect();
             return show_cards(cards, &query.seen(&memory));
         }
         MemoryCommand::Patterns => {
-            let patterns: Vec<&Card> = memory.cards.values().filter(|card| card.is_pattern()).collect();
+            let patterns: Vec<&Card> = memory
+                .cards
+                .values()
+                .filter(|card| card.is_pattern())
+                .collect();
             let document: Vec<Value> = patterns.iter().map(|card| card.pattern()).collect();
             let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
-            return output::show(&document, || render::memory_cards(patterns.iter().map(|card| (*card, None))));
+            return output::show(&document, || {
+                render::memory_cards(patterns.iter().map(|card| (*card, None)))
+            });
         }
         MemoryCommand::Stats => {
-            return output::show(&render::memory_stats_document(&memory), || render::memory_stats(&memory));
+            return output::show(&render::memory_stats_document(&memory), || {
+                render::memory_stats(&memory)
+            });
         }
         MemoryCommand::Advise { files, diff } => {
             let mut files = files.clone();
             if files.is_empty() {
                 let (_, changes) = working_tree::changes(Path::new("."), diff.as_deref())?;
-                let unknown = || CliError::bad_data("there is no base to compare with: name one with --diff");
+                let unknown =
+                    || CliError::bad_data("there is no base to compare with: name one with --diff");
                 let changes = changes.ok_or_else(unknown)?;
                 files.extend(changes.files.known().iter().map(|file| file.path.clone()));
             }
@@ -174,11 +197,20 @@ async fn carry_out<G: ListObjects>(
         MemoryCommand::Import { file } => {
             let text = output::read_text(file)?;
             let lines = MemoryLine::read_all(&text);
-            let (count, of) = (lines.len(), text.lines().filter(|line| !line.trim().is_empty()).count());
-            let notes = MemoryNotes { lines, ..MemoryNotes::default() };
+            let (count, of) = (
+                lines.len(),
+                text.lines().filter(|line| !line.trim().is_empty()).count(),
+            );
+            let notes = MemoryNotes {
+                lines,
+                ..MemoryNotes::default()
+            };
             store.record(&notes).await?;
-            let others =
-                if count < of { format!(" of {of}; the others are no lines of a memory") } else { String::new() };
+            let others = if count < of {
+                format!(" of {of}; the others are no lines of a memory")
+            } else {
+                String::new()
+            };
             output::note_line(format!("{count} lines taken in{others}"));
         }
     }
@@ -189,11 +221,17 @@ impl QueryArguments {
     fn fits(&self, card: &Card) -> bool {
         let is_file = |file: &String| card.fix.files_modified.contains(file);
         let is_error = |error: &String| card.error_type.as_str().eq_ignore_ascii_case(error);
-        let is_test = |test: &String| card.test.as_ref().is_some_and(|name| name.contains(test.as_str()));
+        let is_test = |test: &String| {
+            card.test
+                .as_ref()
+                .is_some_and(|name| name.contains(test.as_str()))
+        };
         self.file.as_ref().is_none_or(is_file)
             && self.error.as_ref().is_none_or(is_error)
             && self.test.as_ref().is_none_or(is_test)
-            && self.since.is_none_or(|since| card.last_seen.date_naive() >= since)
+            && self
+                .since
+                .is_none_or(|since| card.last_seen.date_naive() >= since)
     }
 
     /// Errors without a card that fit. Of their files and types nothing is kept.
@@ -203,8 +241,12 @@ impl QueryArguments {
         }
         let mut seen = memory.unmended(&self.words.join(" "));
         seen.retain(|seen| {
-            self.test.as_ref().is_none_or(|test| seen.test.contains(test.as_str()))
-                && self.since.is_none_or(|since| seen.last_seen.date_naive() >= since)
+            self.test
+                .as_ref()
+                .is_none_or(|test| seen.test.contains(test.as_str()))
+                && self
+                    .since
+                    .is_none_or(|since| seen.last_seen.date_naive() >= since)
         });
         seen
     }
@@ -212,12 +254,25 @@ impl QueryArguments {
 
 /// What a repository remembers of these words.
 pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result<Value, CliError> {
-    let retention = Retention { days: MemoryPolicy::default().retention_days };
-    let memory = match RunSource::open(repository).await? {
-        RunSource::OnGithub(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await?,
-        RunSource::Here(objects) => MemoryStore::new(&objects, retention, Utc::now()).load().await?,
+    let retention = Retention {
+        days: MemoryPolicy::default().retention_days,
     };
-    Ok(render::memory_found(&memory.search(words), &memory.unmended(words)))
+    let memory = match RunSource::open(repository).await? {
+        RunSource::OnGithub(objects) => {
+            MemoryStore::new(&objects, retention, Utc::now())
+                .load()
+                .await?
+        }
+        RunSource::Here(objects) => {
+            MemoryStore::new(&objects, retention, Utc::now())
+                .load()
+                .await?
+        }
+    };
+    Ok(render::memory_found(
+        &memory.search(words),
+        &memory.unmended(words),
+    ))
 }
 
 /// A card with the line of its place in the working tree; none where that is not there.
@@ -247,13 +302,28 @@ async fn exported<G: ListObjects>(store: &MemoryStore<'_, G>) -> Result<String, 
     Ok(text)
 }
 
-async fn clear<G: ListObjects>(store: &MemoryStore<'_, G>, yes: bool, archive: Option<&Path>) -> Result<(), CliError> {
-    let named = || PathBuf::from(format!("loopgate-memory-{}.jsonl", Utc::now().format("%Y%m%d-%H%M%S")));
+async fn clear<G: ListObjects>(
+    store: &MemoryStore<'_, G>,
+    yes: bool,
+    archive: Option<&Path>,
+) -> Result<(), CliError> {
+    let named = || {
+        PathBuf::from(format!(
+            "loopgate-memory-{}.jsonl",
+            Utc::now().format("%Y%m%d-%H%M%S")
+        ))
+    };
     let archive = archive.map_or_else(named, Path::to_owned);
     let text = exported(store).await?;
     let (lines, to) = (text.lines().count(), archive.display());
-    if !yes && !output::agrees(&format!("Remove {lines} lines, after they are archived in {to}? [yes/no]")) {
-        return Err(CliError::usage("nothing was removed; answer yes, or pass --yes"));
+    if !yes
+        && !output::agrees(&format!(
+            "Remove {lines} lines, after they are archived in {to}? [yes/no]"
+        ))
+    {
+        return Err(CliError::usage(
+            "nothing was removed; answer yes, or pass --yes",
+        ));
     }
     output::write(&archive, &text)?;
     store.clear().await?;

@@ -46,13 +46,26 @@ pub async fn run(arguments: &MetricsArguments) -> CommandResult {
         RunSource::OnGithub(objects) => lines(&objects, window).await?,
         RunSource::Here(objects) => {
             let mut all = lines(&objects, window).await?;
-            let whole = Window { from: window.before().from, to: window.to };
-            all.extend(RunLines { objects: &objects, name: RefName::local_metrics() }.read(whole).await?);
+            let whole = Window {
+                from: window.before().from,
+                to: window.to,
+            };
+            all.extend(
+                RunLines {
+                    objects: &objects,
+                    name: RefName::local_metrics(),
+                }
+                .read(whole)
+                .await?,
+            );
             all
         }
     };
     let report = Report::of(&newest(lines), window);
-    let of = arguments.repository.as_ref().map_or_else(|| "This repository".to_owned(), ToString::to_string);
+    let of = arguments
+        .repository
+        .as_ref()
+        .map_or_else(|| "This repository".to_owned(), ToString::to_string);
     if arguments.svg {
         output::text(render::metrics_svg(&of, &report));
     } else if arguments.csv {
@@ -67,8 +80,16 @@ pub async fn run(arguments: &MetricsArguments) -> CommandResult {
 
 /// The lines of runs that ended in the window or in the time before it, and those of the open runs.
 async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLine>, CliError> {
-    let whole = Window { from: window.before().from, to: window.to };
-    let mut lines = RunLines { objects, name: RefName::metrics() }.read(whole).await?;
+    let whole = Window {
+        from: window.before().from,
+        to: window.to,
+    };
+    let mut lines = RunLines {
+        objects,
+        name: RefName::metrics(),
+    }
+    .read(whole)
+    .await?;
     let (open, left_out) = each_run(objects, MOST_OPEN, |name, tip| async move {
         let recorded = StateStore::new(objects, name).recorded(tip).await?;
         Ok(recorded.map(|(state, history)| {
@@ -79,9 +100,13 @@ async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLin
     })
     .await?;
     if left_out > 0 {
-        output::note_line(format_args!("note: {left_out} older runs that may be open were not read"));
+        output::note_line(format_args!(
+            "note: {left_out} older runs that may be open were not read"
+        ));
     }
-    let known = |run: &RunLine| run.ended_at.is_some() && lines.iter().any(|line| line.run_id == run.run_id);
+    let known = |run: &RunLine| {
+        run.ended_at.is_some() && lines.iter().any(|line| line.run_id == run.run_id)
+    };
     let open: Vec<RunLine> = open.into_iter().filter(|run| !known(run)).collect();
     lines.extend(open);
     Ok(lines)

@@ -46,8 +46,14 @@ use loopgate_core::RepoName;
 use output::{Format, GlobalOptions};
 
 /// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
-const VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), " (", env!("LOOPGATE_BUILT_FROM"), ", ", env!("LOOPGATE_TARGET"), ")");
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("LOOPGATE_BUILT_FROM"),
+    ", ",
+    env!("LOOPGATE_TARGET"),
+    ")"
+);
 
 /// Closes the loop on pull requests: proceed, retry with feedback, or escalate to a human.
 #[derive(Debug, Parser)]
@@ -88,7 +94,12 @@ enum Command {
     /// Ask a running server whether it is alive; for container health checks
     Health {
         /// The server's webhook address; an unspecified host is asked on the loopback
-        #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+        #[arg(
+            long,
+            env = "LOOPGATE_LISTEN",
+            default_value = "127.0.0.1:8080",
+            value_name = "ADDRESS"
+        )]
         listen: SocketAddr,
     },
     /// What a running server has given up, and trying it again
@@ -149,20 +160,32 @@ pub(crate) struct CliError {
 
 impl CliError {
     fn bad_data(message: impl ToString) -> Self {
-        Self { code: exit::BAD_DATA, message: message.to_string() }
+        Self {
+            code: exit::BAD_DATA,
+            message: message.to_string(),
+        }
     }
 
     fn usage(message: impl ToString) -> Self {
-        Self { code: exit::USAGE, message: message.to_string() }
+        Self {
+            code: exit::USAGE,
+            message: message.to_string(),
+        }
     }
 
     /// What was waited for has not come.
     fn waiting(message: impl ToString) -> Self {
-        Self { code: exit::WAITING, message: message.to_string() }
+        Self {
+            code: exit::WAITING,
+            message: message.to_string(),
+        }
     }
 
     fn unavailable(message: impl ToString) -> Self {
-        Self { code: exit::UNAVAILABLE, message: message.to_string() }
+        Self {
+            code: exit::UNAVAILABLE,
+            message: message.to_string(),
+        }
     }
 }
 
@@ -181,18 +204,27 @@ type CommandResult = Result<u8, CliError>;
 pub fn main() -> ExitCode {
     let mut command = help::with_texts(Cli::command(), "");
     let parsed = command.try_get_matches_from_mut(std::env::args_os());
-    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command)));
+    let parsed = parsed.and_then(|matches| {
+        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    });
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Printing only fails when the output is not read.
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
+            return ExitCode::from(if error.use_stderr() {
+                exit::USAGE
+            } else {
+                exit::OK
+            });
         }
     };
     let annotates = cli.options.format == Format::Github || actions::is_here();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime =
+        runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")));
     let ended = runtime.and_then(|runtime| {
         let ended = runtime.block_on(run(cli));
         // A read of standard input may be under way, which nothing can end.
@@ -214,16 +246,32 @@ pub fn main() -> ExitCode {
 
 async fn run(cli: Cli) -> CommandResult {
     // What writes a protocol to standard output prints nothing for people there.
-    let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.options.format };
-    let _ = output::OPTIONS.set(GlobalOptions { format, ..cli.options.clone() });
-    if format == Format::Github && !matches!(cli.command, Command::Verify(_) | Command::CheckConfig(_)) {
-        return Err(CliError::usage("`--format github` is known to verify and check-config alone"));
+    let format = if matches!(cli.command, Command::Mcp) {
+        Format::Json
+    } else {
+        cli.options.format
+    };
+    let _ = output::OPTIONS.set(GlobalOptions {
+        format,
+        ..cli.options.clone()
+    });
+    if format == Format::Github
+        && !matches!(cli.command, Command::Verify(_) | Command::CheckConfig(_))
+    {
+        return Err(CliError::usage(
+            "`--format github` is known to verify and check-config alone",
+        ));
     }
     if actions::is_here() {
         actions::hide_from_checks();
     }
     if let Some(directory) = &cli.options.directory {
-        let refused = |error| CliError::usage(format!("{} cannot be worked in: {error}", directory.display()));
+        let refused = |error| {
+            CliError::usage(format!(
+                "{} cannot be worked in: {error}",
+                directory.display()
+            ))
+        };
         std::env::set_current_dir(directory).map_err(refused)?;
     }
     match cli.command {
@@ -274,10 +322,17 @@ mod tests {
 
     /// What stands in a shell's block, as far as it calls us.
     fn calls(document: &str) -> Vec<Vec<&str>> {
-        let shell = document.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-        let lines = shell.flat_map(str::lines).map(|line| line.split(" #").next().unwrap_or_default());
+        let shell = document
+            .split("```sh\n")
+            .skip(1)
+            .filter_map(|rest| rest.split("```").next());
+        let lines = shell
+            .flat_map(str::lines)
+            .map(|line| line.split(" #").next().unwrap_or_default());
         let words = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
-        words.filter(|words| words.len() > 1 && words[0].ends_with("loopgate")).collect()
+        words
+            .filter(|words| words.len() > 1 && words[0].ends_with("loopgate"))
+            .collect()
     }
 
     const COMMANDS: &str = include_str!("../../docs/commands.md");
@@ -294,17 +349,34 @@ mod tests {
     #[test]
     fn a_document_names_each_command() {
         let mut written = COMMANDS.to_owned();
-        for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+        for command in Cli::command()
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set())
+        {
             let call = format!("loopgate {}", command.get_name());
             if !DOCUMENTS.iter().any(|document| document.contains(&call)) {
-                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-                written = written.replacen("\n\n## Reports", &format!("\n| `{call}` | {about} |\n\n## Reports"), 1);
+                let about = command
+                    .get_about()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                written = written.replacen(
+                    "\n\n## Reports",
+                    &format!("\n| `{call}` | {about} |\n\n## Reports"),
+                    1,
+                );
             }
         }
         if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md"), &written).expect("a file of ours");
+            std::fs::write(
+                concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md"),
+                &written,
+            )
+            .expect("a file of ours");
         }
-        assert!(written == COMMANDS, "run `UPDATE_DOCS=1 cargo test --lib a_document_names_each_command`");
+        assert!(
+            written == COMMANDS,
+            "run `UPDATE_DOCS=1 cargo test --lib a_document_names_each_command`"
+        );
     }
 
     #[test]
@@ -324,8 +396,14 @@ mod tests {
             }
             assert_ne!(command.get_name(), "loopgate", "{shown}: no such command");
             for option in options.iter().filter_map(|option| option.split('=').next()) {
-                let is_there = command.get_arguments().any(|argument| argument.get_long() == Some(option));
-                assert!(is_there, "{shown}: no such option of {}", command.get_name());
+                let is_there = command
+                    .get_arguments()
+                    .any(|argument| argument.get_long() == Some(option));
+                assert!(
+                    is_there,
+                    "{shown}: no such option of {}",
+                    command.get_name()
+                );
             }
         }
     }

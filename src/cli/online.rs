@@ -9,8 +9,8 @@ use super::CliError;
 pub use crate::github::PullRequest;
 use crate::{
     github::{
-        ApiUrl, AppCredentials, AppName, AppSlug, Client, Credentials, FeedbackReader, Github, GithubObjects, Pacing,
-        Secret, Setup, registration::StoredApp,
+        ApiUrl, AppCredentials, AppName, AppSlug, Client, Credentials, FeedbackReader, Github,
+        GithubObjects, Pacing, Secret, Setup, registration::StoredApp,
     },
     proof::Signer,
     refs::LocalRepository,
@@ -57,7 +57,10 @@ impl Online {
             Credentials::Token(_) | Credentials::Job { .. } => Rights::Token,
             Credentials::Nobody(_) => Rights::Nobodys,
         };
-        Ok(Self { github: github(credentials)?, rights })
+        Ok(Self {
+            github: github(credentials)?,
+            rights,
+        })
     }
 
     /// How often GitHub is asked.
@@ -69,12 +72,17 @@ impl Online {
     }
 
     /// The installation that sees a repository, where we are an App.
-    pub async fn installation(&self, repository: &RepoName) -> Result<Option<InstallationId>, CliError> {
+    pub async fn installation(
+        &self,
+        repository: &RepoName,
+    ) -> Result<Option<InstallationId>, CliError> {
         if self.rights != Rights::App {
             return Ok(None);
         }
         let found = self.github.client(None).installation_of(repository).await?;
-        found.map(Some).ok_or_else(|| CliError::unavailable("the App is not installed there"))
+        found
+            .map(Some)
+            .ok_or_else(|| CliError::unavailable("the App is not installed there"))
     }
 
     /// A client for a repository.
@@ -99,22 +107,30 @@ impl Online {
 
 /// <https://cli.github.com/manual/gh_auth_token>
 fn token_of_gh() -> Option<Secret> {
-    let output = std::process::Command::new("gh").args(["auth", "token"]).output().ok()?;
-    let token = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+    let output = std::process::Command::new("gh")
+        .args(["auth", "token"])
+        .output()
+        .ok()?;
+    let token = String::from_utf8(output.stdout)
+        .ok()
+        .filter(|_| output.status.success())?;
     Some(Secret::new(token.trim())).filter(|_| !token.trim().is_empty())
 }
 
 /// GitHub as the App: for what is asked of it, not of a repository. Must be called within a runtime.
 pub fn as_app() -> Result<Github, CliError> {
     let app = app_credentials()?.ok_or_else(|| {
-        CliError::bad_data("no App is known here: register one with `loopgate setup`, or set LOOPGATE_APP_ID")
+        CliError::bad_data(
+            "no App is known here: register one with `loopgate setup`, or set LOOPGATE_APP_ID",
+        )
     })?;
     github(Credentials::App(app))
 }
 
 fn github(credentials: Credentials) -> Result<Github, CliError> {
     let url = variable("LOOPGATE_GITHUB_API_URL").or_else(|| variable("GITHUB_API_URL"));
-    let api = ApiUrl::parse(url.as_deref().unwrap_or("https://api.github.com")).map_err(CliError::bad_data)?;
+    let api = ApiUrl::parse(url.as_deref().unwrap_or("https://api.github.com"))
+        .map_err(CliError::bad_data)?;
     Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)
 }
 
@@ -128,7 +144,10 @@ pub fn signer() -> Option<Signer> {
 fn credentials() -> Result<Option<Credentials>, CliError> {
     let token = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN"));
     match token.filter(|_| set_here("LOOPGATE_APP_ID").is_none()) {
-        Some(token) => Ok(Some(Credentials::Job { token: Secret::new(token.trim()), app: app()? })),
+        Some(token) => Ok(Some(Credentials::Job {
+            token: Secret::new(token.trim()),
+            app: app()?,
+        })),
         None => Ok(app_credentials()?.map(Credentials::App)),
     }
 }
@@ -143,22 +162,40 @@ fn app() -> Result<AppSlug, CliError> {
 }
 
 fn named_app() -> Result<Option<AppSlug>, CliError> {
-    let named = variable("LOOPGATE_APP_SLUG").map(|slug| slug.parse()).transpose();
+    let named = variable("LOOPGATE_APP_SLUG")
+        .map(|slug| slug.parse())
+        .transpose();
     named.map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))
 }
 
 /// The App that the environment names, or that is stored.
 fn app_credentials() -> Result<Option<AppCredentials>, CliError> {
-    let Some(id) = variable("LOOPGATE_APP_ID") else { return Ok(None) };
-    let id: AppName = id.trim().parse().map_err(|why| CliError::bad_data(format!("LOOPGATE_APP_ID {why}")))?;
-    let key = match (variable("LOOPGATE_PRIVATE_KEY"), variable("LOOPGATE_PRIVATE_KEY_FILE")) {
+    let Some(id) = variable("LOOPGATE_APP_ID") else {
+        return Ok(None);
+    };
+    let id: AppName = id
+        .trim()
+        .parse()
+        .map_err(|why| CliError::bad_data(format!("LOOPGATE_APP_ID {why}")))?;
+    let key = match (
+        variable("LOOPGATE_PRIVATE_KEY"),
+        variable("LOOPGATE_PRIVATE_KEY_FILE"),
+    ) {
         (Some(key), _) => key,
         (None, Some(path)) => std::fs::read_to_string(&path).map_err(|error| {
-            CliError::bad_data(format!("LOOPGATE_PRIVATE_KEY_FILE: {path} cannot be read: {error}"))
+            CliError::bad_data(format!(
+                "LOOPGATE_PRIVATE_KEY_FILE: {path} cannot be read: {error}"
+            ))
         })?,
-        (None, None) => return Err(CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not")),
+        (None, None) => {
+            return Err(CliError::bad_data(
+                "LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not",
+            ));
+        }
     };
-    AppCredentials::new(id, &Secret::new(&key)).map(Some).map_err(CliError::bad_data)
+    AppCredentials::new(id, &Secret::new(&key))
+        .map(Some)
+        .map_err(CliError::bad_data)
 }
 
 /// A variable of the environment, and beneath it the App that `loopgate setup` has stored.
@@ -172,7 +209,9 @@ pub fn variable(name: &str) -> Option<String> {
 
 /// A variable of the environment; none where it is blank.
 pub fn set_here(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+    std::env::var(name)
+        .ok()
+        .filter(|value| !value.trim().is_empty())
 }
 
 /// Longest time one can ask for, in days.
@@ -180,15 +219,23 @@ const MOST_DAYS: i64 = 366;
 
 /// A whole number with its unit, which is one of these and has so many seconds; `longest` at most.
 pub(super) fn time(text: &str, units: &[(char, i64)], longest: TimeDelta) -> Option<TimeDelta> {
-    let (number, seconds) = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(*unit)?, seconds)))?;
-    let time = TimeDelta::try_seconds(i64::from(number.parse::<u32>().ok()?).checked_mul(*seconds)?)?;
+    let (number, seconds) = units
+        .iter()
+        .find_map(|(unit, seconds)| Some((text.strip_suffix(*unit)?, seconds)))?;
+    let time =
+        TimeDelta::try_seconds(i64::from(number.parse::<u32>().ok()?).checked_mul(*seconds)?)?;
     (time <= longest).then_some(time)
 }
 
 /// A time up to now: `30d`, `2w`.
 pub(super) fn since(text: &str) -> Result<TimeDelta, String> {
-    let time = time(text, &[('d', 86_400), ('w', 7 * 86_400)], TimeDelta::days(MOST_DAYS));
-    let malformed = || format!("write a number of days or weeks, such as 30d or 2w, {MOST_DAYS}d at most");
+    let time = time(
+        text,
+        &[('d', 86_400), ('w', 7 * 86_400)],
+        TimeDelta::days(MOST_DAYS),
+    );
+    let malformed =
+        || format!("write a number of days or weeks, such as 30d or 2w, {MOST_DAYS}d at most");
     time.filter(|time| !time.is_zero()).ok_or_else(malformed)
 }
 
@@ -203,9 +250,15 @@ impl RunSource {
     pub(super) async fn open(repository: Option<&RepoName>) -> Result<Self, CliError> {
         if let Some(repository) = repository {
             let client = Online::as_anybody()?.client(repository).await?;
-            return Ok(Self::OnGithub(GithubObjects::new(client, repository.clone())));
+            return Ok(Self::OnGithub(GithubObjects::new(
+                client,
+                repository.clone(),
+            )));
         }
-        LocalRepository::open(Path::new(".")).await.map(Self::Here).map_err(CliError::bad_data)
+        LocalRepository::open(Path::new("."))
+            .await
+            .map(Self::Here)
+            .map_err(CliError::bad_data)
     }
 }
 
@@ -216,7 +269,10 @@ mod tests {
     #[test]
     fn a_time_is_written_in_days_or_weeks() {
         let days = |text: &str| since(text).map(|since| since.num_days()).ok();
-        assert_eq!([days("30d"), days("2w"), days("366d")], [Some(30), Some(14), Some(366)]);
+        assert_eq!(
+            [days("30d"), days("2w"), days("366d")],
+            [Some(30), Some(14), Some(366)]
+        );
         for wrong in ["", "30", "d", "0d", "367d", "-3d", "99999999999w", "1h"] {
             assert_eq!(days(wrong), None, "{wrong}");
         }

@@ -76,10 +76,16 @@ pub struct ResyncArguments {
 fn place(text: &str) -> Result<ResyncOf, String> {
     if text.contains('#') {
         let PullRequest { repository, number } = text.parse()?;
-        return Ok(ResyncOf { repository: Some(repository), pull_request: Some(number) });
+        return Ok(ResyncOf {
+            repository: Some(repository),
+            pull_request: Some(number),
+        });
     }
     let malformed = "write it as OWNER/REPO or OWNER/REPO#N, such as acme/widgets#12";
-    Ok(ResyncOf { repository: Some(text.parse().map_err(|_| malformed)?), pull_request: None })
+    Ok(ResyncOf {
+        repository: Some(text.parse().map_err(|_| malformed)?),
+        pull_request: None,
+    })
 }
 
 /// One of `GET /dead-letters`.
@@ -96,13 +102,24 @@ pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
     match &arguments.command {
         None | Some(DeadLetterCommand::List) => {
             let answer = ask(address, "GET", "/dead-letters", "")?;
-            show(&answer, "dead_letters", |letters: Vec<ListedDeadLetter>| match letters.as_slice() {
-                [] => vec!["No dead letters.".to_owned()],
-                letters => Vec::from_iter(letters.iter().map(|ListedDeadLetter { id, failures, reason, died_at }| {
-                    let died = died_at.format("%Y-%m-%d %H:%M UTC");
-                    format!("{id}  given up {died} after {failures} failures: {reason}")
-                })),
-            })
+            show(
+                &answer,
+                "dead_letters",
+                |letters: Vec<ListedDeadLetter>| match letters.as_slice() {
+                    [] => vec!["No dead letters.".to_owned()],
+                    letters => Vec::from_iter(letters.iter().map(
+                        |ListedDeadLetter {
+                             id,
+                             failures,
+                             reason,
+                             died_at,
+                         }| {
+                            let died = died_at.format("%Y-%m-%d %H:%M UTC");
+                            format!("{id}  given up {died} after {failures} failures: {reason}")
+                        },
+                    )),
+                },
+            )
         }
         Some(DeadLetterCommand::Replay(ReplayArguments { id, reason, .. })) => {
             let which = match (id, reason) {
@@ -110,7 +127,12 @@ pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
                 (None, Some(reason)) => Replay::Reason(reason.clone()),
                 (None, None) => Replay::All,
             };
-            let answer = ask(address, "POST", "/dead-letters/replay", &json!(which).to_string())?;
+            let answer = ask(
+                address,
+                "POST",
+                "/dead-letters/replay",
+                &json!(which).to_string(),
+            )?;
             show(&answer, "replayed", |replayed: usize| match replayed {
                 0 => vec!["No dead letter is meant by that.".to_owned()],
                 1 => vec!["1 dead letter is tried again.".to_owned()],
@@ -122,12 +144,23 @@ pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
 
 pub fn resync(arguments: &ResyncArguments) -> CommandResult {
     let what = arguments.what.clone().unwrap_or_default();
-    let answer = ask(arguments.server.admin_listen, "POST", "/resync", &json!(what).to_string())?;
+    let answer = ask(
+        arguments.server.admin_listen,
+        "POST",
+        "/resync",
+        &json!(what).to_string(),
+    )?;
     show(&answer, "", |_: Value| {
         vec![match (what.repository, what.pull_request) {
-            (Some(repository), Some(number)) => format!("The server looks at {repository}#{number}."),
-            (Some(repository), None) => format!("The server looks at every open pull request of {repository}."),
-            (None, _) => "The server compares all open pull requests with what it knows of them.".to_owned(),
+            (Some(repository), Some(number)) => {
+                format!("The server looks at {repository}#{number}.")
+            }
+            (Some(repository), None) => {
+                format!("The server looks at every open pull request of {repository}.")
+            }
+            (None, _) => {
+                "The server compares all open pull requests with what it knows of them.".to_owned()
+            }
         }]
     })
 }
@@ -143,11 +176,20 @@ pub fn health(address: SocketAddr) -> CommandResult {
 }
 
 /// The server's document for programs; for people the lines on one field of it. It may quote outside text.
-fn show<T: DeserializeOwned>(answer: &str, field: &str, lines: impl FnOnce(T) -> Vec<String>) -> CommandResult {
+fn show<T: DeserializeOwned>(
+    answer: &str,
+    field: &str,
+    lines: impl FnOnce(T) -> Vec<String>,
+) -> CommandResult {
     let unreadable = |error| CliError::unavailable(format!("the answer cannot be read: {error}"));
     let document: Value = serde_json::from_str(answer).map_err(unreadable)?;
     let lines = lines(T::deserialize(&document[field]).map_err(unreadable)?);
-    output::show(&document, || lines.iter().map(|line| defused(line) + "\n").collect::<String>())
+    output::show(&document, || {
+        lines
+            .iter()
+            .map(|line| defused(line) + "\n")
+            .collect::<String>()
+    })
 }
 
 /// The body of a good answer of the admin listener.
@@ -159,8 +201,16 @@ fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<Stri
         ))
     })?;
     let document = serde_json::from_str::<Value>(&answer).unwrap_or_default();
-    let unknown = || format!("{address} answers {status} to {path}: is it the admin address of this version's server?");
-    let reason = || document["error"].as_str().map_or_else(unknown, str::to_owned);
+    let unknown = || {
+        format!(
+            "{address} answers {status} to {path}: is it the admin address of this version's server?"
+        )
+    };
+    let reason = || {
+        document["error"]
+            .as_str()
+            .map_or_else(unknown, str::to_owned)
+    };
     match status.as_str() {
         "200" | "202" => Ok(answer),
         "400" | "404" => Err(CliError::bad_data(reason())),
@@ -202,9 +252,22 @@ mod tests {
     #[test]
     fn a_repository_or_one_pull_request_is_meant() {
         let number = |text| place(text).unwrap().pull_request.map(PrNumber::get);
-        assert_eq!((number("acme/widgets"), number("acme/widgets#12")), (None, Some(12)));
-        for text in ["", "acme", "acme/widgets#", "acme/widgets#x", "#12", "acme/widgets#12#13"] {
-            assert!(place(text).unwrap_err().contains("acme/widgets#12"), "{text}");
+        assert_eq!(
+            (number("acme/widgets"), number("acme/widgets#12")),
+            (None, Some(12))
+        );
+        for text in [
+            "",
+            "acme",
+            "acme/widgets#",
+            "acme/widgets#x",
+            "#12",
+            "acme/widgets#12#13",
+        ] {
+            assert!(
+                place(text).unwrap_err().contains("acme/widgets#12"),
+                "{text}"
+            );
         }
     }
 }

@@ -44,7 +44,13 @@ pub enum ColourChoice {
 #[derive(Clone, Debug, Default, Args)]
 pub struct GlobalOptions {
     /// How results are printed
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
     pub format: Format,
 
     /// Work as if started in this directory
@@ -60,7 +66,13 @@ pub struct GlobalOptions {
     pub verbose: bool,
 
     /// When results are coloured
-    #[arg(long = "color", global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(
+        long = "color",
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN"
+    )]
     pub colour: ColourChoice,
 }
 
@@ -83,7 +95,11 @@ pub fn show<W: Display>(document: &impl Serialize, words: impl FnOnce() -> W) ->
         json(document)?;
     } else {
         let words = words().to_string();
-        let end = if words.is_empty() || words.ends_with('\n') { "" } else { "\n" };
+        let end = if words.is_empty() || words.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         text(format_args!("{words}{end}"));
     }
     Ok(exit::OK)
@@ -153,7 +169,11 @@ pub fn error_line(text: impl Display) {
 /// # Errors
 /// When results were lost that somebody may be waiting for.
 pub fn all_written() -> Result<(), CliError> {
-    let lost = |error| Err(CliError::unavailable(format!("the results cannot be written: {error}")));
+    let lost = |error| {
+        Err(CliError::unavailable(format!(
+            "the results cannot be written: {error}"
+        )))
+    };
     UNWRITTEN.get().map_or(Ok(()), lost)
 }
 
@@ -175,7 +195,8 @@ pub fn colour() -> bool {
         ColourChoice::Always => true,
         ColourChoice::Never => false,
         ColourChoice::Auto => {
-            io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            io::stdout().is_terminal()
+                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         }
     }
 }
@@ -185,13 +206,20 @@ const INPUT_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// What a document given on the command line is called.
 pub fn shown(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+    if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    }
 }
 
 /// The text of a file, or of standard input where the path is `-`.
 pub fn read_text(path: &Path) -> Result<String, CliError> {
     let mut text = String::new();
-    open(path)?.take(INPUT_LIMIT).read_to_string(&mut text).map_err(|error| unreadable(path, &error))?;
+    open(path)?
+        .take(INPUT_LIMIT)
+        .read_to_string(&mut text)
+        .map_err(|error| unreadable(path, &error))?;
     Ok(text)
 }
 
@@ -209,7 +237,9 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
-    Ok(Box::new(std::fs::File::open(path).map_err(|error| unreadable(path, &error))?))
+    Ok(Box::new(
+        std::fs::File::open(path).map_err(|error| unreadable(path, &error))?,
+    ))
 }
 
 /// Which lines of the log are written, as `LOOPGATE_LOG` sets it.
@@ -220,15 +250,21 @@ pub fn log_filter(given: Option<String>, default: &str) -> Result<EnvFilter, Cli
 
 /// Writes a file that was asked for.
 pub fn write(path: &Path, text: &str) -> Result<(), CliError> {
-    std::fs::write(path, text)
-        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| {
+        CliError::unavailable(format!("{} cannot be written: {error}", path.display()))
+    })
 }
 
 /// Appends to the file that a variable of GitHub Actions names, if it names one. A failed write changes no
 /// outcome.
 pub fn append_to_file_of(variable: &str, what: &str, text: &str) {
-    let Some(file) = std::env::var_os(variable).filter(|file| !file.is_empty()) else { return };
-    let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
+    let Some(file) = std::env::var_os(variable).filter(|file| !file.is_empty()) else {
+        return;
+    };
+    let opened = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&file);
     if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
         note_line(format_args!("{what} cannot be written: {error}"));
     }

@@ -60,7 +60,10 @@ pub fn observer() -> Observer {
 
 /// One spinning line for each running check.
 fn bars() -> Observer {
-    let (all, bars) = (MultiProgress::new(), Mutex::new(BTreeMap::<CheckName, ProgressBar>::new()));
+    let (all, bars) = (
+        MultiProgress::new(),
+        Mutex::new(BTreeMap::<CheckName, ProgressBar>::new()),
+    );
     Arc::new(move |check, event| {
         let mut bars = bars.lock().unwrap_or_else(PoisonError::into_inner);
         // Without a terminal there is no reader of what is printed.
@@ -68,7 +71,9 @@ fn bars() -> Observer {
         match event {
             CheckEvent::Started => {
                 let bar = all.add(ProgressBar::new_spinner());
-                if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix:12} {elapsed:>5} {wide_msg:.dim}") {
+                if let Ok(style) = ProgressStyle::with_template(
+                    "{spinner} {prefix:12} {elapsed:>5} {wide_msg:.dim}",
+                ) {
                     bar.set_style(style);
                 }
                 bar.set_prefix(check.to_string());
@@ -77,13 +82,21 @@ fn bars() -> Observer {
             }
             CheckEvent::Output(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
-                let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                let last = text
+                    .lines()
+                    .rev()
+                    .find(|line| !line.trim().is_empty())
+                    .unwrap_or_default();
                 let plain: String = last.chars().filter(|c| !c.is_control()).take(200).collect();
-                bars.get(check).into_iter().for_each(|bar| bar.set_message(plain.clone()));
+                bars.get(check)
+                    .into_iter()
+                    .for_each(|bar| bar.set_message(plain.clone()));
             }
             CheckEvent::Repeating(nth, wait) => print(repeating(check, nth, wait)),
             CheckEvent::Ended(evidence) => {
-                bars.remove(check).iter().for_each(ProgressBar::finish_and_clear);
+                bars.remove(check)
+                    .iter()
+                    .for_each(ProgressBar::finish_and_clear);
                 print(ended(evidence));
             }
             CheckEvent::Again(_) => {}
@@ -98,13 +111,18 @@ fn lines(are_grouped: bool) -> Observer {
         CheckEvent::Started if !are_grouped => output::note_line(format_args!("{check} …")),
         CheckEvent::Output(bytes) if !are_grouped && output::options().verbose => {
             let text = render::defused(&String::from_utf8_lossy(bytes));
-            let lines: String = text.lines().map(|line| format!("{check} │ {line}\n")).collect();
+            let lines: String = text
+                .lines()
+                .map(|line| format!("{check} │ {line}\n"))
+                .collect();
             output::note_text(lines);
         }
-        CheckEvent::Again(1) => output::note_line(format_args!("{check}: running the failing test once more")),
-        CheckEvent::Again(tests) => {
-            output::note_line(format_args!("{check}: running the {tests} failing tests once more"))
+        CheckEvent::Again(1) => {
+            output::note_line(format_args!("{check}: running the failing test once more"))
         }
+        CheckEvent::Again(tests) => output::note_line(format_args!(
+            "{check}: running the {tests} failing tests once more"
+        )),
         CheckEvent::Repeating(nth, wait) => output::note_line(repeating(check, nth, wait)),
         CheckEvent::Ended(evidence) if !are_grouped => output::note_line(ended(evidence)),
         CheckEvent::Ended(evidence) => {
@@ -115,15 +133,26 @@ fn lines(are_grouped: bool) -> Observer {
                 bytes => format!("\n … {bytes} bytes cut …\n"),
             };
             let log = format!("{}{cut}{}", evidence.log_head, evidence.log_tail);
-            let shown = if log.is_empty() { log } else { actions::silenced(&log) };
-            let _ = write!(out, "::group::{}\n{shown}::endgroup::\n", render::defused(&ended(evidence)));
+            let shown = if log.is_empty() {
+                log
+            } else {
+                actions::silenced(&log)
+            };
+            let _ = write!(
+                out,
+                "::group::{}\n{shown}::endgroup::\n",
+                render::defused(&ended(evidence))
+            );
         }
         CheckEvent::Started | CheckEvent::Output(_) => {}
     })
 }
 
 fn repeating(check: &CheckName, nth: u32, wait: Duration) -> String {
-    format!("{check} failed for reasons outside the code: once more in {} s (repetition {nth})", wait.as_secs())
+    format!(
+        "{check} failed for reasons outside the code: once more in {} s (repetition {nth})",
+        wait.as_secs()
+    )
 }
 
 fn ended(evidence: &CheckEvidence) -> String {
@@ -131,10 +160,23 @@ fn ended(evidence: &CheckEvidence) -> String {
         Outcome::Passed => "✓",
         Outcome::Skipped => "–",
         Outcome::Cancelled => "⊘",
-        Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted | Outcome::ResultsLost => "✗",
+        Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted | Outcome::ResultsLost => {
+            "✗"
+        }
     };
     let seconds = evidence.duration_ms as f64 / 1000.0;
-    let why = evidence.skipped_because.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let tests = evidence.results.map(|results| format!(", {} of {} tests pass", results.passed, results.total));
-    format!("{mark} {} {}{why}, {seconds:.1} s{}", evidence.name, evidence.outcome.as_str(), tests.unwrap_or_default())
+    let why = evidence
+        .skipped_because
+        .as_ref()
+        .map(|reason| format!(" ({reason})"))
+        .unwrap_or_default();
+    let tests = evidence
+        .results
+        .map(|results| format!(", {} of {} tests pass", results.passed, results.total));
+    format!(
+        "{mark} {} {}{why}, {seconds:.1} s{}",
+        evidence.name,
+        evidence.outcome.as_str(),
+        tests.unwrap_or_default()
+    )
 }

@@ -21,8 +21,9 @@ use super::{CliError, CommandResult, actions, exit, online::set_here, output};
 use crate::{
     channels::Channels,
     github::{
-        self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, MergeGroup, Reconcile,
-        ReconcileRequest, ReconcileResult, Secret, Setup, StateArtifact, Usage,
+        self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer,
+        MergeGroup, Reconcile, ReconcileRequest, ReconcileResult, Secret, Setup, StateArtifact,
+        Usage,
         webhook::{InWorkflow, Irrelevant, OwnApp, Target, route_in_workflow},
     },
     refs::Retry,
@@ -53,19 +54,35 @@ pub struct ReconcileArguments {
     #[arg(long, env = "GITHUB_REPOSITORY", value_name = "OWNER/NAME")]
     repository: RepoName,
     /// The API's address
-    #[arg(long, env = "GITHUB_API_URL", default_value = "https://api.github.com", value_name = "URL")]
+    #[arg(
+        long,
+        env = "GITHUB_API_URL",
+        default_value = "https://api.github.com",
+        value_name = "URL"
+    )]
     api_url: String,
     /// The workflow run this is part of: heads are first seen when it was created
     #[arg(long, env = "GITHUB_RUN_ID", value_name = "ID", hide = true)]
     run_id: Option<u64>,
     /// How often this workflow has run: which pull requests come first when there are too many for one run
-    #[arg(long, env = "GITHUB_RUN_NUMBER", default_value_t = 0, value_name = "N", hide = true)]
+    #[arg(
+        long,
+        env = "GITHUB_RUN_NUMBER",
+        default_value_t = 0,
+        value_name = "N",
+        hide = true
+    )]
     run_number: u64,
     /// Where states are left for the workflow to upload, if the configuration keeps them in an artifact
     #[arg(long, env = "LOOPGATE_STATE_FOLDER", value_name = "FOLDER")]
     state_folder: Option<PathBuf>,
     /// The workflow file this is part of: states are believed that runs of the same file uploaded
-    #[arg(long, env = "GITHUB_WORKFLOW_REF", value_name = "FILE@REF", hide = true)]
+    #[arg(
+        long,
+        env = "GITHUB_WORKFLOW_REF",
+        value_name = "FILE@REF",
+        hide = true
+    )]
     workflow_ref: Option<String>,
     /// Requests after which no further pull request is begun; a repository's token has 1,000 an hour
     #[arg(long, default_value_t = 600, value_name = "N")]
@@ -73,22 +90,44 @@ pub struct ReconcileArguments {
 }
 
 pub async fn run(arguments: &ReconcileArguments) -> CommandResult {
-    let unset =
-        || CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`");
+    let unset = || {
+        CliError::bad_data(
+            "GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`",
+        )
+    };
     let token = set_here("GITHUB_TOKEN").ok_or_else(unset)?;
     let app = match set_here("LOOPGATE_APP_SLUG") {
-        Some(slug) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
+        Some(slug) => slug
+            .parse()
+            .map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
         None => AppSlug::actions(),
     };
     // Warnings of the rooms below, as plain lines: a workflow's log is read by people.
     let filter = output::log_filter(std::env::var("LOOPGATE_LOG").ok(), "warn")?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(std::io::stderr)
+        .init();
     let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
-    let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
+    let credentials = Credentials::Job {
+        token: Secret::new(token.trim()),
+        app: app.clone(),
+    };
     let github = Github::new(api, credentials, Setup::default())?;
-    let report = ReconcileRun { arguments, github, app }.go().await?;
+    let report = ReconcileRun {
+        arguments,
+        github,
+        app,
+    }
+    .go()
+    .await?;
     report.print()?;
-    Ok(if report.has_failed() { exit::UNAVAILABLE } else { exit::OK })
+    Ok(if report.has_failed() {
+        exit::UNAVAILABLE
+    } else {
+        exit::OK
+    })
 }
 
 /// One run of the job.
@@ -102,7 +141,11 @@ impl ReconcileRun<'_> {
     async fn go(self) -> Result<ReconcileReport, CliError> {
         let client = self.github.client(None);
         let (schema, event) = ("loopgate.reconcile/v1", self.arguments.event.clone());
-        let mut report = ReconcileReport { schema, event, ..ReconcileReport::default() };
+        let mut report = ReconcileReport {
+            schema,
+            event,
+            ..ReconcileReport::default()
+        };
         let (targets, mut hints) = match self.routed(&client).await? {
             InWorkflow::Look { targets, hints } => (targets, hints),
             InWorkflow::Irrelevant(why) => {
@@ -112,10 +155,12 @@ impl ReconcileRun<'_> {
             InWorkflow::Unsuitable(why) => return Err(CliError::bad_data(why)),
         };
         let mut found = self.pull_requests(&client, &targets).await?;
-        let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
+        let channels = Channels::from_env(|variable| std::env::var(variable).ok())
+            .map_err(CliError::bad_data)?;
         let artifact = match (&self.arguments.state_folder, &self.arguments.workflow_ref) {
             (Some(folder), Some(workflow)) => {
-                let artifact = StateArtifact::new(folder.clone(), workflow, &self.arguments.repository);
+                let artifact =
+                    StateArtifact::new(folder.clone(), workflow, &self.arguments.repository);
                 Some(Arc::new(artifact.map_err(CliError::bad_data)?))
             }
             _ => None,
@@ -123,18 +168,34 @@ impl ReconcileRun<'_> {
         let mut reconcile = Reconcile::new(self.github.clone()).calling(channels);
         reconcile.artifact = artifact.clone();
         for target in &targets {
-            let Some(group) = MergeGroup::of(None, target, &hints) else { continue };
+            let Some(group) = MergeGroup::of(None, target, &hints) else {
+                continue;
+            };
             let answer = async || Box::pin(reconcile.merge_group(&group, Utc::now())).await;
             let answer = trying(group.head.short(), answer, sleep).await;
             if let Ok(AnsweredGroup { result, pulls, .. }) = &answer {
-                hints.extend(result.clone().map(|result| Hint::QueueGroup(Box::new(result))));
-                found.extend(pulls.iter().map(|number| (group.repository.clone(), *number)));
+                hints.extend(
+                    result
+                        .clone()
+                        .map(|result| Hint::QueueGroup(Box::new(result))),
+                );
+                found.extend(
+                    pulls
+                        .iter()
+                        .map(|number| (group.repository.clone(), *number)),
+                );
             }
-            report.merge_groups.push(answered(&group, answer.map(|answer| answer.answer)));
+            report
+                .merge_groups
+                .push(answered(&group, answer.map(|answer| answer.answer)));
         }
         let mut place = 0;
         while let Some((repository, number)) = found.get(place).cloned() {
-            if !may_begin(place, self.github.counts().usage.total, self.arguments.most_requests) {
+            if !may_begin(
+                place,
+                self.github.counts().usage.total,
+                self.arguments.most_requests,
+            ) {
                 report.left = found.len() - place;
                 break;
             }
@@ -144,14 +205,29 @@ impl ReconcileRun<'_> {
             let is_another = hints.iter().any(other);
             let applies = |hint: &&Hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }));
             let hints = hints.iter().filter(applies).cloned().collect();
-            let job = ReconcileRequest { installation: None, repository: repository.clone(), number, hints };
+            let job = ReconcileRequest {
+                installation: None,
+                repository: repository.clone(),
+                number,
+                hints,
+            };
             let (ended, above) = self.look(&reconcile, &job).await;
             // What changed in one layer of a stack concerns the next.
-            if let Some(above) = above.filter(|above| !found[place..].iter().any(|(_, number)| number == above)) {
+            if let Some(above) =
+                above.filter(|above| !found[place..].iter().any(|(_, number)| number == above))
+            {
                 found.push((repository.clone(), above));
             }
-            let waits = matches!(&ended, Err(Failed { retry: Retry::At(_), .. }));
-            report.pull_requests.push(looked(&repository, number, ended));
+            let waits = matches!(
+                &ended,
+                Err(Failed {
+                    retry: Retry::At(_),
+                    ..
+                })
+            );
+            report
+                .pull_requests
+                .push(looked(&repository, number, ended));
             if waits {
                 // GitHub asks to wait: the next pull request would meet the same.
                 report.left = found.len() - place - 1;
@@ -162,12 +238,20 @@ impl ReconcileRun<'_> {
         // A pass over everything also folds what has ended long ago: no server does it.
         if let ([Target::Repository(repository)], 0) = (&targets[..], report.left) {
             let open = found.iter().map(|(_, number)| *number).collect();
-            let left = self.arguments.most_requests.saturating_sub(self.github.counts().usage.total);
+            let left = self
+                .arguments
+                .most_requests
+                .saturating_sub(self.github.counts().usage.total);
             let left = usize::try_from(left).unwrap_or(usize::MAX);
             match github::fold_ended_runs(client.repo(repository), &open, left, Utc::now()).await {
                 Ok(folded) if folded.runs == 0 => {}
-                Ok(folded) => output::note_line(format_args!("refs of {} ended runs are folded", folded.runs)),
-                Err(error) => output::note_line(format_args!("refs of ended runs are not folded: {error}")),
+                Ok(folded) => output::note_line(format_args!(
+                    "refs of {} ended runs are folded",
+                    folded.runs
+                )),
+                Err(error) => {
+                    output::note_line(format_args!("refs of ended runs are not folded: {error}"))
+                }
             }
         }
         if let Some(artifact) = &artifact {
@@ -184,16 +268,33 @@ impl ReconcileRun<'_> {
         let body = actions::read_event(&self.arguments.payload)?;
         let bot = format!("{}[bot]", self.app.as_str()).parse().ok();
         // Only events about our own check runs ask for the id, and those start no workflow.
-        let own = OwnApp { app_id: AppId::new(0), bot };
+        let own = OwnApp {
+            app_id: AppId::new(0),
+            bot,
+        };
         let read = |at: Timestamp| {
-            route_in_workflow(&self.arguments.event, &body, &own, &self.arguments.repository, at)
-                .map_err(|error| CliError::bad_data(format!("{}: {error}", self.arguments.payload.display())))
+            route_in_workflow(
+                &self.arguments.event,
+                &body,
+                &own,
+                &self.arguments.repository,
+                at,
+            )
+            .map_err(|error| {
+                CliError::bad_data(format!("{}: {error}", self.arguments.payload.display()))
+            })
         };
         let routed = read(Utc::now())?;
         let dated = matches!(&routed, InWorkflow::Look { hints, .. }
             if hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { .. })));
-        let Some(run) = self.arguments.run_id.filter(|_| dated) else { return Ok(routed) };
-        match client.repo(&self.arguments.repository).workflow_run_created_at(WorkflowRunId::new(run)).await {
+        let Some(run) = self.arguments.run_id.filter(|_| dated) else {
+            return Ok(routed);
+        };
+        match client
+            .repo(&self.arguments.repository)
+            .workflow_run_created_at(WorkflowRunId::new(run))
+            .await
+        {
             Ok(Some(created_at)) => read(created_at),
             // Too late a moment costs somebody a second approval, nothing worse.
             Ok(None) | Err(_) => Ok(routed),
@@ -201,7 +302,11 @@ impl ReconcileRun<'_> {
     }
 
     /// The pull requests to look at, each once, in the order in which they are.
-    async fn pull_requests(&self, client: &Client, targets: &[Target]) -> Result<Vec<(RepoName, PrNumber)>, CliError> {
+    async fn pull_requests(
+        &self,
+        client: &Client,
+        targets: &[Target],
+    ) -> Result<Vec<(RepoName, PrNumber)>, CliError> {
         let mut found = Vec::new();
         for target in targets {
             found.extend(client.pull_requests_of(target).await?);
@@ -214,11 +319,19 @@ impl ReconcileRun<'_> {
         }
         found.sort();
         found.dedup();
-        Ok(in_turn(found, self.arguments.run_number, self.arguments.most_requests))
+        Ok(in_turn(
+            found,
+            self.arguments.run_number,
+            self.arguments.most_requests,
+        ))
     }
 
     /// Looks until nothing asks to be looked at again soon.
-    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> (TurnEnd, Option<PrNumber>) {
+    async fn look(
+        &self,
+        reconcile: &Reconcile,
+        job: &ReconcileRequest,
+    ) -> (TurnEnd, Option<PrNumber>) {
         let mut looks = 1;
         let mut above = None;
         loop {
@@ -249,7 +362,10 @@ async fn trying<T>(
     let mut tries = 1;
     loop {
         match once().await {
-            Err(failed) if !matches!(failed.retry, Retry::At(_) | Retry::Paced(_)) && tries < MOST_TRIES => {
+            Err(failed)
+                if !matches!(failed.retry, Retry::At(_) | Retry::Paced(_))
+                    && tries < MOST_TRIES =>
+            {
                 output::note_line(format_args!("{what}: {failed}; trying again"));
                 pause(Duration::from_secs(1 << tries)).await;
                 tries += 1;
@@ -300,7 +416,12 @@ struct ReconcileReport {
 type TurnEnd = Result<(ReconcileResult, Option<Timestamp>), Failed>;
 
 /// The result for the question of a merge queue.
-fn answered(MergeGroup { repository, head, .. }: &MergeGroup, answer: Result<GroupAnswer, Failed>) -> Value {
+fn answered(
+    MergeGroup {
+        repository, head, ..
+    }: &MergeGroup,
+    answer: Result<GroupAnswer, Failed>,
+) -> Value {
     let (result, reason) = match answer {
         Ok(GroupAnswer::Final) => ("answered", None),
         Ok(GroupAnswer::Unfinished) => ("unfinished", None),
@@ -315,14 +436,21 @@ fn looked(repository: &RepoName, number: PrNumber, ended: TurnEnd) -> Value {
     let unchanged = |result: &str, at| json!({ "result": result, "revisit_at": at });
     let mut row = match ended {
         Err(Failed { reason, retry }) => {
-            let retry_at = if let Retry::At(at) | Retry::Paced(at) = retry { Some(at) } else { None };
+            let retry_at = if let Retry::At(at) | Retry::Paced(at) = retry {
+                Some(at)
+            } else {
+                None
+            };
             json!({ "result": "failed", "reason": reason, "retry_at": retry_at })
         }
         Ok((ReconcileResult::Dormant, at)) => unchanged("dormant", at),
         Ok((ReconcileResult::Nothing, at)) => unchanged("nothing", at),
         Ok((ReconcileResult::ReadOnly, at)) => unchanged("read_only", at),
         Ok((ReconcileResult::Decided(summary), at)) => {
-            let problems = summary.problems.iter().map(|problem| format!("{}: {}", problem.what, problem.reason));
+            let problems = summary
+                .problems
+                .iter()
+                .map(|problem| format!("{}: {}", problem.what, problem.reason));
             json!({
                 "result": "decided", "revisit_at": at, "decision": summary.word, "status": summary.status,
                 "stage": summary.stage, "score": summary.score, "attempt": summary.attempt,
@@ -337,18 +465,23 @@ fn looked(repository: &RepoName, number: PrNumber, ended: TurnEnd) -> Value {
 
 impl ReconcileReport {
     fn has_failed(&self) -> bool {
-        self.merge_groups.iter().chain(&self.pull_requests).any(|row| row["result"] == "failed")
+        self.merge_groups
+            .iter()
+            .chain(&self.pull_requests)
+            .any(|row| row["result"] == "failed")
     }
 
     fn print(&self) -> Result<(), CliError> {
         let lines = render::text("reconcile.txt", Model::from(Serde(self)));
         output::show(self, || &lines)?;
         // GitHub shows what is appended to this file on the run's page.
-        let summary = lines.lines().fold(String::from("### Loopgate\n\n"), |mut text, line| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "- {}", render::plain_line(line.trim()));
-            text
-        });
+        let summary = lines
+            .lines()
+            .fold(String::from("### Loopgate\n\n"), |mut text, line| {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "- {}", render::plain_line(line.trim()));
+                text
+            });
         output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
         // Outputs are about one pull request; of several, none would be right.
         if let [row] = &self.pull_requests[..]
@@ -381,12 +514,20 @@ mod tests {
 
     #[test]
     fn everybody_has_a_turn() {
-        assert_eq!(in_turn(vec![1, 2, 3], 7, 600), [1, 2, 3], "enough for all: in order");
+        assert_eq!(
+            in_turn(vec![1, 2, 3], 7, 600),
+            [1, 2, 3],
+            "enough for all: in order"
+        );
         for (count, most) in [(100_usize, 600), (41, 600), (7, 15), (300, 150), (10, 90)] {
             let per_run = usize::try_from(most / REQUESTS_PER_LOOK).unwrap();
             let mut seen = BTreeSet::new();
             for run in 0..(2 * count as u64) {
-                seen.extend(in_turn((0..count).collect(), run, most).into_iter().take(per_run));
+                seen.extend(
+                    in_turn((0..count).collect(), run, most)
+                        .into_iter()
+                        .take(per_run),
+                );
             }
             assert_eq!(seen.len(), count, "{count} of which {per_run} a run");
         }
@@ -394,7 +535,10 @@ mod tests {
 
     #[tokio::test]
     async fn what_fails_is_tried_three_times_unless_github_says_when_to_come_back() {
-        let failed = |retry| Failed { reason: "no answer".into(), retry };
+        let failed = |retry| Failed {
+            reason: "no answer".into(),
+            retry,
+        };
         // Fails so often, with this time to wait for; how often it was tried, and the pauses in seconds.
         let table = [
             (0, Retry::WhenAnswered, 1, vec![]),
@@ -406,11 +550,18 @@ mod tests {
             let (tries, pauses) = (Cell::new(0), RefCell::new(Vec::new()));
             let once = async || {
                 tries.set(tries.get() + 1);
-                if tries.get() <= failures { Err(failed(retry)) } else { Ok(()) }
+                if tries.get() <= failures {
+                    Err(failed(retry))
+                } else {
+                    Ok(())
+                }
             };
             let pause = async |time: Duration| pauses.borrow_mut().push(time.as_secs());
             let ended = trying("#12".into(), once, pause).await;
-            assert_eq!((ended.is_ok(), tries.get(), pauses.take()), (failures < 3, expected, waited));
+            assert_eq!(
+                (ended.is_ok(), tries.get(), pauses.take()),
+                (failures < 3, expected, waited)
+            );
         }
     }
 }
@@ -422,11 +573,19 @@ mod report_tests {
     use loopgate_core::{Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
     fn looked(number: u64, ended: TurnEnd) -> Value {
-        super::looked(&"acme/widgets".parse().unwrap(), PrNumber::new(number), ended)
+        super::looked(
+            &"acme/widgets".parse().unwrap(),
+            PrNumber::new(number),
+            ended,
+        )
     }
 
     fn report_of(event: &str) -> ReconcileReport {
-        ReconcileReport { schema: "loopgate.reconcile/v1", event: event.to_owned(), ..ReconcileReport::default() }
+        ReconcileReport {
+            schema: "loopgate.reconcile/v1",
+            event: event.to_owned(),
+            ..ReconcileReport::default()
+        }
     }
 
     fn lines(report: &ReconcileReport) -> String {
@@ -445,12 +604,18 @@ mod report_tests {
             attempt: 2,
             saved: None,
             effects: 3,
-            problems: vec![Problem { what: "add the label loop:retry".into(), reason: "not permitted".into() }],
+            problems: vec![Problem {
+                what: "add the label loop:retry".into(),
+                reason: "not permitted".into(),
+            }],
             unknown_rights: None,
         };
         let revisit_at = Some("2026-11-20T11:15:00Z".parse().unwrap());
         let until = "2026-11-20T11:00:00Z".parse().unwrap();
-        let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry: Retry::At(until) };
+        let failed = Failed {
+            reason: "GitHub's rate limit is used up".into(),
+            retry: Retry::At(until),
+        };
         ReconcileReport {
             pull_requests: vec![
                 looked(12, Ok((ReconcileResult::Decided(summary), revisit_at))),
@@ -458,7 +623,11 @@ mod report_tests {
                 looked(14, Err(failed)),
             ],
             left: 7,
-            usage: Usage { total: 61, not_modified: 4, writes: 9 },
+            usage: Usage {
+                total: 61,
+                not_modified: 4,
+                writes: 9,
+            },
             ..report_of("schedule")
         }
     }
@@ -473,7 +642,10 @@ mod report_tests {
         7 more are left for the next run
         61 requests to GitHub, 9 of them writes, 4 answered 304
         ");
-        let chat = ReconcileReport { irrelevant: Some(Irrelevant::Chat), ..report_of("issue_comment") };
+        let chat = ReconcileReport {
+            irrelevant: Some(Irrelevant::Chat),
+            ..report_of("issue_comment")
+        };
         insta::assert_snapshot!(lines(&chat), @r"
         issue_comment: nothing to look at (chat)
         0 requests to GitHub, 0 of them writes, 0 answered 304
@@ -487,9 +659,18 @@ mod report_tests {
         let document = serde_json::to_value(&report).unwrap();
         assert_eq!(document["schema"], "loopgate.reconcile/v1");
         assert_eq!(document["pull_requests"][0]["decision"], "retry");
-        assert_eq!(document["pull_requests"][0]["problems"][0], "add the label loop:retry: not permitted");
+        assert_eq!(
+            document["pull_requests"][0]["problems"][0],
+            "add the label loop:retry: not permitted"
+        );
         assert_eq!(document["pull_requests"][1]["result"], "nothing");
-        assert_eq!(document["pull_requests"][2]["retry_at"], "2026-11-20T11:00:00Z");
-        assert_eq!((&document["left"], &document["api_requests"]["total"]), (&7.into(), &61.into()));
+        assert_eq!(
+            document["pull_requests"][2]["retry_at"],
+            "2026-11-20T11:00:00Z"
+        );
+        assert_eq!(
+            (&document["left"], &document["api_requests"]["total"]),
+            (&7.into(), &61.into())
+        );
     }
 }

@@ -10,8 +10,8 @@ use super::{CliError, CommandResult, exit, output, setup};
 use crate::{
     channels::Channels,
     github::{
-        ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup, SystemClock, registration::StoredApp,
-        webhook::OwnApp,
+        ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup, SystemClock,
+        registration::StoredApp, webhook::OwnApp,
     },
     server::{
         DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, stop_signal,
@@ -20,7 +20,11 @@ use crate::{
 };
 
 /// What names an App. Where none of it is given, and none is stored, one is registered first.
-const APP: [&str; 3] = ["LOOPGATE_APP_ID", "LOOPGATE_PRIVATE_KEY", "LOOPGATE_WEBHOOK_SECRET"];
+const APP: [&str; 3] = [
+    "LOOPGATE_APP_ID",
+    "LOOPGATE_PRIVATE_KEY",
+    "LOOPGATE_WEBHOOK_SECRET",
+];
 
 /// How long GitHub may take to answer who we are before the start goes on without it; and how often it is asked then.
 const INTRODUCTION: Duration = Duration::from_secs(5);
@@ -54,17 +58,23 @@ pub async fn run(arguments: ServeArguments) -> CommandResult {
     };
     let given = |name: &str| flag(name).or_else(|| std::env::var(name).ok());
     let folder = PathBuf::from(given("LOOPGATE_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned()));
-    let stored =
-        || StoredApp::read(&folder).map_err(|error| CliError::bad_data(format!("{}: {error}", folder.display())));
+    let stored = || {
+        StoredApp::read(&folder)
+            .map_err(|error| CliError::bad_data(format!("{}: {error}", folder.display())))
+    };
     let filter = output::log_filter(given("LOOPGATE_LOG"), "info")?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     // Lines for people on a terminal, JSON documents otherwise.
     if std::io::stderr().is_terminal() {
         log.init();
     } else {
         log.json().flatten_event(true).init();
     }
-    let is_known = APP.iter().any(|name| given(name).is_some() || given(&format!("{name}_FILE")).is_some());
+    let is_known = APP
+        .iter()
+        .any(|name| given(name).is_some() || given(&format!("{name}_FILE")).is_some());
     if !is_known
         && stored()?.is_empty()
         && let Some(public_url) = given("LOOPGATE_PUBLIC_URL")
@@ -78,26 +88,45 @@ pub async fn run(arguments: ServeArguments) -> CommandResult {
     };
     stored()?;
     let config = read().map_err(|error: ServerConfigError| {
-        let advice =
-            if is_known { "" } else { "\nRegister an App with `loopgate setup`; its credentials are found then." };
+        let advice = if is_known {
+            ""
+        } else {
+            "\nRegister an App with `loopgate setup`; its credentials are found then."
+        };
         CliError::bad_data(format!("{error}{advice}"))
     })?;
     serve(config, read).await
 }
 
-async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, ServerConfigError>) -> CommandResult {
-    let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).map_err(CliError::bad_data)?;
+async fn serve(
+    config: ServerConfig,
+    reread: impl Fn() -> Result<ServerConfig, ServerConfigError>,
+) -> CommandResult {
+    let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key)
+        .map_err(CliError::bad_data)?;
     let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(CliError::bad_data)?;
     let github = Github::new(api, Credentials::App(credentials.clone()), Setup::default())?;
     let known = introduction(&github).await?;
     let own = known.clone().unwrap_or_else(|| {
         // No account's: until GitHub has returned the number, echoes of our own check runs are looked at once more.
-        OwnApp { app_id: config.app_id.number().unwrap_or(loopgate_core::AppId::new(0)), bot: None }
+        OwnApp {
+            app_id: config
+                .app_id
+                .number()
+                .unwrap_or(loopgate_core::AppId::new(0)),
+            bot: None,
+        }
     });
     let seal = config.state_seal();
-    let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
-    let reconciler = GithubReconciler::new(github.clone(), std::sync::Arc::new(SystemClock))
-        .with(|reconcile| reconcile.sealing(seal.clone()).signing(config.signer.clone()).calling(channels));
+    let channels =
+        Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
+    let reconciler =
+        GithubReconciler::new(github.clone(), std::sync::Arc::new(SystemClock)).with(|reconcile| {
+            reconcile
+                .sealing(seal.clone())
+                .signing(config.signer.clone())
+                .calling(channels)
+        });
     let mut current = config.clone();
     let setup_pages = setup::pages_of(&config);
     let server = Server {
@@ -173,6 +202,9 @@ async fn introduction(github: &Github) -> Result<Option<OwnApp>, CliError> {
         }
         Err(_) => format!("no answer within {} s", INTRODUCTION.as_secs()),
     };
-    tracing::warn!(reason = silent, "GitHub is away: deliveries are accepted, and the work waits for it");
+    tracing::warn!(
+        reason = silent,
+        "GitHub is away: deliveries are accepted, and the work waits for it"
+    );
     Ok(None)
 }

@@ -16,7 +16,8 @@ use url::Url;
 use super::{CliError, CommandResult, exit, output};
 use crate::{
     github::registration::{
-        AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage, stored_github,
+        AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage,
+        stored_github,
     },
     server::{ServerConfig, SetupPages, known_setup_token, setup_token, stop_signal},
 };
@@ -38,12 +39,22 @@ pub struct SetupArguments {
     #[arg(long)]
     name: Option<String>,
     /// Where GitHub's pages are: your GitHub Enterprise Server
-    #[arg(long, env = "LOOPGATE_GITHUB_WEB_URL", default_value = "https://github.com", value_name = "URL")]
+    #[arg(
+        long,
+        env = "LOOPGATE_GITHUB_WEB_URL",
+        default_value = "https://github.com",
+        value_name = "URL"
+    )]
     web_url: Url,
     #[command(flatten)]
     arrival: ArrivalArguments,
     /// Where the credentials are kept
-    #[arg(long, env = "LOOPGATE_DATA_DIR", default_value = "./loopgate-data", value_name = "DIRECTORY")]
+    #[arg(
+        long,
+        env = "LOOPGATE_DATA_DIR",
+        default_value = "./loopgate-data",
+        value_name = "DIRECTORY"
+    )]
     data_dir: PathBuf,
     /// Where the page is served; an address of the loopback
     #[arg(long, default_value = "127.0.0.1:8737", value_name = "ADDRESS")]
@@ -69,18 +80,29 @@ struct ArrivalArguments {
 
 pub async fn run(arguments: &SetupArguments) -> CommandResult {
     if !arguments.listen.ip().is_loopback() {
-        return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
+        return Err(CliError::usage(
+            "--listen takes an address of the loopback: the page hands out an App's key",
+        ));
     }
-    let ArrivalArguments { public_url, webhook_proxy, poll } = &arguments.arrival;
-    let arrival = Arrival::of(public_url.clone(), webhook_proxy.clone(), *poll).unwrap_or(Arrival::Poll);
+    let ArrivalArguments {
+        public_url,
+        webhook_proxy,
+        poll,
+    } = &arguments.arrival;
+    let arrival =
+        Arrival::of(public_url.clone(), webhook_proxy.clone(), *poll).unwrap_or(Arrival::Poll);
     let until = Instant::now() + PATIENCE;
-    let stage = Registration::new(&arguments.data_dir).stage().map_err(|error| disk(&arguments.data_dir, &error))?;
+    let stage = Registration::new(&arguments.data_dir)
+        .stage()
+        .map_err(|error| disk(&arguments.data_dir, &error))?;
     let (app, served) = match stage {
         Some(Stage::Registered(app)) => (app, None),
         before => {
-            let registered = tokio::time::timeout_at(until, register(arguments, arrival.clone(), before)).await;
-            let (app, served) =
-                registered.map_err(|_| CliError::waiting("nothing was registered within an hour; run it again"))??;
+            let registered =
+                tokio::time::timeout_at(until, register(arguments, arrival.clone(), before)).await;
+            let (app, served) = registered.map_err(|_| {
+                CliError::waiting("nothing was registered within an hour; run it again")
+            })??;
             (app, Some(served))
         }
     };
@@ -109,15 +131,31 @@ async fn register(
         (None, Some(login), _) => format!("Loopgate {login}").chars().take(34).collect(),
         (None, None, _) => format!("Loopgate {:04x}", fastrand::u16(..)),
     };
-    let owner = arguments.organization.clone().map_or(Owner::Person, Owner::Organization);
-    let wish = AppWish { name, owner, web_url: arguments.web_url.clone(), arrival };
+    let owner = arguments
+        .organization
+        .clone()
+        .map_or(Owner::Person, Owner::Organization);
+    let wish = AppWish {
+        name,
+        owner,
+        web_url: arguments.web_url.clone(),
+        arrival,
+    };
     let wish = wish.checked().map_err(CliError::usage)?;
     let (listener, address) = bind(&arguments.listen.to_string()).await?;
-    let served = ServedPages::begin(&arguments.data_dir, wish, &format!("http://{address}"), listener)?;
+    let served = ServedPages::begin(
+        &arguments.data_dir,
+        wish,
+        &format!("http://{address}"),
+        listener,
+    )?;
     let link = served.pages.link();
     let opened = !arguments.no_browser && open(&link);
-    let instruction =
-        if opened { "Your browser opens this page; press its button" } else { "Open this page and press its button" };
+    let instruction = if opened {
+        "Your browser opens this page; press its button"
+    } else {
+        "Open this page and press its button"
+    };
     output::note_line(format_args!("{instruction}:\n  {link}"));
     Ok((served.registered().await?, served))
 }
@@ -142,7 +180,12 @@ struct ServedPages {
 }
 
 impl ServedPages {
-    fn begin(folder: &Path, wish: AppWish, origin: &str, listener: TcpListener) -> Result<Self, CliError> {
+    fn begin(
+        folder: &Path,
+        wish: AppWish,
+        origin: &str,
+        listener: TcpListener,
+    ) -> Result<Self, CliError> {
         let token = setup_token(folder).map_err(|error| disk(folder, &error))?;
         let pages = Arc::new(SetupPages::new(folder, wish, origin, token));
         let (stop, stopping) = watch::channel(false);
@@ -151,7 +194,10 @@ impl ServedPages {
     }
 
     async fn registered(&self) -> Result<RegisteredApp, CliError> {
-        self.pages.registered().await.ok_or_else(|| CliError::unavailable("the page has gone"))
+        self.pages
+            .registered()
+            .await
+            .ok_or_else(|| CliError::unavailable("the page has gone"))
     }
 
     /// What is on its way is still sent.
@@ -163,17 +209,29 @@ impl ServedPages {
 
 /// Whether something opens web pages here.
 fn open(link: &str) -> bool {
-    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
     let has_screen = cfg!(target_os = "macos")
         || std::env::var_os("DISPLAY").is_some()
         || std::env::var_os("WAYLAND_DISPLAY").is_some();
     let mut command = Command::new(opener);
-    command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .arg(link)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     has_screen && command.spawn().is_ok()
 }
 
 /// Waits until the App is installed somewhere. Reports each person who could only ask for it.
-async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result<InstallationProgress, CliError> {
+async fn installed(
+    folder: &Path,
+    app: &RegisteredApp,
+    until: Instant,
+) -> Result<InstallationProgress, CliError> {
     let github = stored_github(folder).map_err(CliError::bad_data)?;
     let github = github.ok_or_else(|| CliError::bad_data("the credentials have gone"))?;
     let client = github.client(None);
@@ -182,7 +240,11 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
         let problem = match InstallationProgress::of(&client).await {
             Ok(progress) if !progress.installed_on.is_empty() => return Ok(progress),
             Ok(progress) => {
-                for (who, account) in progress.asked_by.iter().filter(|asked| !asked_by.contains(*asked)) {
+                for (who, account) in progress
+                    .asked_by
+                    .iter()
+                    .filter(|asked| !asked_by.contains(*asked))
+                {
                     output::note_line(format_args!(
                         "{who} is no owner of {account} and could only ask: an owner of {account} accepts it under \
                          Settings, GitHub Apps. This waits for it."
@@ -194,21 +256,40 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
             Err(error) => Some(error),
         };
         if !std::mem::replace(&mut is_shown, true) {
-            output::note_line(format_args!("Install it on your repositories:\n  {}", app.installation_page()));
+            output::note_line(format_args!(
+                "Install it on your repositories:\n  {}",
+                app.installation_page()
+            ));
         }
         if Instant::now() + ASK_EVERY > until {
-            let reason = problem.map(|error| format!(": {error}")).unwrap_or_default();
-            return Err(CliError::waiting(format!("the App is not installed yet{reason}; run it again to go on")));
+            let reason = problem
+                .map(|error| format!(": {error}"))
+                .unwrap_or_default();
+            return Err(CliError::waiting(format!(
+                "the App is not installed yet{reason}; run it again to go on"
+            )));
         }
         tokio::time::sleep(ASK_EVERY).await;
     }
 }
 
-fn show_installed(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival) -> CommandResult {
-    let accounts: Vec<String> = progress.installed_on.iter().map(ToString::to_string).collect();
-    let has_arrived = progress.newest_delivery.is_some_and(|status| (200..300).contains(&status));
+fn show_installed(
+    app: &RegisteredApp,
+    progress: &InstallationProgress,
+    arrival: &Arrival,
+) -> CommandResult {
+    let accounts: Vec<String> = progress
+        .installed_on
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let has_arrived = progress
+        .newest_delivery
+        .is_some_and(|status| (200..300).contains(&status));
     let next = match (arrival, has_arrived) {
-        (Arrival::Poll, _) => "Next: `loopgate serve`, which reads GitHub's log of deliveries, and `loopgate doctor`.",
+        (Arrival::Poll, _) => {
+            "Next: `loopgate serve`, which reads GitHub's log of deliveries, and `loopgate doctor`."
+        }
         (_, true) => "Its webhooks arrive. Next: `loopgate init` in a repository.",
         (_, false) => {
             "Its webhooks have not arrived yet. Next: `loopgate serve`, which asks for those that failed, and \
@@ -219,7 +300,9 @@ fn show_installed(app: &RegisteredApp, progress: &InstallationProgress, arrival:
         "schema": "loopgate.setup/v1", "app_id": app.id, "slug": app.slug,
         "credentials": app.file, "installed_on": accounts, "delivery_arrived": has_arrived,
     });
-    output::show(&document, || format!("Installed on {}.\n{next}", accounts.join(", ")))
+    output::show(&document, || {
+        format!("Installed on {}.\n{next}", accounts.join(", "))
+    })
 }
 
 /// Registers an App on the public listener of a server that knows none. The exit code where it was stopped meanwhile.
@@ -228,13 +311,27 @@ pub async fn on_public_listener(
     folder: &Path,
     given: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<u8>, CliError> {
-    let public: Url =
-        public_url.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_PUBLIC_URL: {error}")))?;
-    let web_url = given("LOOPGATE_GITHUB_WEB_URL").unwrap_or_else(|| "https://github.com".to_owned());
-    let web_url = web_url.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_GITHUB_WEB_URL: {error}")))?;
-    let (listener, _) = bind(given("LOOPGATE_LISTEN").as_deref().unwrap_or("0.0.0.0:8080")).await?;
+    let public: Url = public_url
+        .parse()
+        .map_err(|error| CliError::bad_data(format!("LOOPGATE_PUBLIC_URL: {error}")))?;
+    let web_url =
+        given("LOOPGATE_GITHUB_WEB_URL").unwrap_or_else(|| "https://github.com".to_owned());
+    let web_url = web_url
+        .parse()
+        .map_err(|error| CliError::bad_data(format!("LOOPGATE_GITHUB_WEB_URL: {error}")))?;
+    let (listener, _) = bind(
+        given("LOOPGATE_LISTEN")
+            .as_deref()
+            .unwrap_or("0.0.0.0:8080"),
+    )
+    .await?;
     let name = format!("Loopgate {:04x}", fastrand::u16(..));
-    let wish = AppWish { name, owner: Owner::Person, web_url, arrival: Arrival::Public(public.clone()) };
+    let wish = AppWish {
+        name,
+        owner: Owner::Person,
+        web_url,
+        arrival: Arrival::Public(public.clone()),
+    };
     let served = ServedPages::begin(folder, wish, public.as_str(), listener)?;
     tracing::info!(
         page = %format!("{}/setup?token=…", public.as_str().trim_end_matches('/')),
@@ -256,7 +353,20 @@ pub async fn on_public_listener(
 pub fn pages_of(config: &ServerConfig) -> Option<SetupPages> {
     let public = config.public_url.as_ref()?;
     let token = known_setup_token(&config.data_dir)?;
-    let (web_url, arrival) = (config.github_web_url.clone(), Arrival::Public(public.clone()));
-    let wish = AppWish { name: "Loopgate".to_owned(), owner: Owner::Person, web_url, arrival };
-    Some(SetupPages::new(&config.data_dir, wish, public.as_str(), token))
+    let (web_url, arrival) = (
+        config.github_web_url.clone(),
+        Arrival::Public(public.clone()),
+    );
+    let wish = AppWish {
+        name: "Loopgate".to_owned(),
+        owner: Owner::Person,
+        web_url,
+        arrival,
+    };
+    Some(SetupPages::new(
+        &config.data_dir,
+        wish,
+        public.as_str(),
+        token,
+    ))
 }

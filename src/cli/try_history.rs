@@ -74,13 +74,26 @@ async fn read(
     configuration: &str,
 ) -> Result<(Vec<Tried>, Vec<String>, Option<String>), CliError> {
     let repository = &arguments.repository;
-    let (client, observer, rights, listed) = changed_last(repository, "closed", arguments.last.into()).await?;
-    let kept = TryCache::of(repository, &format!("{configuration}{}", arguments.logs), rights);
+    let (client, observer, rights, listed) =
+        changed_last(repository, "closed", arguments.last.into()).await?;
+    let kept = TryCache::of(
+        repository,
+        &format!("{configuration}{}", arguments.logs),
+        rights,
+    );
     Ok(read_each(&listed, async |one| {
         if let Some(known) = kept.read(one) {
             return Ok(known);
         }
-        let past = observer.past(client.repo(repository), one.number, Vec::new(), arguments.logs, &policy).await?;
+        let past = observer
+            .past(
+                client.repo(repository),
+                one.number,
+                Vec::new(),
+                arguments.logs,
+                &policy,
+            )
+            .await?;
         let tried = render::tried(&past, &past.judge(|head| policy(&head.checks)));
         kept.write(one, &tried);
         Ok(tried)
@@ -98,7 +111,9 @@ pub(super) async fn changed_last(
     let rights = online.rights;
     let client = online.client(repository).await?;
     let observer = Observer::new(online.github);
-    let listed = observer.changed_last(client.repo(repository), state, most).await;
+    let listed = observer
+        .changed_last(client.repo(repository), state, most)
+        .await;
     let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     Ok((client, observer, rights, listed))
 }
@@ -110,7 +125,8 @@ pub(super) async fn read_each<T>(
     mut read: impl AsyncFnMut(&ListedPull) -> Result<T, Error>,
 ) -> (Vec<T>, Vec<String>, Option<String>) {
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}");
-    let bar = ProgressBar::new(listed.len() as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = ProgressBar::new(listed.len() as u64)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let (mut all, mut left_out, mut stopped) = (Vec::with_capacity(listed.len()), Vec::new(), None);
     for one in listed {
         bar.set_message(format!("#{}", one.number));
@@ -164,12 +180,24 @@ struct CachedPull {
 impl TryCache {
     /// For a repository under a configuration.
     fn of(repository: &RepoName, configuration: &str, rights: Rights) -> Self {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
-        let api = online::variable("LOOPGATE_GITHUB_API_URL").or_else(|| online::variable("GITHUB_API_URL"));
-        let digest = Sha256::digest(format!("{FORM}\n{}\n{api:?}\n{configuration}", env!("CARGO_PKG_VERSION")));
+        let variable = |name: &str| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let cache =
+            variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
+        let api = online::variable("LOOPGATE_GITHUB_API_URL")
+            .or_else(|| online::variable("GITHUB_API_URL"));
+        let digest = Sha256::digest(format!(
+            "{FORM}\n{}\n{api:?}\n{configuration}",
+            env!("CARGO_PKG_VERSION")
+        ));
         let below = format!("loopgate/try/{repository}/{}", hex::encode(&digest[..8]));
-        Self { folder: cache.map(|cache| cache.join(below)), has_token: rights != Rights::Nobodys }
+        Self {
+            folder: cache.map(|cache| cache.join(below)),
+            has_token: rights != Rights::Nobodys,
+        }
     }
 
     fn file(&self, one: &ListedPull) -> Option<PathBuf> {
@@ -177,15 +205,21 @@ impl TryCache {
     }
 
     fn read(&self, one: &ListedPull) -> Option<Tried> {
-        let entry: CachedPull = serde_json::from_str(&fs::read_to_string(self.file(one)?).ok()?).ok()?;
+        let entry: CachedPull =
+            serde_json::from_str(&fs::read_to_string(self.file(one)?).ok()?).ok()?;
         let is_whole = entry.tried.unknown.is_empty() || !self.has_token;
         (entry.updated_at == one.updated_at && is_whole).then_some(entry.tried)
     }
 
     /// What cannot be kept is asked for again.
     fn write(&self, one: &ListedPull, tried: &Tried) {
-        let (Some(folder), Some(file)) = (&self.folder, self.file(one)) else { return };
-        let entry = CachedPull { updated_at: one.updated_at, tried: tried.clone() };
+        let (Some(folder), Some(file)) = (&self.folder, self.file(one)) else {
+            return;
+        };
+        let entry = CachedPull {
+            updated_at: one.updated_at,
+            tried: tried.clone(),
+        };
         if let Ok(text) = serde_json::to_string(&entry) {
             let _ = fs::create_dir_all(folder).and_then(|()| fs::write(file, text));
         }

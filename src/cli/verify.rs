@@ -73,8 +73,13 @@ impl VerifyArguments {
     /// These checks alone, or all if there are none, against this base; the rest as on a command line that does not
     /// set it.
     pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Result<Self, CliError> {
-        let usual = Self::augment_args(clap::Command::new("verify")).try_get_matches_from(["verify"])?;
-        Ok(Self { checks, base, ..Self::from_arg_matches(&usual)? })
+        let usual =
+            Self::augment_args(clap::Command::new("verify")).try_get_matches_from(["verify"])?;
+        Ok(Self {
+            checks,
+            base,
+            ..Self::from_arg_matches(&usual)?
+        })
     }
 }
 
@@ -98,14 +103,22 @@ pub async fn run(arguments: &VerifyArguments) -> CommandResult {
         return Ok(exit::INTERRUPTED);
     };
     report(&verified)?;
-    let Verified { evidence, decision, .. } = &verified;
+    let Verified {
+        evidence, decision, ..
+    } = &verified;
     if actions::is_here() && output::format() != Format::Github {
         // Beside the results, not among them: a program may be reading those.
         output::note_text(render::annotation_commands(&decision.view));
     }
     let code = code(decision, evidence);
-    let failing = evidence.checks.iter().filter(|check| check.outcome.is_failure()).count();
-    Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code, failing)))
+    let failing = evidence
+        .checks
+        .iter()
+        .filter(|check| check.outcome.is_failure())
+        .count();
+    Ok(arguments
+        .fail_on
+        .map_or(code, |fail_on| fail_on.leaves(code, failing)))
 }
 
 /// Runs the checks, decides, and writes everything down; none where it was stopped.
@@ -129,8 +142,15 @@ pub(super) async fn verify(
     policy.gates.clear();
     let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
     let only = Some(&named).filter(|named| !named.is_empty());
-    let plan = Plan::new(&policy.verify.checks, only, checkout.root.clone(), arguments.jobs);
-    let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
+    let plan = Plan::new(
+        &policy.verify.checks,
+        only,
+        checkout.root.clone(),
+        arguments.jobs,
+    );
+    let plan = plan
+        .map_err(CliError::bad_data)?
+        .repeating(policy.retry.external_retry.commands());
     if plan.checks.is_empty() {
         let lacks = match checkout.root.join(CONFIGURATION).is_file() {
             true => "has no check with `run:`",
@@ -144,8 +164,13 @@ pub(super) async fn verify(
     }
     let mut base_evidence = None;
     if let Some(path) = &arguments.base_evidence {
-        let evidence: Evidence = serde_json::from_str(&output::read_text(path)?)
-            .map_err(|error| CliError::bad_data(format!("{} is no evidence of a base: {error}", path.display())))?;
+        let evidence: Evidence =
+            serde_json::from_str(&output::read_text(path)?).map_err(|error| {
+                CliError::bad_data(format!(
+                    "{} is no evidence of a base: {error}",
+                    path.display()
+                ))
+            })?;
         base_evidence = Some(gather::base(evidence.head_sha, vec![evidence]));
     }
     let directory = checkout.root.join(&arguments.evidence);
@@ -155,20 +180,36 @@ pub(super) async fn verify(
     actions::write_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
-    execute(arguments, &plan, &checkout, &changed, &policy, stop, &mut evidence).await;
+    execute(
+        arguments,
+        &plan,
+        &checkout,
+        &changed,
+        &policy,
+        stop,
+        &mut evidence,
+    )
+    .await;
     write(&evidence, &directory)?;
     if evidence.extent == EvidenceExtent::Interrupted {
         return Ok(None);
     }
     let (base, changes) = changed;
-    let snapshot = Snapshot { base_evidence, ..observed(&checkout, base.as_deref(), changes, &evidence) };
+    let snapshot = Snapshot {
+        base_evidence,
+        ..observed(&checkout, base.as_deref(), changes, &evidence)
+    };
     // Only what was run can be asked for.
-    policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
+    policy
+        .verify
+        .checks
+        .retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
     let mut decision = decided(&snapshot, &policy);
     if decision.memory_questions(&policy).look_up
         && let Ok(repository) = LocalRepository::open(&checkout.root).await
     {
-        let found = working_tree::look_up(&repository, &checkout.root, &decision, &snapshot, &policy);
+        let found =
+            working_tree::look_up(&repository, &checkout.root, &decision, &snapshot, &policy);
         decision.remember(found.await);
     }
     let summary = render::job_summary(&decision, &snapshot, &policy);
@@ -179,7 +220,14 @@ pub(super) async fn verify(
         feedback.working_tree = working_tree::tree(&checkout.root, &arguments.evidence);
     }
     output::write(&directory.join(feedback::FILE), &feedback.written())?;
-    Ok(Some(Verified { snapshot, policy, evidence, decision, path, feedback }))
+    Ok(Some(Verified {
+        snapshot,
+        policy,
+        evidence,
+        decision,
+        path,
+        feedback,
+    }))
 }
 
 /// Runs the checks, and the tests of the change beside them, into their evidence, which is whole unless it was stopped.
@@ -194,31 +242,58 @@ async fn execute(
 ) {
     let observer = progress::observer();
     let (interrupt, _watch) = runner::interrupt_at(stop);
-    let (mut ran, environment) =
-        tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
+    let (mut ran, environment) = tokio::join!(
+        runner::run(plan, interrupt.clone(), observer),
+        runner::environment(plan)
+    );
     let nothing = ChangedFiles::Complete(Vec::new());
     let files = changes.as_ref().map_or(&nothing, |changes| &changes.files);
-    if let Some(command) = policy.verify.analyzer.as_deref().filter(|_| !interrupt.is_cancelled()) {
+    if let Some(command) = policy
+        .verify
+        .analyzer
+        .as_deref()
+        .filter(|_| !interrupt.is_cancelled())
+    {
         // The answer does not change the outcome of the verification.
         let of = failure::Changes::of(files);
-        match runner::ask_analyzer(command, &plan.root, &mut ran.checks, &of, interrupt.clone()).await {
+        match runner::ask_analyzer(command, &plan.root, &mut ran.checks, &of, interrupt.clone())
+            .await
+        {
             Ok(0) => {}
-            Ok(count) => output::note_line(format_args!("the analyzer explained {count} of the failures")),
-            Err(why) => {
-                output::note_line(format_args!("the analyzer was of no use: {why}. Loopgate's own analysis stands."))
-            }
+            Ok(count) => output::note_line(format_args!(
+                "the analyzer explained {count} of the failures"
+            )),
+            Err(why) => output::note_line(format_args!(
+                "the analyzer was of no use: {why}. Loopgate's own analysis stands."
+            )),
         }
     }
     if let Some(changes) = changes.as_ref().filter(|_| !interrupt.is_cancelled()) {
-        let checks = policy.verify.checks.iter().filter_map(|(name, check)| match &check.source {
-            CheckSource::Command(command) if check.kind == CheckKind::Test => Some((name, command)),
-            CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
-        });
-        let trial = TestTrial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
+        let checks = policy
+            .verify
+            .checks
+            .iter()
+            .filter_map(|(name, check)| match &check.source {
+                CheckSource::Command(command) if check.kind == CheckKind::Test => {
+                    Some((name, command))
+                }
+                CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => {
+                    None
+                }
+            });
+        let trial = TestTrial {
+            root: &checkout.root,
+            base: changes.merge_base,
+            files,
+            checks: checks.collect(),
+        };
         // Whether the type of this change asks for the proof that a fix's tests distinguish the fix from its absence.
         let pull_request = pull_request(checkout, base.as_deref(), changes.merge_base, Utc::now());
         let code_type = coverage::change_type(&pull_request, files, &policy.coverage);
-        let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
+        let wanted = [
+            RequiredTest::RegressionTest,
+            RequiredTest::OriginalBugReproduction,
+        ];
         let mut judged = policy.coverage.judged_tests(code_type);
         if policy.coverage.prove_regression && judged.any(|sort| wanted.contains(&sort)) {
             output::note_line("running the tests of this change on the base and on the head");
@@ -226,15 +301,21 @@ async fn execute(
         }
         if arguments.base_tests.unwrap_or_else(actions::is_here) && !interrupt.is_cancelled() {
             let observer = progress::observer();
-            evidence.base_tests = runner::base_tests(&trial, plan, checkout.head, interrupt.clone(), observer).await;
+            evidence.base_tests =
+                runner::base_tests(&trial, plan, checkout.head, interrupt.clone(), observer).await;
         }
         if arguments.burn_in > 0 && !interrupt.is_cancelled() {
             evidence.burn_in = runner::burn_in(&trial, arguments.burn_in, interrupt.clone()).await;
-            render::not_repeated(&evidence.burn_in).iter().for_each(output::note_line);
+            render::not_repeated(&evidence.burn_in)
+                .iter()
+                .for_each(output::note_line);
         }
     }
-    evidence.coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
-    (evidence.checks, evidence.environment, evidence.ended_at) = (ran.checks, environment, Utc::now());
+    evidence.coverage = ran
+        .coverage
+        .map(|reports| coverage::measure(files, &reports));
+    (evidence.checks, evidence.environment, evidence.ended_at) =
+        (ran.checks, environment, Utc::now());
     if !interrupt.is_cancelled() {
         evidence.extent = EvidenceExtent::Whole;
     }
@@ -243,10 +324,17 @@ async fn execute(
 /// The evidence of checks none of which has run yet.
 fn unfinished(checkout: &Checkout, plan: &Plan, changes: Option<&Changes>) -> Evidence {
     let run = ActionsRun::current();
-    let repository = run.as_ref().map_or_else(|| working_tree::repository_name(checkout), |run| run.repository.clone());
-    let head = run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head);
+    let repository = run.as_ref().map_or_else(
+        || working_tree::repository_name(checkout),
+        |run| run.repository.clone(),
+    );
+    let head = run
+        .as_ref()
+        .and_then(|run| run.head)
+        .unwrap_or(checkout.head);
     let checks = plan.checks.iter();
-    let checks = checks.map(|(name, planned)| CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled));
+    let checks = checks
+        .map(|(name, planned)| CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled));
     Evidence {
         base_sha: changes.map(|changes| changes.merge_base),
         pull_request: run.as_ref().and_then(|run| run.pull_request),
@@ -268,20 +356,38 @@ fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
         }
         std::fs::write(&path, text + "\n")
     };
-    write().map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))?;
+    write().map_err(|error| {
+        CliError::unavailable(format!("{} cannot be written: {error}", path.display()))
+    })?;
     Ok(path)
 }
 
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
-fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Timestamp) -> PullRequest {
-    let head = Head { commit: checkout.head, tree: checkout.tree };
+fn pull_request(
+    checkout: &Checkout,
+    base: Option<&str>,
+    base_sha: Sha,
+    at: Timestamp,
+) -> PullRequest {
+    let head = Head {
+        commit: checkout.head,
+        tree: checkout.tree,
+    };
     let words = ActionsRun::current().and_then(|run| run.words);
     let (title, body) = words.unwrap_or_else(|| (working_tree::branch(checkout), String::new()));
-    PullRequest { body, ..working_tree::pull_request(checkout, head, base_sha, base, title, at) }
+    PullRequest {
+        body,
+        ..working_tree::pull_request(checkout, head, base_sha, base, title, at)
+    }
 }
 
 /// The working tree with its evidence.
-fn observed(checkout: &Checkout, base: Option<&str>, changes: Option<Changes>, evidence: &Evidence) -> Snapshot {
+fn observed(
+    checkout: &Checkout,
+    base: Option<&str>,
+    changes: Option<Changes>,
+    evidence: &Evidence,
+) -> Snapshot {
     if !checkout.is_clean {
         output::note_line(format_args!(
             "The working tree differs from {}: the evidence is of what is here.",
@@ -295,7 +401,12 @@ fn observed(checkout: &Checkout, base: Option<&str>, changes: Option<Changes>, e
     let mut pull_request = pull_request(checkout, base, base_sha, evidence.started_at);
     pull_request.head.sha = evidence.head_sha;
     pull_request.head.repository = Some(evidence.repository.clone());
-    working_tree::snapshot(evidence.repository.clone(), pull_request, files, Some(evidence.clone()))
+    working_tree::snapshot(
+        evidence.repository.clone(),
+        pull_request,
+        files,
+        Some(evidence.clone()),
+    )
 }
 
 /// The decision that a pull request would get for this evidence.
@@ -308,7 +419,14 @@ fn decided(snapshot: &Snapshot, policy: &Policy) -> Decision {
 }
 
 fn report(verified: &Verified) -> Result<(), CliError> {
-    let Verified { snapshot, policy, evidence, decision, path, .. } = verified;
+    let Verified {
+        snapshot,
+        policy,
+        evidence,
+        decision,
+        path,
+        ..
+    } = verified;
     let (view, report) = (&decision.view, path.with_file_name(REPORT));
     let document = json!({
         "schema": "loopgate.verify/v1",
@@ -330,8 +448,13 @@ fn report(verified: &Verified) -> Result<(), CliError> {
         Format::Github => output::text(render::annotation_commands(view)),
         Format::Human => {
             let is_whole = output::options().verbose;
-            let text = render::terminal_report(decision, snapshot, policy, is_whole, output::colour());
-            output::text(if actions::is_here() { actions::silenced(&text) } else { text });
+            let text =
+                render::terminal_report(decision, snapshot, policy, is_whole, output::colour());
+            output::text(if actions::is_here() {
+                actions::silenced(&text)
+            } else {
+                text
+            });
             output::line(format_args!("Report: {}", report.display()));
             output::line(format_args!("Evidence: {}", path.display()));
         }
@@ -342,10 +465,19 @@ fn report(verified: &Verified) -> Result<(), CliError> {
 
 /// Code 4 separates "nothing was tested" from "something failed".
 fn code(decision: &Decision, evidence: &Evidence) -> u8 {
-    let failing = || evidence.checks.iter().filter(|check| check.outcome.is_failure());
+    let failing = || {
+        evidence
+            .checks
+            .iter()
+            .filter(|check| check.outcome.is_failure())
+    };
     let only_empty = failing().all(|check| check.outcome == Outcome::NoTestsExecuted);
     match decision.word() {
-        DecisionWord::Retry | DecisionWord::Escalate if failing().next().is_some() && only_empty => exit::NO_TESTS,
+        DecisionWord::Retry | DecisionWord::Escalate
+            if failing().next().is_some() && only_empty =>
+        {
+            exit::NO_TESTS
+        }
         word => exit::of(word),
     }
 }

@@ -27,20 +27,47 @@ struct Merged {
 fn merged(is_approved: bool) -> Merged {
     let mut story = Story::opened();
     story.gate("security", "bob");
-    story.snapshot.commits.items.push(commit_by(&person(1, "alice"), sha(1), "feat: x\n\nAgent: claude"));
-    let checks = story.push(1, &[], &["rounds"]).attempt.as_ref().unwrap().checks.clone();
+    story.snapshot.commits.items.push(commit_by(
+        &person(1, "alice"),
+        sha(1),
+        "feat: x\n\nAgent: claude",
+    ));
+    let checks = story
+        .push(1, &[], &["rounds"])
+        .attempt
+        .as_ref()
+        .unwrap()
+        .checks
+        .clone();
     if is_approved {
         story.review(ReviewVerdict::Approved, "security approved");
     }
-    story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: Some(login("bob")), at: Some(story.now) };
+    story.snapshot.pull_request.lifecycle = Lifecycle::Merged {
+        by: Some(login("bob")),
+        at: Some(story.now),
+    };
     let decision = story.decide().clone();
-    Merged { story, decision, checks }
+    Merged {
+        story,
+        decision,
+        checks,
+    }
 }
 
 impl Merged {
     fn signed(&self, commit: Sha) -> Envelope {
-        let merge = Merge { commit, onto: sha(8), repository_url: "https://github.com/acme/widgets" };
-        let statement = Statement::of(merge, &self.story.snapshot, &self.story.policy, &self.decision).unwrap();
+        let merge = Merge {
+            commit,
+            onto: sha(8),
+            repository_url: "https://github.com/acme/widgets",
+        };
+        let statement = Statement::of(
+            merge,
+            &self.story.snapshot,
+            &self.story.policy,
+            &self.decision,
+        )
+        .unwrap();
         Signer::parse(KEY).unwrap().sign(&statement).unwrap()
     }
 
@@ -51,9 +78,20 @@ impl Merged {
     fn check_for(&self, envelope: Envelope, repository: &str) -> MergeCheck {
         let statement = envelope.statement().ok();
         let (state, checks) = (Some(self.story.state.clone()), self.checks.clone());
-        let found = FoundStatement { envelope, statement, state, checks };
+        let found = FoundStatement {
+            envelope,
+            statement,
+            state,
+            checks,
+        };
         let keys = Signer::parse(KEY).unwrap().keys;
-        check(sha(9), &[sha(8), sha(1)], Some(found), &keys, &repository.parse().unwrap())
+        check(
+            sha(9),
+            &[sha(8), sha(1)],
+            Some(found),
+            &keys,
+            &repository.parse().unwrap(),
+        )
     }
 }
 
@@ -61,7 +99,11 @@ impl Merged {
 fn the_true_statement_is_verified() {
     let run = merged(true);
     let checked = run.check(run.signed(sha(9)));
-    assert!(checked.verified && checked.keyid.is_some(), "{:?}", checked.problems);
+    assert!(
+        checked.verified && checked.keyid.is_some(),
+        "{:?}",
+        checked.problems
+    );
     let words = words(&checked);
     for told in [
         "is what was checked and approved",
@@ -78,16 +120,48 @@ fn ten_altered_statements_are_refused_and_what_differs_is_named() {
     let run = merged(true);
     let other = sha(7).to_string();
     let alterations: [(&str, Value, &str); 10] = [
-        ("/subject/0/digest/gitCommit", json!(other), "merge commit: "),
+        (
+            "/subject/0/digest/gitCommit",
+            json!(other),
+            "merge commit: ",
+        ),
         ("/subject/1/digest/gitCommit", json!(other), "head: "),
-        ("/predicate/loopgate/repository", json!("acme/gadgets"), "repository: "),
-        ("/predicate/loopgate/pull_request", json!(99), "pull request: "),
+        (
+            "/predicate/loopgate/repository",
+            json!("acme/gadgets"),
+            "repository: ",
+        ),
+        (
+            "/predicate/loopgate/pull_request",
+            json!(99),
+            "pull request: ",
+        ),
         ("/predicate/loopgate/run", json!("another"), "run: "),
-        ("/predicate/loopgate/gates/0/approvals/0/by", json!("mallory"), "who approved security: "),
-        ("/predicate/loopgate/gates/0/approvals/0/head", json!(other), "the head approved for security: "),
-        ("/predicate/loopgate/gates/0/status", json!("rejected"), "gate security: "),
-        ("/predicate/loopgate/checks/1/tests/passed", json!(400), "check "),
-        ("/predicate/loopgate/agent_commits", json!([]), "the record of the run agrees"),
+        (
+            "/predicate/loopgate/gates/0/approvals/0/by",
+            json!("mallory"),
+            "who approved security: ",
+        ),
+        (
+            "/predicate/loopgate/gates/0/approvals/0/head",
+            json!(other),
+            "the head approved for security: ",
+        ),
+        (
+            "/predicate/loopgate/gates/0/status",
+            json!("rejected"),
+            "gate security: ",
+        ),
+        (
+            "/predicate/loopgate/checks/1/tests/passed",
+            json!(400),
+            "check ",
+        ),
+        (
+            "/predicate/loopgate/agent_commits",
+            json!([]),
+            "the record of the run agrees",
+        ),
     ];
     for (at, value, named) in alterations {
         let mut envelope = run.signed(sha(9));
@@ -96,8 +170,21 @@ fn ten_altered_statements_are_refused_and_what_differs_is_named() {
         envelope.payload = STANDARD.encode(statement.to_string());
         let checked = run.check(envelope);
         assert!(!checked.verified && checked.keyid.is_none(), "{at}");
-        assert!(checked.problems.iter().any(|problem| problem.contains("the statement was altered")), "{at}");
-        assert!(checked.problems.iter().any(|problem| problem.starts_with(named)), "{at}: {:?}", checked.problems);
+        assert!(
+            checked
+                .problems
+                .iter()
+                .any(|problem| problem.contains("the statement was altered")),
+            "{at}"
+        );
+        assert!(
+            checked
+                .problems
+                .iter()
+                .any(|problem| problem.starts_with(named)),
+            "{at}: {:?}",
+            checked.problems
+        );
     }
 }
 
@@ -105,8 +192,14 @@ fn ten_altered_statements_are_refused_and_what_differs_is_named() {
 fn a_true_statement_about_a_fork_says_nothing_of_the_repository() {
     let run = merged(true);
     let checked = run.check_for(run.signed(sha(9)), "acme/upstream");
-    assert!(!checked.verified, "the merge may have gone into a fork without gates");
-    assert_eq!(checked.problems, ["repository: the statement says acme/widgets, not acme/upstream"]);
+    assert!(
+        !checked.verified,
+        "the merge may have gone into a fork without gates"
+    );
+    assert_eq!(
+        checked.problems,
+        ["repository: the statement says acme/widgets, not acme/upstream"]
+    );
 }
 
 #[test]
@@ -114,9 +207,22 @@ fn a_merge_that_nobody_approved_is_refused_though_its_statement_is_true() {
     let run = merged(false);
     let checked = run.check(run.signed(sha(9)));
     assert!(!checked.verified && checked.keyid.is_some());
-    assert!(checked.problems[0].starts_with("no one approved the gate security"), "{:?}", checked.problems);
-    let nothing = check(sha(9), &[], None, &Keys::default(), &"acme/widgets".parse().unwrap());
-    assert_eq!(nothing.problems, ["no run here holds a signed statement about this commit"]);
+    assert!(
+        checked.problems[0].starts_with("no one approved the gate security"),
+        "{:?}",
+        checked.problems
+    );
+    let nothing = check(
+        sha(9),
+        &[],
+        None,
+        &Keys::default(),
+        &"acme/widgets".parse().unwrap(),
+    );
+    assert_eq!(
+        nothing.problems,
+        ["no run here holds a signed statement about this commit"]
+    );
 }
 
 /// The statement lies beside the state, also once that is archived, and everything is read from git alone.
@@ -125,7 +231,11 @@ async fn statements_are_found_in_the_git_objects_of_a_clone() {
     let folder = tempfile::tempdir().unwrap();
     let git = |arguments: &[&str]| {
         let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-        let said = GitCommand::new(folder.path(), &[&who[..], arguments].concat()).run().unwrap().success().unwrap();
+        let said = GitCommand::new(folder.path(), &[&who[..], arguments].concat())
+            .run()
+            .unwrap()
+            .success()
+            .unwrap();
         String::from_utf8(said).unwrap().trim().to_owned()
     };
     git(&["init", "-q"]);
@@ -148,15 +258,32 @@ async fn statements_are_found_in_the_git_objects_of_a_clone() {
     };
     let tip = store.save(&loaded, &save).await.unwrap().unwrap();
     for _ in 0..2 {
-        let found = find(&objects, merge, &[]).await.unwrap().expect("a statement");
+        let found = find(&objects, merge, &[])
+            .await
+            .unwrap()
+            .expect("a statement");
         assert_eq!(found.envelope, run.signed(merge));
         assert!(found.state.is_some());
-        let (name, files) = (RefName::quarter(run.story.now), [archive_entry(PrNumber::new(12), tip)]);
-        let quarter = NewCommit { keeps: &[tip], files: &files, subject: "archive", ..NewCommit::default() };
+        let (name, files) = (
+            RefName::quarter(run.story.now),
+            [archive_entry(PrNumber::new(12), tip)],
+        );
+        let quarter = NewCommit {
+            keeps: &[tip],
+            files: &files,
+            subject: "archive",
+            ..NewCommit::default()
+        };
         let quarter = objects.write_commit(quarter).await.unwrap();
         let old = objects.read_ref(&name).await.unwrap();
         objects.compare_and_swap(&name, old, quarter).await.unwrap();
-        objects.delete_ref(&RefName::pull_request(PrNumber::new(12))).await.unwrap();
+        objects
+            .delete_ref(&RefName::pull_request(PrNumber::new(12)))
+            .await
+            .unwrap();
     }
-    assert!(find(&objects, sha(3), &[]).await.unwrap().is_none(), "another commit");
+    assert!(
+        find(&objects, sha(3), &[]).await.unwrap().is_none(),
+        "another commit"
+    );
 }

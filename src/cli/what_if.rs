@@ -44,7 +44,10 @@ pub async fn run(arguments: &WhatIfArguments) -> CommandResult {
     output::show(&compared, || render::what_if(&compared))?;
     match stopped {
         None => Ok(exit::OK),
-        Some(why) => Err(CliError::unavailable(format!("only {} pull requests were read: {why}", compared.runs))),
+        Some(why) => Err(CliError::unavailable(format!(
+            "only {} pull requests were read: {why}",
+            compared.runs
+        ))),
     }
 }
 
@@ -56,14 +59,19 @@ async fn compare(
 ) -> Result<(WhatIf, Option<String>), CliError> {
     let (client, observer, _, mut listed) = changed_last(repository, "all", MOST).await?;
     let from = SystemClock.now() - since;
-    let is_all = listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);
+    let is_all =
+        listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);
     listed.retain(|one| one.updated_at >= from);
     if !is_all {
-        output::note_line(format_args!("note: pull requests before the last {MOST} were not read"));
+        output::note_line(format_args!(
+            "note: pull requests before the last {MOST} were not read"
+        ));
     }
     let mut compared = WhatIf::new();
     let (_, left_out, stopped) = read_each(&listed, async |one| {
-        compared = observer.compare_past(client.repo(repository), one, policy, compared.clone()).await?;
+        compared = observer
+            .compare_past(client.repo(repository), one, policy, compared.clone())
+            .await?;
         Ok(())
     })
     .await;

@@ -20,8 +20,8 @@ use loopgate_core::{
     evidence::{CheckEvidence, EVIDENCE_SCHEMA, Evidence},
     memory::Retention,
     observed::{
-        Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest,
-        ReceivedEvidence, Snapshot,
+        Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle,
+        PullRequest, ReceivedEvidence, Snapshot,
     },
     policy::{CheckSource, Policy, PolicyOrigin},
 };
@@ -35,8 +35,14 @@ pub(super) const EVIDENCE: &str = "loopgate-evidence";
 /// The working tree, as git names what it holds now; none where git does not know. New files count, but where evidence
 /// goes to a folder of one's own: that would be one.
 pub(super) fn tree(root: &Path, evidence: &Path) -> Option<Sha> {
-    let extent = if evidence == Path::new(EVIDENCE) { Extent::Everything } else { Extent::Tracked };
-    Worktree::at(root).and_then(|worktree| worktree.tree(extent)).ok()
+    let extent = if evidence == Path::new(EVIDENCE) {
+        Extent::Everything
+    } else {
+        Extent::Tracked
+    };
+    Worktree::at(root)
+        .and_then(|worktree| worktree.tree(extent))
+        .ok()
 }
 
 /// What the debug memory of the repository here holds on a decision's failures. Nothing depends on it: what cannot be
@@ -48,9 +54,13 @@ pub(super) async fn look_up(
     snapshot: &Snapshot,
     policy: &Policy,
 ) -> MemoryAnswers {
-    let retention = Retention { days: policy.memory.retention_days };
+    let retention = Retention {
+        days: policy.memory.retention_days,
+    };
     let store = MemoryStore::new(repository, retention, Utc::now());
-    let Ok(memory) = store.load().await else { return MemoryAnswers::default() };
+    let Ok(memory) = store.load().await else {
+        return MemoryAnswers::default();
+    };
     let asked = decision.look_up(&memory, snapshot, policy);
     let read = |path| Some((path, cited(root, path)?));
     let files: BTreeMap<&str, String> = asked.cited().into_iter().filter_map(read).collect();
@@ -64,32 +74,45 @@ const CITED_BYTES: u64 = 1 << 20;
 /// out of the tree.
 pub(super) fn cited(root: &Path, path: &str) -> Option<String> {
     let place = root.join(Some(path).filter(|path| leads_inside(path))?);
-    let is_small = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file() && found.len() <= CITED_BYTES);
+    let is_small = fs::symlink_metadata(&place)
+        .is_ok_and(|found| found.is_file() && found.len() <= CITED_BYTES);
     let bytes = is_small.then(|| fs::read(&place).ok()).flatten()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Whether a relative path stays below where it begins.
 pub(super) fn leads_inside(path: &str) -> bool {
-    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+    Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// The configuration in force here: `own` if one is named, else the repository's, else the presets. It keeps the checks
 /// that can run here. Where there are none, it gets those that a project like this usually has, which come back beside
 /// it: with true where no check is configured, with false where each is a check run of the project's CI.
-pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<(bool, Detected)>), CliError> {
+pub(super) fn policy(
+    root: &Path,
+    own: Option<&Path>,
+) -> Result<(Policy, Option<(bool, Detected)>), CliError> {
     let within = actions::working_directory(root);
     let top = root.join(&within);
     let path = own.map_or_else(|| top.join(CONFIGURATION), Path::to_owned);
     let mut policy = if own.is_some() || path.is_file() {
         let text = output::read_text(&path)?;
-        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        let shown = path
+            .strip_prefix(root)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
         config::parse(&shown, &text).map_err(CliError::bad_data)?
     } else {
         config::presets().with_origin(PolicyOrigin::Defaults)
     };
     let configured = policy.verify.checks.len();
-    policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
+    policy
+        .verify
+        .checks
+        .retain(|_, check| matches!(check.source, CheckSource::Command(_)));
     if !policy.verify.checks.is_empty() {
         run_within(&mut policy, &within);
         return Ok((policy, None));
@@ -102,10 +125,16 @@ pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<
 
 /// Lets every check start below a folder of the repository.
 fn run_within(policy: &mut Policy, folder: &str) {
-    for check in policy.verify.checks.values_mut().filter(|_| !folder.is_empty()) {
+    for check in policy
+        .verify
+        .checks
+        .values_mut()
+        .filter(|_| !folder.is_empty())
+    {
         if let CheckSource::Command(command) = &mut check.source {
             let own = command.working_directory.take();
-            command.working_directory = Some(own.map_or_else(|| folder.to_owned(), |own| format!("{folder}/{own}")));
+            command.working_directory =
+                Some(own.map_or_else(|| folder.to_owned(), |own| format!("{folder}/{own}")));
         }
     }
 }
@@ -116,7 +145,10 @@ fn run_within(policy: &mut Policy, folder: &str) {
 ///
 /// # Errors
 /// When the base that was named cannot be compared with.
-pub(super) fn changes(directory: &Path, named: Option<&str>) -> Result<(Option<String>, Option<Changes>), CliError> {
+pub(super) fn changes(
+    directory: &Path,
+    named: Option<&str>,
+) -> Result<(Option<String>, Option<Changes>), CliError> {
     let named = named.filter(|base| !base.is_empty());
     let Some(named) = named else {
         let base = set_here("GITHUB_BASE_REF");
@@ -134,20 +166,34 @@ pub(super) fn repository(named: Option<&RepoName>, else_do: &str) -> Result<Repo
         return Ok(named.clone());
     }
     let checkout = Checkout::around(Path::new(".")).map_err(CliError::bad_data)?;
-    let unnamed = || CliError::usage(format!("the remote `origin` names no repository on GitHub; {else_do}"));
+    let unnamed = || {
+        CliError::usage(format!(
+            "the remote `origin` names no repository on GitHub; {else_do}"
+        ))
+    };
     checkout.repository.ok_or_else(unnamed)
 }
 
 /// `owner/name` of the remote, else one made of the folder's name.
 pub(super) fn repository_name(checkout: &Checkout) -> RepoName {
-    let folder = checkout.root.file_name().and_then(|name| name.to_str()).unwrap_or("repository");
-    let named = checkout.repository.clone().or_else(|| format!("local/{folder}").parse().ok());
+    let folder = checkout
+        .root
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("repository");
+    let named = checkout
+        .repository
+        .clone()
+        .or_else(|| format!("local/{folder}").parse().ok());
     named.unwrap_or_else(|| "local/repository".parse().expect("owner/name"))
 }
 
 /// The branch that is checked out, else the commit.
 pub(super) fn branch(checkout: &Checkout) -> String {
-    checkout.branch.clone().unwrap_or_else(|| checkout.head.short())
+    checkout
+        .branch
+        .clone()
+        .unwrap_or_else(|| checkout.head.short())
 }
 
 /// The pull request there is or may be.
@@ -197,10 +243,17 @@ pub(super) fn snapshot(
     evidence: Option<Evidence>,
 ) -> Snapshot {
     Snapshot {
-        evidence: evidence.into_iter().map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))).collect(),
+        evidence: evidence
+            .into_iter()
+            .map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence)))
+            .collect(),
         ..Snapshot::of_files(
             repository,
-            AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
+            AppIdentity {
+                id: AppId::new(0),
+                bot: account("loopgate").login,
+                bot_id: None,
+            },
             pull_request,
             files,
         )
@@ -208,10 +261,28 @@ pub(super) fn snapshot(
 }
 
 /// The evidence of these checks about a commit, and nothing beside it.
-pub(super) fn evidence(repository: RepoName, head_sha: Sha, tree: Sha, checks: Vec<CheckEvidence>) -> Evidence {
-    let (schema, tree_hash, now) = (EVIDENCE_SCHEMA.to_owned(), loopgate_core::evidence::tree_hash(tree), Utc::now());
+pub(super) fn evidence(
+    repository: RepoName,
+    head_sha: Sha,
+    tree: Sha,
+    checks: Vec<CheckEvidence>,
+) -> Evidence {
+    let (schema, tree_hash, now) = (
+        EVIDENCE_SCHEMA.to_owned(),
+        loopgate_core::evidence::tree_hash(tree),
+        Utc::now(),
+    );
     let (started_at, ended_at) = (now, now);
-    Evidence { schema, repository, head_sha, tree_hash, started_at, ended_at, checks, ..Evidence::default() }
+    Evidence {
+        schema,
+        repository,
+        head_sha,
+        tree_hash,
+        started_at,
+        ended_at,
+        checks,
+        ..Evidence::default()
+    }
 }
 
 fn account(login: &str) -> Account {

@@ -19,7 +19,10 @@ use super::{
 };
 
 /// Makes a type of the file from a tree.
-pub(super) fn from_node<T: DeserializeOwned>(node: &Node, matchers: &Matchers) -> Result<T, Problem> {
+pub(super) fn from_node<T: DeserializeOwned>(
+    node: &Node,
+    matchers: &Matchers,
+) -> Result<T, Problem> {
     T::deserialize(NodeReader { node, matchers }).map_err(|problem| problem.at(node.place))
 }
 
@@ -38,13 +41,25 @@ impl Matchers {
     /// Counts a type of this name, if it is one of the core's matchers.
     fn count(&self, name: &str) -> Result<(), Problem> {
         let (count, most, what, hint) = match name {
-            "WrittenGlob" => (&self.globs, MAX_GLOBS, "globs", "join some of them with `{…,…}`"),
-            "WrittenPattern" => (&self.patterns, MAX_PATTERNS, "regular expressions", "join some of them with `|`"),
+            "WrittenGlob" => (
+                &self.globs,
+                MAX_GLOBS,
+                "globs",
+                "join some of them with `{…,…}`",
+            ),
+            "WrittenPattern" => (
+                &self.patterns,
+                MAX_PATTERNS,
+                "regular expressions",
+                "join some of them with `|`",
+            ),
             _ => return Ok(()),
         };
         count.set(count.get() + 1);
         match count.get() > most {
-            true => Err(Problem::custom(format!("more than {most} {what} in one configuration\n{hint}"))),
+            true => Err(Problem::custom(format!(
+                "more than {most} {what} in one configuration\n{hint}"
+            ))),
             false => Ok(()),
         }
     }
@@ -95,10 +110,18 @@ impl<'de> NodeReader<'de> {
             Kind::Map(map) => map.iter(),
             // A struct would take a list for its fields in order, which is never meant.
             _ => {
-                return Err(Problem::invalid_type(self.node.unexpected(), &"keys with values").at(self.node.place));
+                return Err(
+                    Problem::invalid_type(self.node.unexpected(), &"keys with values")
+                        .at(self.node.place),
+                );
             }
         };
-        Ok(Entries { rest, fields, value: None, matchers: self.matchers })
+        Ok(Entries {
+            rest,
+            fields,
+            value: None,
+            matchers: self.matchers,
+        })
     }
 }
 
@@ -128,11 +151,15 @@ impl<'de> Deserializer<'de> for NodeReader<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_seq(self.items()).map_err(|problem| problem.at(self.node.place))
+        visitor
+            .visit_seq(self.items())
+            .map_err(|problem| problem.at(self.node.place))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_map(self.entries(&[])?).map_err(|problem| problem.at(self.node.place))
+        visitor
+            .visit_map(self.entries(&[])?)
+            .map_err(|problem| problem.at(self.node.place))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -141,11 +168,20 @@ impl<'de> Deserializer<'de> for NodeReader<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_map(self.entries(fields)?).map_err(|problem| problem.at(self.node.place))
+        visitor
+            .visit_map(self.entries(fields)?)
+            .map_err(|problem| problem.at(self.node.place))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Problem> {
-        let counted = self.matchers.count(name).and_then(|()| visitor.visit_newtype_struct(self));
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        let counted = self
+            .matchers
+            .count(name)
+            .and_then(|()| visitor.visit_newtype_struct(self));
         counted.map_err(|problem| problem.at(self.node.place))
     }
 
@@ -158,7 +194,11 @@ impl<'de> Deserializer<'de> for NodeReader<'de> {
     ) -> Result<V::Value, Problem> {
         let result = match &self.node.kind {
             kind if name == SHORT_OR => {
-                let variant = if matches!(kind, Kind::Map(_) | Kind::Null) { "Long" } else { "Short" };
+                let variant = if matches!(kind, Kind::Map(_) | Kind::Null) {
+                    "Long"
+                } else {
+                    "Short"
+                };
                 let alone = MapDeserializer::new(std::iter::once((variant, self)));
                 visitor.visit_enum(MapAccessDeserializer::new(alone))
             }
@@ -167,11 +207,19 @@ impl<'de> Deserializer<'de> for NodeReader<'de> {
                 visitor.visit_enum(word)
             }
             Kind::Map(map) => match (map.first(), map.get_index(1)) {
-                (Some(_), None) => visitor.visit_enum(MapAccessDeserializer::new(self.entries(&[])?)),
+                (Some(_), None) => {
+                    visitor.visit_enum(MapAccessDeserializer::new(self.entries(&[])?))
+                }
                 (Some(first), Some(second)) => Err(two_at_once(first, second, variants)),
-                (None, _) => Err(Problem::invalid_type(self.node.unexpected(), &OneOf(variants))),
+                (None, _) => Err(Problem::invalid_type(
+                    self.node.unexpected(),
+                    &OneOf(variants),
+                )),
             },
-            _ => Err(Problem::invalid_type(self.node.unexpected(), &OneOf(variants))),
+            _ => Err(Problem::invalid_type(
+                self.node.unexpected(),
+                &OneOf(variants),
+            )),
         };
         result.map_err(|problem| match &self.node.kind {
             Kind::Text(word) if name != SHORT_OR && variants.contains(&word.as_str()) => {
@@ -193,7 +241,11 @@ impl<'de> Deserializer<'de> for NodeReader<'de> {
     }
 }
 
-fn two_at_once(first: (&String, &Entry), second: (&String, &Entry), variants: &'static [&'static str]) -> Problem {
+fn two_at_once(
+    first: (&String, &Entry),
+    second: (&String, &Entry),
+    variants: &'static [&'static str],
+) -> Problem {
     for (key, entry) in [first, second] {
         if !variants.contains(&key.as_str()) {
             return Problem::unknown_field(key, variants).at(entry.key);
@@ -228,9 +280,17 @@ struct Items<'de>(slice::Iter<'de, Node>, &'de Matchers);
 impl<'de> de::SeqAccess<'de> for Items<'de> {
     type Error = Problem;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
-        let Some(node) = self.0.next() else { return Ok(None) };
-        let item = seed.deserialize(NodeReader { node, matchers: self.1 });
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Problem> {
+        let Some(node) = self.0.next() else {
+            return Ok(None);
+        };
+        let item = seed.deserialize(NodeReader {
+            node,
+            matchers: self.1,
+        });
         item.map(Some).map_err(|problem| problem.at(node.place))
     }
 
@@ -249,17 +309,32 @@ struct Entries<'de> {
 impl<'de> de::MapAccess<'de> for Entries<'de> {
     type Error = Problem;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
-        let is_absent = |key: &str, entry: &Entry| entry.node.kind == Kind::Null && self.fields.contains(&key);
-        let Some((key, entry)) = self.rest.find(|(key, entry)| !is_absent(key, entry)) else { return Ok(None) };
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Problem> {
+        let is_absent =
+            |key: &str, entry: &Entry| entry.node.kind == Kind::Null && self.fields.contains(&key);
+        let Some((key, entry)) = self.rest.find(|(key, entry)| !is_absent(key, entry)) else {
+            return Ok(None);
+        };
         self.value = Some(&entry.node);
         let key: StrDeserializer<'_, Problem> = key.as_str().into_deserializer();
-        seed.deserialize(key).map(Some).map_err(|problem| problem.about_key().at(entry.key))
+        seed.deserialize(key)
+            .map(Some)
+            .map_err(|problem| problem.about_key().at(entry.key))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Problem> {
-        let node = self.value.take().ok_or_else(|| Problem::custom("a value was asked for before its key"))?;
-        seed.deserialize(NodeReader { node, matchers: self.matchers }).map_err(|problem| problem.at(node.place))
+        let node = self
+            .value
+            .take()
+            .ok_or_else(|| Problem::custom("a value was asked for before its key"))?;
+        seed.deserialize(NodeReader {
+            node,
+            matchers: self.matchers,
+        })
+        .map_err(|problem| problem.at(node.place))
     }
 }
 

@@ -16,7 +16,10 @@ pub(super) struct EnvValue(pub String);
 
 impl ConfigValue for EnvValue {
     fn form() -> (Cow<'static, str>, Schema) {
-        ("text".into(), json_schema!({ "type": ["string", "integer", "boolean"] }))
+        (
+            "text".into(),
+            json_schema!({ "type": ["string", "integer", "boolean"] }),
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -35,7 +38,10 @@ pub(super) struct Off;
 
 impl ConfigValue for Off {
     fn form() -> (Cow<'static, str>, Schema) {
-        ("`off` or keys with values".into(), json_schema!({ "const": "off" }))
+        (
+            "`off` or keys with values".into(),
+            json_schema!({ "const": "off" }),
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -49,13 +55,20 @@ pub(super) struct Handle(pub Login);
 
 impl ConfigValue for Handle {
     fn form() -> (Cow<'static, str>, Schema) {
-        let schema = json_schema!({ "type": "string", "pattern": "^@?[A-Za-z0-9_-]+(\\[bot\\])?$" });
+        let schema =
+            json_schema!({ "type": "string", "pattern": "^@?[A-Za-z0-9_-]+(\\[bot\\])?$" });
         ("a login, such as `copilot`".into(), schema)
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Str(text) = found else { return None };
-        text.strip_prefix('@').unwrap_or(text).parse().ok().map(Self)
+        let Unexpected::Str(text) = found else {
+            return None;
+        };
+        text.strip_prefix('@')
+            .unwrap_or(text)
+            .parse()
+            .ok()
+            .map(Self)
     }
 }
 
@@ -70,24 +83,39 @@ const BLOCKABLE: std::ops::RangeInclusive<Stage> = Stage::Init..=Stage::Review;
 
 impl ConfigValue for Transition {
     fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Str(text) = found else { return None };
+        let Unexpected::Str(text) = found else {
+            return None;
+        };
         let stage = |word: &str| Stage::of_word(word.trim());
         let to = match text.split_once("->").or_else(|| text.split_once('→')) {
-            Some((from, to)) => stage(from)?.next().filter(|next| Some(*next) == stage(to))?,
+            Some((from, to)) => stage(from)?
+                .next()
+                .filter(|next| Some(*next) == stage(to))?,
             None => stage(text)?,
         };
-        let from = Stage::ALL.into_iter().find(|from| from.next() == Some(to))?;
+        let from = Stage::ALL
+            .into_iter()
+            .find(|from| from.next() == Some(to))?;
         BLOCKABLE.contains(&from).then_some(Self { from })
     }
 
     fn form() -> (Cow<'static, str>, Schema) {
-        let transitions = Stage::ALL.into_iter().filter(|from| BLOCKABLE.contains(from)).filter_map(|from| {
-            let to = from.next()?;
-            Some([format!("{} -> {}", from.as_str(), to.as_str()), to.as_str().to_owned()])
-        });
+        let transitions = Stage::ALL
+            .into_iter()
+            .filter(|from| BLOCKABLE.contains(from))
+            .filter_map(|from| {
+                let to = from.next()?;
+                Some([
+                    format!("{} -> {}", from.as_str(), to.as_str()),
+                    to.as_str().to_owned(),
+                ])
+            });
         let words: Vec<String> = transitions.flatten().collect();
         let schema = json_schema!({ "type": "string", "examples": words });
-        ("a transition such as `VALIDATE -> DOCUMENT`, up to `REVIEW -> SHIP`".into(), schema)
+        (
+            "a transition such as `VALIDATE -> DOCUMENT`, up to `REVIEW -> SHIP`".into(),
+            schema,
+        )
     }
 }
 
@@ -98,11 +126,16 @@ pub(super) struct EnvName(pub String);
 impl ConfigValue for EnvName {
     fn form() -> (Cow<'static, str>, Schema) {
         let schema = json_schema!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" });
-        ("the name of an environment variable (letters, digits and _)".into(), schema)
+        (
+            "the name of an environment variable (letters, digits and _)".into(),
+            schema,
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Str(text) = found else { return None };
+        let Unexpected::Str(text) = found else {
+            return None;
+        };
         let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         (plain && starts_well).then(|| Self(text.to_owned()))
@@ -143,15 +176,29 @@ mod tests {
             ("validate -> document", None),
             ("", None),
         ] {
-            assert_eq!(Transition::read(Unexpected::Str(text)).map(|transition| transition.from), from, "{text}");
+            assert_eq!(
+                Transition::read(Unexpected::Str(text)).map(|transition| transition.from),
+                from,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn names_of_environment_variables() {
-        for (text, good) in [("PATH", true), ("_x1", true), ("1X", false), ("A-B", false), ("A=B", false), ("", false)]
-        {
-            assert_eq!(EnvName::read(Unexpected::Str(text)).is_some(), good, "{text}");
+        for (text, good) in [
+            ("PATH", true),
+            ("_x1", true),
+            ("1X", false),
+            ("A-B", false),
+            ("A=B", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                EnvName::read(Unexpected::Str(text)).is_some(),
+                good,
+                "{text}"
+            );
         }
     }
 }

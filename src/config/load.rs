@@ -40,8 +40,12 @@ pub fn parse(file: &str, text: &str) -> Result<Policy, ConfigError> {
 
 /// The policy of a repository without any file: every preset and every default.
 pub fn presets() -> Policy {
-    let loaded = load(None, None).expect("the presets are part of the program, and tests read them");
-    Policy { is_active: true, ..loaded.policy }
+    let loaded =
+        load(None, None).expect("the presets are part of the program, and tests read them");
+    Policy {
+        is_active: true,
+        ..loaded.policy
+    }
 }
 
 /// Reads a repository's file on top of its organisation's. Without the former, the policy is
@@ -64,13 +68,17 @@ pub(super) fn load_on(
 ) -> Result<LoadedPolicy, Vec<ConfigError>> {
     let layers = Layers::read(&presets.tree, organisation, repository)?;
     let file = typed(&layers.tree).map_err(|problems| layers.errors(problems))?;
-    let known = KnownGates { presets: &presets.gates, configured: &layers.configured_gates };
+    let known = KnownGates {
+        presets: &presets.gates,
+        configured: &layers.configured_gates,
+    };
     let mut cx = Lowering::default();
     let mut policy = file.lower(repository.is_some(), known, &layers.tree, &mut cx);
     if !cx.problems.is_empty() {
         return Err(layers.errors(cx.problems));
     }
-    let errors = |problems: &[Problem]| Vec::from_iter(problems.iter().map(|problem| layers.error(problem)));
+    let errors =
+        |problems: &[Problem]| Vec::from_iter(problems.iter().map(|problem| layers.error(problem)));
     policy.overruled = errors(&layers.overruled);
     let warnings = [policy.overruled.clone(), errors(&cx.warnings)].concat();
     Ok(LoadedPolicy { policy, warnings })
@@ -99,27 +107,47 @@ impl<'a> Layers<'a> {
         repository: Option<Source<'a>>,
     ) -> Result<Self, Vec<ConfigError>> {
         let (configured_gates, overruled) = (Vec::new(), Vec::new());
-        let mut layers = Self { organisation, repository, tree: builtin.clone(), configured_gates, overruled };
-        let read = |source: Option<Source<'_>>, layer| source.map(|source| yaml::read(source, layer)).transpose();
-        let read = |source, layer| read(source, layer).map_err(|problem| layers.errors(vec![problem]));
-        let (organisation, mut repository) =
-            (read(organisation, Layer::Organisation)?, read(repository, Layer::Repository)?);
+        let mut layers = Self {
+            organisation,
+            repository,
+            tree: builtin.clone(),
+            configured_gates,
+            overruled,
+        };
+        let read = |source: Option<Source<'_>>, layer| {
+            source.map(|source| yaml::read(source, layer)).transpose()
+        };
+        let read =
+            |source, layer| read(source, layer).map_err(|problem| layers.errors(vec![problem]));
+        let (organisation, mut repository) = (
+            read(organisation, Layer::Organisation)?,
+            read(repository, Layer::Repository)?,
+        );
         if let Some(tree) = &organisation {
             let problems = typed(tree).err().unwrap_or_else(|| unknown_locks(tree));
             if !problems.is_empty() {
                 layers.tree = tree.clone();
                 return Err(layers.errors(problems));
             }
-            layers.overruled = repository.as_mut().map(|own| take_locked(tree, own)).unwrap_or_default();
+            layers.overruled = repository
+                .as_mut()
+                .map(|own| take_locked(tree, own))
+                .unwrap_or_default();
         }
         // From the top down, so that a gate that is `off` for the organisation and written by the repository stands on
         // the preset, not on the word.
         let written = match (organisation, repository) {
-            (Some(organisation), Some(repository)) => Some(merged(organisation, repository, &mut Vec::new())),
+            (Some(organisation), Some(repository)) => {
+                Some(merged(organisation, repository, &mut Vec::new()))
+            }
             (one, other) => one.or(other),
         };
         if let Some(written) = written {
-            let gates = written.get("gates").and_then(|gates| gates.node.as_map()).into_iter().flatten();
+            let gates = written
+                .get("gates")
+                .and_then(|gates| gates.node.as_map())
+                .into_iter()
+                .flatten();
             let gates = gates.filter(|(_, entry)| !matches!(entry.node.kind, Kind::Null));
             layers.configured_gates = gates.filter_map(|(name, _)| name.parse().ok()).collect();
             layers.tree = merged(layers.tree, written, &mut Vec::new());
@@ -151,7 +179,12 @@ impl<'a> Layers<'a> {
                 None => suggest::among(key, known),
             },
         });
-        source.error(place.line as usize, place.column as usize, problem.message(&path), hint)
+        source.error(
+            place.line as usize,
+            place.column as usize,
+            problem.message(&path),
+            hint,
+        )
     }
 }
 
@@ -169,14 +202,17 @@ fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
         Ok(file) => return Ok(file),
         Err(problem) => Some(problem),
     };
-    let (mut rest, mut problems, mut torn, mut compiled) = (tree.clone(), Vec::new(), Torn::new(), 0);
+    let (mut rest, mut problems, mut torn, mut compiled) =
+        (tree.clone(), Vec::new(), Torn::new(), 0);
     // Every misfit takes one round, and at most two more for the maps that then lack a key.
     for _ in 0..3 * MOST_ERRORS {
         let Some(problem) = next else { break };
         let place = problem.place.unwrap_or(rest.place);
         let is_ours = match &problem.what {
             What::UnknownKey(_) => false,
-            What::MissingKey(key) => torn.contains(&(place, None)) || torn.contains(&(place, Some((*key).to_owned()))),
+            What::MissingKey(key) => {
+                torn.contains(&(place, None)) || torn.contains(&(place, Some((*key).to_owned())))
+            }
             _ => torn.iter().any(|(map, _)| *map == place),
         };
         let is_key = matches!(problem.what, What::UnknownKey(_));
@@ -185,9 +221,12 @@ fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
         }
         // Compiling expressions takes long: what is wrong beyond these rounds is reported the next time.
         compiled += matchers.patterns.get();
-        let is_enough =
-            matchers.globs.get() > MAX_GLOBS || matchers.patterns.get() > MAX_PATTERNS || compiled > 3 * MAX_PATTERNS;
-        if is_enough || !(rest.take_out(place, is_key, &mut torn) || rest.take_out(place, true, &mut torn)) {
+        let is_enough = matchers.globs.get() > MAX_GLOBS
+            || matchers.patterns.get() > MAX_PATTERNS
+            || compiled > 3 * MAX_PATTERNS;
+        if is_enough
+            || !(rest.take_out(place, is_key, &mut torn) || rest.take_out(place, true, &mut torn))
+        {
             break;
         }
         matchers = Matchers::default();
@@ -209,7 +248,9 @@ impl Node {
                     found = true;
                     torn.insert((here, None));
                 }
-                items.iter_mut().for_each(|item| found |= item.take_out(place, is_key, torn));
+                items
+                    .iter_mut()
+                    .for_each(|item| found |= item.take_out(place, is_key, torn));
             }
             Kind::Map(map) => {
                 map.retain(|key, entry| {
@@ -220,7 +261,8 @@ impl Node {
                     }
                     stays
                 });
-                map.values_mut().for_each(|entry| found |= entry.node.take_out(place, is_key, torn));
+                map.values_mut()
+                    .for_each(|entry| found |= entry.node.take_out(place, is_key, torn));
             }
             _ => {}
         }
@@ -231,21 +273,45 @@ impl Node {
 /// One tree on another. `path` leads from the root to both, and is as before when this returns.
 pub(super) fn merged(below: Node, above: Node, path: &mut Vec<String>) -> Node {
     match (below, above) {
-        (below, Node { kind: Kind::Null, .. }) => below,
-        (Node { kind: Kind::Map(mut map), .. }, Node { kind: Kind::Map(upper), place })
-            if !is_one_thing(path, &upper) =>
-        {
+        (
+            below,
+            Node {
+                kind: Kind::Null, ..
+            },
+        ) => below,
+        (
+            Node {
+                kind: Kind::Map(mut map),
+                ..
+            },
+            Node {
+                kind: Kind::Map(upper),
+                place,
+            },
+        ) if !is_one_thing(path, &upper) => {
             for (key, entry) in upper {
                 let Some(known) = map.get_mut(&key) else {
                     map.insert(key, entry);
                     continue;
                 };
-                let below = std::mem::replace(&mut known.node, Node { place, kind: Kind::Null });
+                let below = std::mem::replace(
+                    &mut known.node,
+                    Node {
+                        place,
+                        kind: Kind::Null,
+                    },
+                );
                 path.push(key);
-                *known = Entry { key: entry.key, node: merged(below, entry.node, path) };
+                *known = Entry {
+                    key: entry.key,
+                    node: merged(below, entry.node, path),
+                };
                 path.pop();
             }
-            Node { place, kind: Kind::Map(map) }
+            Node {
+                place,
+                kind: Kind::Map(map),
+            }
         }
         (_, above) => above,
     }
@@ -254,7 +320,8 @@ pub(super) fn merged(below: Node, above: Node, path: &mut Vec<String>) -> Node {
 /// Maps that mean one thing as a whole: a gate's condition, and a fixer of a new kind.
 fn is_one_thing(path: &[String], above: &Map) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    one_thing(&path) == Some(path.len()) && (path.ends_with(&["when"]) || above.contains_key("kind"))
+    one_thing(&path) == Some(path.len())
+        && (path.ends_with(&["when"]) || above.contains_key("kind"))
 }
 
 /// The length of the path's beginning that leads to what is replaced, and so locked, as one thing.
@@ -272,27 +339,46 @@ fn unknown_locks(organisation: &Node) -> Vec<Problem> {
     let unknown = locks(organisation).iter().filter_map(|lock| {
         let path = lock.as_text()?;
         let known_there = schema::unknown_part(path)?;
-        let problem = Problem::wrong(lock.place, format!("there is no key `{}` to lock", shorten(path)));
+        let problem = Problem::wrong(
+            lock.place,
+            format!("there is no key `{}` to lock", shorten(path)),
+        );
         Some(problem.hint(known_there))
     });
     unknown.collect()
 }
 
 fn locks(organisation: &Node) -> &[Node] {
-    match organisation.get("policy").and_then(|policy| policy.node.get("locked")) {
-        Some(Entry { node: Node { kind: Kind::List(paths), .. }, .. }) => paths,
+    match organisation
+        .get("policy")
+        .and_then(|policy| policy.node.get("locked"))
+    {
+        Some(Entry {
+            node: Node {
+                kind: Kind::List(paths),
+                ..
+            },
+            ..
+        }) => paths,
         _ => &[],
     }
 }
 
 /// Takes out of the repository's tree what the organisation has locked.
 fn take_locked(organisation: &Node, repository: &mut Node) -> Vec<Problem> {
-    let taken = locks(organisation).iter().filter_map(Node::as_text).filter_map(|lock| {
-        let path: Vec<&str> = lock.split('.').collect();
-        let entry = repository.take(&path[..one_thing(&path).unwrap_or(path.len())].join("."))?;
-        let problem = Problem::unreadable(entry.key, format!("`{}` is locked by the organisation", shorten(lock)));
-        Some(problem.hint("what is written here has no effect; remove it"))
-    });
+    let taken = locks(organisation)
+        .iter()
+        .filter_map(Node::as_text)
+        .filter_map(|lock| {
+            let path: Vec<&str> = lock.split('.').collect();
+            let entry =
+                repository.take(&path[..one_thing(&path).unwrap_or(path.len())].join("."))?;
+            let problem = Problem::unreadable(
+                entry.key,
+                format!("`{}` is locked by the organisation", shorten(lock)),
+            );
+            Some(problem.hint("what is written here has no effect; remove it"))
+        });
     taken.collect()
 }
 
@@ -330,7 +416,11 @@ pub fn effective(
     repository: Option<Source<'_>>,
 ) -> Result<Vec<Setting>, Vec<ConfigError>> {
     let policy = load(organisation, repository)?.policy;
-    let builtin = merged(defaults().clone(), Presets::builtin().tree.clone(), &mut Vec::new());
+    let builtin = merged(
+        defaults().clone(),
+        Presets::builtin().tree.clone(),
+        &mut Vec::new(),
+    );
     let tree = Layers::read(&builtin, organisation, repository)?.tree;
 
     let mut settings = Vec::new();
@@ -345,9 +435,15 @@ fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
     match &node.kind {
         Kind::Null => {}
         // A gate's condition is read as a whole.
-        Kind::Map(map) if !(map.is_empty() || path.starts_with("gates.") && path.ends_with(".when")) => {
+        Kind::Map(map)
+            if !(map.is_empty() || path.starts_with("gates.") && path.ends_with(".when")) =>
+        {
             for (key, entry) in map {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
                 collect(&entry.node, path, settings);
             }
         }
@@ -358,7 +454,11 @@ fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
                 Layer::Organisation => ("organisation", Some(node.place.line)),
                 Layer::Repository => ("repository", Some(node.place.line)),
             };
-            settings.push(Setting { key: path, value: node.to_json(), origin: ValueOrigin { from, line } });
+            settings.push(Setting {
+                key: path,
+                value: node.to_json(),
+                origin: ValueOrigin { from, line },
+            });
         }
     }
 }
@@ -371,15 +471,19 @@ mod tests {
         let organisation = organisation.map(|text| Source::new("organisation", text));
         let repository = repository.map(|text| Source::new("repository", text));
         let settings = effective(organisation, repository).unwrap();
-        let chosen = settings.iter().filter(|setting| keys.iter().any(|key| setting.key.starts_with(key)));
-        chosen.map(|setting| format!("{} = {} {}", setting.key, setting.value, setting.origin)).collect()
+        let chosen = settings
+            .iter()
+            .filter(|setting| keys.iter().any(|key| setting.key.starts_with(key)));
+        chosen
+            .map(|setting| format!("{} = {} {}", setting.key, setting.value, setting.origin))
+            .collect()
     }
 
     #[test]
     fn every_value_says_where_it_comes_from() {
-        let organisation =
-            "loop: { max_attempts: 2, same_error: 1 }\ngates:\n  deploy: off\nlabels: { prefix: 'x:' }\n";
-        let repository = "loop:\n  max_attempts: 5\ngates:\n  security: { approvers: { users: [alice] } }\n";
+        let organisation = "loop: { max_attempts: 2, same_error: 1 }\ngates:\n  deploy: off\nlabels: { prefix: 'x:' }\n";
+        let repository =
+            "loop:\n  max_attempts: 5\ngates:\n  security: { approvers: { users: [alice] } }\n";
         insta::assert_debug_snapshot!(shown(
             Some(organisation),
             Some(repository),
@@ -404,8 +508,23 @@ mod tests {
     #[test]
     fn without_files_nothing_is_enabled_and_everything_default() {
         let settings = effective(None, None).unwrap();
-        assert!(settings.iter().all(|setting| ["built_in", "preset"].contains(&setting.origin.from)));
-        assert_eq!(settings.iter().find(|setting| setting.key == "enabled").unwrap().value, json!(false));
-        assert!(settings.iter().any(|setting| setting.key == "gates.database.when" && setting.value.is_object()));
+        assert!(
+            settings
+                .iter()
+                .all(|setting| ["built_in", "preset"].contains(&setting.origin.from))
+        );
+        assert_eq!(
+            settings
+                .iter()
+                .find(|setting| setting.key == "enabled")
+                .unwrap()
+                .value,
+            json!(false)
+        );
+        assert!(
+            settings
+                .iter()
+                .any(|setting| setting.key == "gates.database.when" && setting.value.is_object())
+        );
     }
 }

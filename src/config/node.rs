@@ -57,7 +57,10 @@ impl Node {
             Kind::Float(value) => json!(value),
             Kind::Text(text) => json!(text),
             Kind::List(items) => items.iter().map(Self::to_json).collect(),
-            Kind::Map(map) => map.iter().map(|(key, entry)| (key.clone(), entry.node.to_json())).collect(),
+            Kind::Map(map) => map
+                .iter()
+                .map(|(key, entry)| (key.clone(), entry.node.to_json()))
+                .collect(),
         }
     }
 
@@ -72,7 +75,9 @@ impl Node {
 
     /// Where the value of a key is written, if it has one.
     pub fn written(&self, key: &str) -> Option<Place> {
-        self.get(key).filter(|entry| !matches!(entry.node.kind, Kind::Null)).map(|entry| entry.node.place)
+        self.get(key)
+            .filter(|entry| !matches!(entry.node.kind, Kind::Null))
+            .map(|entry| entry.node.place)
     }
 
     /// An item of a list; this value where it is written as the only item.
@@ -85,7 +90,9 @@ impl Node {
 
     /// Each of what was made of a list, with the item that it was made of.
     pub fn each<T>(&self, made: impl IntoIterator<Item = T>) -> impl Iterator<Item = (T, &Self)> {
-        made.into_iter().enumerate().map(|(index, one)| (one, self.item(index)))
+        made.into_iter()
+            .enumerate()
+            .map(|(index, one)| (one, self.item(index)))
     }
 
     /// The first place in it of a text that is wanted.
@@ -93,7 +100,9 @@ impl Node {
         match &self.kind {
             Kind::Text(text) => is_wanted(text).then_some(self.place),
             Kind::List(items) => items.iter().find_map(|item| item.find_text(is_wanted)),
-            Kind::Map(map) => map.values().find_map(|entry| entry.node.find_text(is_wanted)),
+            Kind::Map(map) => map
+                .values()
+                .find_map(|entry| entry.node.find_text(is_wanted)),
             _ => None,
         }
     }
@@ -101,8 +110,12 @@ impl Node {
     /// Takes the entry at a dotted path out of the tree, or the word that stands where the path would go on: `off`
     /// holds for all that it replaces.
     pub fn take(&mut self, path: &str) -> Option<Entry> {
-        let Kind::Map(map) = &mut self.kind else { return None };
-        let Some((key, rest)) = path.split_once('.') else { return map.shift_remove(path) };
+        let Kind::Map(map) = &mut self.kind else {
+            return None;
+        };
+        let Some((key, rest)) = path.split_once('.') else {
+            return map.shift_remove(path);
+        };
         match map.get_mut(key)?.node.kind {
             Kind::Map(_) => map.get_mut(key)?.node.take(rest),
             Kind::Null => None,
@@ -121,12 +134,16 @@ impl Node {
             _ if self.place == place => Some(String::new()),
             Kind::List(items) => {
                 let mut items = items.iter().enumerate();
-                items.find_map(|(index, item)| Some(join(&format!("[{index}]"), item.path_of(place)?)))
+                items.find_map(|(index, item)| {
+                    Some(join(&format!("[{index}]"), item.path_of(place)?))
+                })
             }
-            Kind::Map(map) => map.iter().find_map(|(key, entry)| match entry.key == place {
-                true => Some(String::new()),
-                false => Some(join(&shorten(key), entry.node.path_of(place)?)),
-            }),
+            Kind::Map(map) => map
+                .iter()
+                .find_map(|(key, entry)| match entry.key == place {
+                    true => Some(String::new()),
+                    false => Some(join(&shorten(key), entry.node.path_of(place)?)),
+                }),
             _ => None,
         }
     }

@@ -24,7 +24,14 @@ macro_rules! files {
 }
 
 /// The files, each by the name of its gate.
-const FILES: [(&str, &str, &str); 6] = files!["architecture", "security", "database", "external", "deploy", "agents"];
+const FILES: [(&str, &str, &str); 6] = files![
+    "architecture",
+    "security",
+    "database",
+    "external",
+    "deploy",
+    "agents"
+];
 
 /// What lies below every configuration.
 #[derive(Debug)]
@@ -40,8 +47,9 @@ pub(super) struct Presets {
 impl Presets {
     /// The presets that come with Loopgate, read once.
     pub fn builtin() -> &'static Self {
-        static BUILTIN: LazyLock<Presets> =
-            LazyLock::new(|| Presets::read(&FILES).expect("the presets are part of the program, and tests read them"));
+        static BUILTIN: LazyLock<Presets> = LazyLock::new(|| {
+            Presets::read(&FILES).expect("the presets are part of the program, and tests read them")
+        });
         &BUILTIN
     }
 
@@ -52,27 +60,67 @@ impl Presets {
         let (mut gates, mut entries, mut rules) = (IndexMap::new(), Map::new(), Vec::new());
         for &(name, file, text) in files {
             let start = Place::start(Layer::Builtin);
-            let gate: GateName = name.parse().map_err(|_| Problem::wrong(start, "this is no name of a gate"))?;
+            let gate: GateName = name
+                .parse()
+                .map_err(|_| Problem::wrong(start, "this is no name of a gate"))?;
             let mut tree = yaml::read(Source::new(file, text), Layer::Builtin)?;
-            let mut entry = tree.take("gate").ok_or_else(|| Problem::missing(start, "gate"))?;
-            let preset = entry.node.take("preset").ok_or_else(|| Problem::missing(start, "preset"))?;
-            gates.insert(gate.clone(), de::from_node(&preset.node, &Matchers::default())?);
+            let mut entry = tree
+                .take("gate")
+                .ok_or_else(|| Problem::missing(start, "gate"))?;
+            let preset = entry
+                .node
+                .take("preset")
+                .ok_or_else(|| Problem::missing(start, "preset"))?;
+            gates.insert(
+                gate.clone(),
+                de::from_node(&preset.node, &Matchers::default())?,
+            );
             entries.insert(name.to_owned(), entry);
-            let Some(mut written) = tree.take("rules") else { continue };
+            let Some(mut written) = tree.take("rules") else {
+                continue;
+            };
             if let Kind::List(written) = &mut written.node.kind {
                 for rule in written {
-                    let Kind::Map(keys) = &mut rule.kind else { continue };
-                    let gate = Node { place: start, kind: Kind::Text(name.to_owned()) };
-                    keys.insert("gate".to_owned(), Entry { key: start, node: gate });
+                    let Kind::Map(keys) = &mut rule.kind else {
+                        continue;
+                    };
+                    let gate = Node {
+                        place: start,
+                        kind: Kind::Text(name.to_owned()),
+                    };
+                    keys.insert(
+                        "gate".to_owned(),
+                        Entry {
+                            key: start,
+                            node: gate,
+                        },
+                    );
                 }
             }
-            rules.extend(de::from_node::<Vec<GateRule>>(&written.node, &Matchers::default())?);
+            rules.extend(de::from_node::<Vec<GateRule>>(
+                &written.node,
+                &Matchers::default(),
+            )?);
         }
         let place = Place::start(Layer::Builtin);
-        let gates_entry = Entry { key: place, node: Node { place, kind: Kind::Map(entries) } };
-        let tree = Node { place, kind: Kind::Map(Map::from_iter([("gates".to_owned(), gates_entry)])) };
-        let rules = RuleBook::new(rules).map_err(|error| Problem::wrong(place, error.to_string()))?;
-        Ok(Self { tree, gates, rules: Arc::new(rules) })
+        let gates_entry = Entry {
+            key: place,
+            node: Node {
+                place,
+                kind: Kind::Map(entries),
+            },
+        };
+        let tree = Node {
+            place,
+            kind: Kind::Map(Map::from_iter([("gates".to_owned(), gates_entry)])),
+        };
+        let rules =
+            RuleBook::new(rules).map_err(|error| Problem::wrong(place, error.to_string()))?;
+        Ok(Self {
+            tree,
+            gates,
+            rules: Arc::new(rules),
+        })
     }
 
     /// The rules of a preset, as they come; none of a gate that has none.
@@ -82,9 +130,17 @@ impl Presets {
 
     /// Some of the rules, each of which opens.
     pub fn opening(&self, ids: &[&str]) -> ChosenRules {
-        let chosen = self.rules.rules.iter().enumerate().filter(|(_, rule)| ids.contains(&rule.id.as_str()));
+        let chosen = self
+            .rules
+            .rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| ids.contains(&rule.id.as_str()));
         let tiers = chosen.map(|(index, _)| (index, RuleTier::Opens)).collect();
-        ChosenRules { book: Arc::clone(&self.rules), tiers }
+        ChosenRules {
+            book: Arc::clone(&self.rules),
+            tiers,
+        }
     }
 }
 
@@ -95,8 +151,12 @@ pub(super) const ENABLED: &str = "enabled";
 /// hold the example against the defaults of the core, which are the ones in force.
 pub(super) fn defaults() -> &'static Node {
     static TREE: LazyLock<Node> = LazyLock::new(|| {
-        let example = Source::new("config/loopgate.example.yml", include_str!("../../config/loopgate.example.yml"));
-        yaml::read(example, Layer::Builtin).expect("the example is part of the program, and tests read it")
+        let example = Source::new(
+            "config/loopgate.example.yml",
+            include_str!("../../config/loopgate.example.yml"),
+        );
+        yaml::read(example, Layer::Builtin)
+            .expect("the example is part of the program, and tests read it")
     });
     &TREE
 }

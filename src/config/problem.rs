@@ -31,12 +31,20 @@ impl Place {
     /// Files are capped, so that lines and columns fit.
     pub fn at(layer: Layer, line: usize, column: usize) -> Self {
         let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Self { layer, line: small(line), column: small(column) }
+        Self {
+            layer,
+            line: small(line),
+            column: small(column),
+        }
     }
 
     /// Where a text begins.
     pub const fn start(layer: Layer) -> Self {
-        Self { layer, line: 1, column: 1 }
+        Self {
+            layer,
+            line: 1,
+            column: 1,
+        }
     }
 }
 
@@ -77,15 +85,27 @@ pub(super) enum What {
 
 impl Problem {
     pub fn wrong(place: Place, message: impl Into<String>) -> Self {
-        Self { place: Some(place), what: What::Wrong(message.into()), hint: None }
+        Self {
+            place: Some(place),
+            what: What::Wrong(message.into()),
+            hint: None,
+        }
     }
 
     pub fn unreadable(place: Place, message: impl Into<String>) -> Self {
-        Self { place: Some(place), what: What::Unreadable(message.into()), hint: None }
+        Self {
+            place: Some(place),
+            what: What::Unreadable(message.into()),
+            hint: None,
+        }
     }
 
     pub fn missing(place: Place, key: &'static str) -> Self {
-        Self { place: Some(place), what: What::MissingKey(key), hint: None }
+        Self {
+            place: Some(place),
+            what: What::MissingKey(key),
+            hint: None,
+        }
     }
 
     /// This problem about a key: a word that is not known there is an unknown key.
@@ -100,17 +120,27 @@ impl Problem {
 
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(Hint::Words(hint.into())), ..self }
+        Self {
+            hint: Some(Hint::Words(hint.into())),
+            ..self
+        }
     }
 
     /// Keeps the innermost place.
     #[must_use]
     pub fn at(self, place: Place) -> Self {
-        Self { place: self.place.or(Some(place)), ..self }
+        Self {
+            place: self.place.or(Some(place)),
+            ..self
+        }
     }
 
     fn placeless(what: What, hint: Option<String>) -> Self {
-        Self { place: None, what, hint: hint.map(Hint::Words) }
+        Self {
+            place: None,
+            what,
+            hint: hint.map(Hint::Words),
+        }
     }
 
     /// The sentence for people, given the dotted path of the place.
@@ -142,7 +172,9 @@ impl de::Error for Problem {
     fn custom<T: fmt::Display>(message: T) -> Self {
         let text = message.to_string();
         match text.split_once('\n') {
-            Some((message, hint)) => Self::placeless(What::Wrong(message.to_owned()), Some(hint.to_owned())),
+            Some((message, hint)) => {
+                Self::placeless(What::Wrong(message.to_owned()), Some(hint.to_owned()))
+            }
             None => Self::placeless(What::Wrong(text), None),
         }
     }
@@ -160,15 +192,24 @@ impl de::Error for Problem {
             (de::Unexpected::Bool(true), "`off` or keys with values") => {
                 Some("leave it out to keep the defaults".to_owned())
             }
-            (de::Unexpected::Bool(false), "`off` or keys with values") => Some("write `off`".to_owned()),
-            (de::Unexpected::Str("yes" | "Yes" | "on" | "On"), "`true` or `false`") => Some("write `true`".to_owned()),
-            (de::Unexpected::Str("no" | "No" | "off" | "Off"), "`true` or `false`") => Some("write `false`".to_owned()),
+            (de::Unexpected::Bool(false), "`off` or keys with values") => {
+                Some("write `off`".to_owned())
+            }
+            (de::Unexpected::Str("yes" | "Yes" | "on" | "On"), "`true` or `false`") => {
+                Some("write `true`".to_owned())
+            }
+            (de::Unexpected::Str("no" | "No" | "off" | "Off"), "`true` or `false`") => {
+                Some("write `false`".to_owned())
+            }
             (de::Unexpected::Str(text), "a number") if text.parse::<f64>().is_ok() => {
                 Some("leave out the quotes".to_owned())
             }
             _ => None,
         };
-        Self::placeless(What::Wrong(format!("expected {expected}, found {}", describe(found))), hint)
+        Self::placeless(
+            What::Wrong(format!("expected {expected}, found {}", describe(found))),
+            hint,
+        )
     }
 
     fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
@@ -176,15 +217,25 @@ impl de::Error for Problem {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::placeless(What::UnknownWord(variant.to_owned()), Some(suggest::among(variant, expected)))
+        Self::placeless(
+            What::UnknownWord(variant.to_owned()),
+            Some(suggest::among(variant, expected)),
+        )
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         let hint = match suggest::nearest(field, expected.iter().copied()).is_none() {
-            true => Hint::Misplaced { key: field.to_owned(), known: expected },
+            true => Hint::Misplaced {
+                key: field.to_owned(),
+                known: expected,
+            },
             false => Hint::Words(suggest::among(field, expected)),
         };
-        Self { place: None, what: What::UnknownKey(field.to_owned()), hint: Some(hint) }
+        Self {
+            place: None,
+            what: What::UnknownKey(field.to_owned()),
+            hint: Some(hint),
+        }
     }
 
     fn missing_field(field: &'static str) -> Self {

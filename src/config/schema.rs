@@ -15,14 +15,17 @@ use super::{
 
 /// The schema as pretty-printed JSON with a final line break: `config/loopgate.schema.json`.
 pub fn schema() -> String {
-    let mut text = serde_json::to_string_pretty(&*SCHEMA).expect("a schema is made of strings, numbers and maps");
+    let mut text = serde_json::to_string_pretty(&*SCHEMA)
+        .expect("a schema is made of strings, numbers and maps");
     text.push('\n');
     text
 }
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     // Draft 7 is what the YAML language servers of editors understand.
-    let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<File>();
+    let schema = SchemaSettings::draft07()
+        .into_generator()
+        .into_root_schema_for::<File>();
     let mut schema = schema.to_value();
     tidy(&mut schema);
     show_defaults(&mut schema, String::new(), defaults());
@@ -42,8 +45,10 @@ fn tidy(schema: &mut Value) {
             map.remove("default");
             without_null(map);
             if map.get("type").is_some_and(|name| name == "array") && map.contains_key("items") {
-                let list: Map<String, Value> =
-                    ["type", "items", "minItems"].into_iter().filter_map(|key| map.remove_entry(key)).collect();
+                let list: Map<String, Value> = ["type", "items", "minItems"]
+                    .into_iter()
+                    .filter_map(|key| map.remove_entry(key))
+                    .collect();
                 map.insert("anyOf".to_owned(), json!([list["items"], list]));
             }
             if let Some(Value::String(description)) = map.get_mut("description") {
@@ -59,7 +64,9 @@ fn tidy(schema: &mut Value) {
 fn show_defaults(root: &mut Value, at: String, node: &Node) {
     let Kind::Map(map) = &node.kind else { return };
     for (key, entry) in map.iter().filter(|(key, _)| *key != ENABLED) {
-        let Some(found) = property(root, &at, key) else { continue };
+        let Some(found) = property(root, &at, key) else {
+            continue;
+        };
         if let Kind::Map(_) = &entry.node.kind {
             show_defaults(root, found, &entry.node);
         } else if let Some(Value::Object(map)) = root.pointer_mut(&found)
@@ -78,7 +85,10 @@ fn in_words(value: &Value) -> String {
     match value {
         Value::String(text) if text.chars().all(is_plain) => text.clone(),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
-        Value::Array(items) => format!("`[{}]`", items.iter().map(in_words).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!(
+            "`[{}]`",
+            items.iter().map(in_words).collect::<Vec<_>>().join(", ")
+        ),
         other => other.to_string(),
     }
 }
@@ -90,7 +100,10 @@ fn property(root: &Value, at: &str, key: &str) -> Option<String> {
     if root.pointer(&own).is_some() {
         return Some(own);
     }
-    let referred = schema.get("$ref").and_then(Value::as_str).filter(|path| references(root, path) == 1);
+    let referred = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .filter(|path| references(root, path) == 1);
     if let Some(path) = referred.and_then(|path| path.strip_prefix('#')) {
         return property(root, path, key);
     }
@@ -104,7 +117,9 @@ fn references(schema: &Value, path: &str) -> usize {
     match schema {
         Value::Object(map) => map
             .iter()
-            .map(|(key, inside)| usize::from(key == "$ref" && inside == path) + references(inside, path))
+            .map(|(key, inside)| {
+                usize::from(key == "$ref" && inside == path) + references(inside, path)
+            })
             .sum(),
         Value::Array(items) => items.iter().map(|item| references(item, path)).sum(),
         _ => 0,
@@ -113,8 +128,12 @@ fn references(schema: &Value, path: &str) -> usize {
 
 fn without_null(map: &mut Map<String, Value>) {
     for keyword in ["type", "enum", "anyOf"] {
-        let Some(Value::Array(options)) = map.get_mut(keyword) else { continue };
-        options.retain(|option| !(option.is_null() || option == "null" || *option == json!({ "type": "null" })));
+        let Some(Value::Array(options)) = map.get_mut(keyword) else {
+            continue;
+        };
+        options.retain(|option| {
+            !(option.is_null() || option == "null" || *option == json!({ "type": "null" }))
+        });
         let [only] = options.as_slice() else { continue };
         let only = only.clone();
         match (keyword, only) {
@@ -148,12 +167,20 @@ pub(super) fn home_of(key: &str) -> Option<String> {
     }
 }
 
-fn collect_homes<'a>(schema: &'a Value, path: &[&'a str], key: &str, homes: &mut Vec<Vec<&'a str>>) {
+fn collect_homes<'a>(
+    schema: &'a Value,
+    path: &[&'a str],
+    key: &str,
+    homes: &mut Vec<Vec<&'a str>>,
+) {
     if path.len() >= MAX_DEPTH {
         return;
     }
     for part in alternatives(schema) {
-        let named = properties(part).into_iter().flatten().map(|(name, inside)| (name.as_str(), inside));
+        let named = properties(part)
+            .into_iter()
+            .flatten()
+            .map(|(name, inside)| (name.as_str(), inside));
         for (name, inside) in named.chain(own_names(part).map(|inside| ("<name>", inside))) {
             let path = [path, &[name]].concat();
             if name == key {
@@ -168,12 +195,25 @@ fn collect_homes<'a>(schema: &'a Value, path: &[&'a str], key: &str, homes: &mut
 pub(super) fn unknown_part(path: &str) -> Option<String> {
     let mut here: Vec<&Value> = vec![&SCHEMA];
     for part in path.split('.') {
-        let parts: Vec<&Value> = here.iter().flat_map(|schema| alternatives(schema)).collect();
-        let named = parts.iter().filter_map(|schema| properties(schema)?.get(part));
-        let next: Vec<&Value> = named.chain(parts.iter().flat_map(|schema| own_names(schema))).collect();
+        let parts: Vec<&Value> = here
+            .iter()
+            .flat_map(|schema| alternatives(schema))
+            .collect();
+        let named = parts
+            .iter()
+            .filter_map(|schema| properties(schema)?.get(part));
+        let next: Vec<&Value> = named
+            .chain(parts.iter().flat_map(|schema| own_names(schema)))
+            .collect();
         if next.is_empty() {
-            let known = parts.iter().filter_map(|schema| properties(schema)).flat_map(Map::keys);
-            return Some(suggest::among(part, &known.map(String::as_str).collect::<Vec<_>>()));
+            let known = parts
+                .iter()
+                .filter_map(|schema| properties(schema))
+                .flat_map(Map::keys);
+            return Some(suggest::among(
+                part,
+                &known.map(String::as_str).collect::<Vec<_>>(),
+            ));
         }
         here = next;
     }
@@ -183,12 +223,22 @@ pub(super) fn unknown_part(path: &str) -> Option<String> {
 /// A schema with what it refers to, and what it allows instead.
 fn alternatives(schema: &Value) -> Vec<&Value> {
     let mut found = vec![schema];
-    let referred = schema.get("$ref").and_then(Value::as_str).and_then(|path| SCHEMA.pointer(path.strip_prefix('#')?));
+    let referred = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|path| SCHEMA.pointer(path.strip_prefix('#')?));
     found.extend(referred.into_iter().flat_map(alternatives));
     for keyword in ["anyOf", "allOf", "oneOf"] {
-        let options = schema.get(keyword).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let options = schema
+            .get(keyword)
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         // What stands in a list has no path.
-        if !options.iter().any(|option| option.get("type").is_some_and(|name| name == "array")) {
+        if !options
+            .iter()
+            .any(|option| option.get("type").is_some_and(|name| name == "array"))
+        {
             found.extend(options.iter().flat_map(alternatives));
         }
     }
@@ -201,8 +251,16 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
 
 /// What stands under names that people choose themselves.
 fn own_names(schema: &Value) -> impl Iterator<Item = &Value> {
-    let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    patterns.chain(schema.get("additionalProperties").filter(|inside| inside.is_object()))
+    let patterns = schema
+        .get("patternProperties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::values);
+    patterns.chain(
+        schema
+            .get("additionalProperties")
+            .filter(|inside| inside.is_object()),
+    )
 }
 
 #[cfg(test)]
@@ -228,9 +286,13 @@ mod tests {
 
     #[test]
     fn paths_lead_somewhere_or_are_mended() {
-        for path in
-            ["gates", "loop.max_attempts", "gates.security.approvers.users", "verify.checks.unit", "fixer.mention"]
-        {
+        for path in [
+            "gates",
+            "loop.max_attempts",
+            "gates.security.approvers.users",
+            "verify.checks.unit",
+            "fixer.mention",
+        ] {
             assert_eq!(unknown_part(path), None, "{path}");
         }
         for (path, hint) in [

@@ -28,27 +28,47 @@ impl<'a> Source<'a> {
             Err(error) => error,
         };
         let readable = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let before = Self { file, text: std::str::from_utf8(readable).unwrap_or_default() };
-        let (line, column) =
-            (before.lines().count().max(1), before.lines().last().map_or(0, |l| l.chars().count()) + 1);
+        let before = Self {
+            file,
+            text: std::str::from_utf8(readable).unwrap_or_default(),
+        };
+        let (line, column) = (
+            before.lines().count().max(1),
+            before.lines().last().map_or(0, |l| l.chars().count()) + 1,
+        );
         let hint = "save the file as UTF-8".to_owned();
-        Err(before.error(line, column, "this is not UTF-8 text".to_owned(), Some(hint)))
+        Err(before.error(
+            line,
+            column,
+            "this is not UTF-8 text".to_owned(),
+            Some(hint),
+        ))
     }
 
     /// The text to parse: without byte order mark, not larger than the cap if it is not the program's own.
     pub(super) fn checked(self, layer: Layer) -> Result<&'a str, Problem> {
         if layer != Layer::Builtin && self.text.len() > MAX_BYTES {
-            let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", self.text.len());
+            let message = format!(
+                "the file has {} bytes; at most {MAX_BYTES} are read",
+                self.text.len()
+            );
             return Err(Problem::unreadable(Place::start(layer), message));
         }
         for (index, line) in self.lines().enumerate() {
             // What may stand in a line of YAML.
             let is_printable = |c: char| {
-                matches!(c, '\t' | '\u{85}') || !(c.is_control() || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
+                matches!(c, '\t' | '\u{85}')
+                    || !(c.is_control() || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
             };
             if let Some((column, bad)) = line.chars().enumerate().find(|(_, c)| !is_printable(*c)) {
-                let message = format!("a character that YAML does not allow (U+{:04X})", u32::from(bad));
-                return Err(Problem::unreadable(Place::at(layer, index + 1, column + 1), message).hint("remove it"));
+                let message = format!(
+                    "a character that YAML does not allow (U+{:04X})",
+                    u32::from(bad)
+                );
+                return Err(
+                    Problem::unreadable(Place::at(layer, index + 1, column + 1), message)
+                        .hint("remove it"),
+                );
             }
         }
         Ok(self.body())
@@ -66,18 +86,38 @@ impl<'a> Source<'a> {
                 return None;
             }
             let (line, ending) = rest.split_at(rest.find(['\n', '\r']).unwrap_or(rest.len()));
-            rest = ending.strip_prefix("\r\n").or_else(|| ending.strip_prefix(['\n', '\r'])).unwrap_or_default();
+            rest = ending
+                .strip_prefix("\r\n")
+                .or_else(|| ending.strip_prefix(['\n', '\r']))
+                .unwrap_or_default();
             Some(line)
         })
     }
 
     /// An error at a place, which is moved inside the file if it is not.
-    pub(super) fn error(self, line: usize, column: usize, message: String, hint: Option<String>) -> ConfigError {
+    pub(super) fn error(
+        self,
+        line: usize,
+        column: usize,
+        message: String,
+        hint: Option<String>,
+    ) -> ConfigError {
         let last = self.lines().count().max(1);
-        let (line, column) = if line > last { (last, usize::MAX) } else { (line.max(1), column.max(1)) };
+        let (line, column) = if line > last {
+            (last, usize::MAX)
+        } else {
+            (line.max(1), column.max(1))
+        };
         let snippet = self.lines().nth(line - 1).unwrap_or_default();
         let column = column.min(snippet.chars().count() + 1);
-        ConfigError { file: self.file.to_owned(), line, column, snippet: snippet.to_owned(), message, hint }
+        ConfigError {
+            file: self.file.to_owned(),
+            line,
+            column,
+            snippet: snippet.to_owned(),
+            message,
+            hint,
+        }
     }
 }
 

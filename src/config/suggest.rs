@@ -7,7 +7,14 @@ pub(super) fn among(word: &str, known: &[&str]) -> String {
         (None, []) => "nothing can be written here".to_owned(),
         (None, [only]) => format!("write `{only}`"),
         (None, known) => {
-            format!("known here: {}", known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "))
+            format!(
+                "known here: {}",
+                known
+                    .iter()
+                    .map(|word| format!("`{word}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
         }
     }
 }
@@ -26,10 +33,18 @@ pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
         let plain = plain(candidate);
         let alike = strsim::jaro_winkler(&word, &plain);
         let begins_so = beginning.len() > 1 && plain.starts_with(&beginning);
-        (alike >= if begins_so { ALIKE_WITH_BEGINNING } else { ALIKE }).then_some((alike, candidate))
+        (alike
+            >= if begins_so {
+                ALIKE_WITH_BEGINNING
+            } else {
+                ALIKE
+            })
+        .then_some((alike, candidate))
     });
     // Of two that are as alike the first.
-    offers.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, candidate)| candidate)
+    offers
+        .reduce(|best, other| if other.0 > best.0 { other } else { best })
+        .map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]

@@ -27,15 +27,28 @@ const VALUE_COST: usize = 16;
 pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
     let text = source.checked(layer)?;
     // Spaces after the last line break mean nothing; the parser would take them for a line of a block scalar.
-    let text = Some(text.trim_end_matches(' ')).filter(|trimmed| trimmed.ends_with(['\n', '\r'])).unwrap_or(text);
+    let text = Some(text.trim_end_matches(' '))
+        .filter(|trimmed| trimmed.ends_with(['\n', '\r']))
+        .unwrap_or(text);
     let events = Parser::new_from_str(text);
-    let node = YamlReader { layer, text, events, anchors: HashMap::new(), unfolded: 0 }.document()?;
-    let node = node.unwrap_or(Node { place: Place::start(layer), kind: Kind::Map(Map::new()) });
+    let node = YamlReader {
+        layer,
+        text,
+        events,
+        anchors: HashMap::new(),
+        unfolded: 0,
+    }
+    .document()?;
+    let node = node.unwrap_or(Node {
+        place: Place::start(layer),
+        kind: Kind::Map(Map::new()),
+    });
     match node.kind {
         Kind::Map(_) | Kind::Null => Ok(node),
-        _ => {
-            Err(Problem::unreadable(node.place, "a configuration is keys with values").hint("begin with `version: 1`"))
-        }
+        _ => Err(
+            Problem::unreadable(node.place, "a configuration is keys with values")
+                .hint("begin with `version: 1`"),
+        ),
     }
 }
 
@@ -56,7 +69,10 @@ impl<'a> YamlReader<'a> {
         while let Some((event, span)) = self.next_event()? {
             match event {
                 Event::DocumentStart(_) if root.is_some() => {
-                    let problem = Problem::unreadable(self.place(&span.start), "a second YAML document starts here");
+                    let problem = Problem::unreadable(
+                        self.place(&span.start),
+                        "a second YAML document starts here",
+                    );
                     return Err(problem.hint("a configuration is one document; remove the `---`"));
                 }
                 Event::Nothing
@@ -71,21 +87,31 @@ impl<'a> YamlReader<'a> {
     }
 
     fn next_event(&mut self) -> Result<Option<(Event<'a>, Span)>, Problem> {
-        self.events.next().transpose().map_err(|error| unreadable(self.place(error.marker()), error.info()))
+        self.events
+            .next()
+            .transpose()
+            .map_err(|error| unreadable(self.place(error.marker()), error.info()))
     }
 
     /// The value that begins with an event, inside so many collections.
     fn value(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, Problem> {
         let place = self.place(&span.start);
         let (anchor, kind) = match event {
-            Event::Scalar(_, _, _, Some(_)) | Event::SequenceStart(_, Some(_)) | Event::MappingStart(_, Some(_)) => {
+            Event::Scalar(_, _, _, Some(_))
+            | Event::SequenceStart(_, Some(_))
+            | Event::MappingStart(_, Some(_)) => {
                 let problem = Problem::unreadable(place, "YAML tags (`!…`) mean nothing here");
                 return Err(problem.hint("quote a text that begins with `!`"));
             }
-            Event::SequenceStart(..) | Event::MappingStart(..) if depth >= MAX_DEPTH => return Err(too_deep(place)),
+            Event::SequenceStart(..) | Event::MappingStart(..) if depth >= MAX_DEPTH => {
+                return Err(too_deep(place));
+            }
             Event::Scalar(text, style, anchor, None) => {
                 let kind = resolve(self.without_added_break(&text, style, span), style);
-                (anchor, kind.ok_or_else(|| Problem::unreadable(place, "this number is too large"))?)
+                (
+                    anchor,
+                    kind.ok_or_else(|| Problem::unreadable(place, "this number is too large"))?,
+                )
             }
             Event::SequenceStart(anchor, None) => (anchor, Kind::List(self.items(depth + 1)?)),
             Event::MappingStart(anchor, None) => (anchor, Kind::Map(self.entries(depth + 1)?)),
@@ -102,7 +128,10 @@ impl<'a> YamlReader<'a> {
 
     fn items(&mut self, depth: usize) -> Result<Vec<Node>, Problem> {
         let mut items = Vec::new();
-        while let Some((event, span)) = self.next_event()?.filter(|(event, _)| *event != Event::SequenceEnd) {
+        while let Some((event, span)) = self
+            .next_event()?
+            .filter(|(event, _)| *event != Event::SequenceEnd)
+        {
             items.push(self.value(event, span, depth)?);
         }
         Ok(items)
@@ -110,20 +139,44 @@ impl<'a> YamlReader<'a> {
 
     fn entries(&mut self, depth: usize) -> Result<Map, Problem> {
         let mut map = Map::new();
-        while let Some((event, span)) = self.next_event()?.filter(|(event, _)| *event != Event::MappingEnd) {
+        while let Some((event, span)) = self
+            .next_event()?
+            .filter(|(event, _)| *event != Event::MappingEnd)
+        {
             let key = self.place(&span.start);
             let name = match &event {
                 Event::Scalar(text, ..) => text.to_string(),
-                Event::Alias(_) => return Err(Problem::unreadable(key, "a key must be written out, not an alias")),
-                _ => return Err(Problem::unreadable(key, "a key must be a word, not a list or a map")),
+                Event::Alias(_) => {
+                    return Err(Problem::unreadable(
+                        key,
+                        "a key must be written out, not an alias",
+                    ));
+                }
+                _ => {
+                    return Err(Problem::unreadable(
+                        key,
+                        "a key must be a word, not a list or a map",
+                    ));
+                }
             };
             self.value(event, span, depth)?;
             if let Some(first) = map.get(&name) {
-                let problem = Problem::unreadable(key, format!("the key `{}` is written twice", shorten(&name)));
+                let problem = Problem::unreadable(
+                    key,
+                    format!("the key `{}` is written twice", shorten(&name)),
+                );
                 return Err(problem.hint(format!("the first is on line {}", first.key.line)));
             }
-            let Some((event, span)) = self.next_event()? else { break };
-            map.insert(name, Entry { key, node: self.value(event, span, depth)? });
+            let Some((event, span)) = self.next_event()? else {
+                break;
+            };
+            map.insert(
+                name,
+                Entry {
+                    key,
+                    node: self.value(event, span, depth)?,
+                },
+            );
         }
         with_merge_key(map)
     }
@@ -131,22 +184,33 @@ impl<'a> YamlReader<'a> {
     /// What an alias stands for.
     fn alias(&mut self, anchor: usize, place: Place, depth: usize) -> Result<Node, Problem> {
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(Problem::unreadable(place, "this alias stands inside the value it refers to"));
+            return Err(Problem::unreadable(
+                place,
+                "this alias stands inside the value it refers to",
+            ));
         };
         let (height, bytes) = size(node);
         self.unfolded = self.unfolded.saturating_add(bytes);
         if self.unfolded > MAX_UNFOLDED {
-            let problem = Problem::unreadable(place, "the aliases up to here unfold to more than 4 MiB");
+            let problem =
+                Problem::unreadable(place, "the aliases up to here unfold to more than 4 MiB");
             return Err(problem.hint("write fewer aliases of aliases"));
         }
-        if depth + height > MAX_DEPTH { Err(too_deep(place)) } else { Ok(node.clone()) }
+        if depth + height > MAX_DEPTH {
+            Err(too_deep(place))
+        } else {
+            Ok(node.clone())
+        }
     }
 
     /// The parser ends each block scalar with a line break, also one whose last line has none because the whole text
     /// ends there.
     fn without_added_break<'t>(&self, scalar: &'t str, style: ScalarStyle, span: Span) -> &'t str {
         let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-        if is_block && !self.text.ends_with(['\n', '\r']) && span.end.index() >= self.text.chars().count() {
+        if is_block
+            && !self.text.ends_with(['\n', '\r'])
+            && span.end.index() >= self.text.chars().count()
+        {
             scalar.strip_suffix('\n').unwrap_or(scalar)
         } else {
             scalar
@@ -164,7 +228,11 @@ impl<'a> YamlReader<'a> {
 fn resolve(text: &str, style: ScalarStyle) -> Option<Kind> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    let infinity = if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY };
+    let infinity = if text.starts_with('-') {
+        f64::NEG_INFINITY
+    } else {
+        f64::INFINITY
+    };
     Some(match (text, digits) {
         _ if style != ScalarStyle::Plain => Kind::Text(text.to_owned()),
         ("" | "~" | "null" | "Null" | "NULL", _) => Kind::Null,
@@ -184,13 +252,17 @@ fn resolve(text: &str, style: ScalarStyle) -> Option<Kind> {
 
 /// The levels of a value, and its bytes.
 fn size(node: &Node) -> (usize, usize) {
-    let sum = |(height, bytes): (usize, usize), (below, more): (usize, usize)| (height.max(below + 1), bytes + more);
+    let sum = |(height, bytes): (usize, usize), (below, more): (usize, usize)| {
+        (height.max(below + 1), bytes + more)
+    };
     match &node.kind {
         Kind::Text(text) => (0, VALUE_COST + text.len()),
         Kind::List(items) => items.iter().map(size).fold((1, VALUE_COST), sum),
         Kind::Map(map) => {
             let keys = map.keys().map(|key| VALUE_COST + key.len()).sum::<usize>();
-            map.values().map(|entry| size(&entry.node)).fold((1, VALUE_COST + keys), sum)
+            map.values()
+                .map(|entry| size(&entry.node))
+                .fold((1, VALUE_COST + keys), sum)
         }
         _ => (0, VALUE_COST),
     }
@@ -198,14 +270,22 @@ fn size(node: &Node) -> (usize, usize) {
 
 /// `<<: *anchor` and `<<: [*a, *b]`: their keys stand in for those that are not written here.
 fn with_merge_key(mut map: Map) -> Result<Map, Problem> {
-    let Some(merged) = map.shift_remove("<<") else { return Ok(map) };
-    let refused = |place| Problem::unreadable(place, "`<<` takes an alias of a map, or a list of them");
+    let Some(merged) = map.shift_remove("<<") else {
+        return Ok(map);
+    };
+    let refused =
+        |place| Problem::unreadable(place, "`<<` takes an alias of a map, or a list of them");
     let parts = match merged.node {
-        Node { kind: Kind::List(items), .. } => items,
+        Node {
+            kind: Kind::List(items),
+            ..
+        } => items,
         node => vec![node],
     };
     for part in parts {
-        let Kind::Map(entries) = part.kind else { return Err(refused(part.place)) };
+        let Kind::Map(entries) = part.kind else {
+            return Err(refused(part.place));
+        };
         for (key, entry) in entries {
             map.entry(key).or_insert(entry);
         }
@@ -219,9 +299,17 @@ fn too_deep(at: Place) -> Problem {
 
 /// Scanners' complaints by words of them: what each means in plain words, and what usually helps.
 const COMPLAINTS: [(&str, &str, &str); 14] = [
-    ("recursion", "too many levels of nesting", "close brackets and braces"),
+    (
+        "recursion",
+        "too many levels of nesting",
+        "close brackets and braces",
+    ),
     ("tab", "a tab cannot indent YAML", "indent with spaces"),
-    ("mapping values are not allowed", "a second `: ` in one line", "quote the value that contains `: `"),
+    (
+        "mapping values are not allowed",
+        "a second `: ` in one line",
+        "quote the value that contains `: `",
+    ),
     ("character: `@'", NO_BEGINNING, "put it in quotes"),
     ("character: ``'", NO_BEGINNING, "put it in quotes"),
     ("character: `%'", NO_BEGINNING, "put it in quotes"),
@@ -230,7 +318,11 @@ const COMPLAINTS: [(&str, &str, &str); 14] = [
         "there is no anchor of this name",
         "quote a value that begins with `*`, or write the `&anchor` before it",
     ),
-    ("anchor or alias", "this is no alias", "quote a value that begins with `*` or `&`"),
+    (
+        "anchor or alias",
+        "this is no alias",
+        "quote a value that begins with `*` or `&`",
+    ),
     (
         "expected ',' or ']'",
         "a `,` or `]` is missing before this",
@@ -241,20 +333,35 @@ const COMPLAINTS: [(&str, &str, &str); 14] = [
         "a `,` or `}` is missing before this",
         "close the map, or quote values that hold braces, commas or `: `",
     ),
-    ("unexpected end of stream", "a quote is opened here and not closed", "close it"),
-    ("simple key expect", "the line before this is no key with a value", "write a `: ` after the key"),
+    (
+        "unexpected end of stream",
+        "a quote is opened here and not closed",
+        "close it",
+    ),
+    (
+        "simple key expect",
+        "the line before this is no key with a value",
+        "write a `: ` after the key",
+    ),
     (
         "did not find expected key",
         "no key is expected here",
         "indent keys of one map alike, and write a `: ` after each",
     ),
-    ("escape", "an escape that YAML does not know", "use single quotes, where `\\` is itself"),
+    (
+        "escape",
+        "an escape that YAML does not know",
+        "use single quotes, where `\\` is itself",
+    ),
 ];
 
 const NO_BEGINNING: &str = "a value cannot begin with this character";
 
 fn unreadable(place: Place, info: &str) -> Problem {
-    match COMPLAINTS.into_iter().find(|(words, _, _)| info.contains(words)) {
+    match COMPLAINTS
+        .into_iter()
+        .find(|(words, _, _)| info.contains(words))
+    {
         Some((_, message, hint)) => Problem::unreadable(place, message).hint(hint),
         None => Problem::unreadable(place, format!("this is not YAML: {info}")),
     }

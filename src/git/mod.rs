@@ -28,8 +28,12 @@ const MOST_STDERR: u64 = 64 << 10;
 const QUOTED: usize = 300;
 
 /// Settings of every command; they win over those of files and of the environment.
-const SETTINGS: [&str; 4] =
-    ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=false", "log.showSignature=false"];
+const SETTINGS: [&str; 4] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.quotePath=false",
+    "log.showSignature=false",
+];
 
 /// Why git did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -80,8 +84,18 @@ impl GitCommand {
         command.arg("-C").arg(directory).args(arguments);
         // What git has begun it finishes.
         in_own_group(&mut command);
-        let name = arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default().to_owned();
-        Self { command, name, input: None, most_output: MOST_OUTPUT }
+        let name = arguments
+            .iter()
+            .find(|word| !word.starts_with('-'))
+            .copied()
+            .unwrap_or_default()
+            .to_owned();
+        Self {
+            command,
+            name,
+            input: None,
+            most_output: MOST_OUTPUT,
+        }
     }
 
     /// Sets a variable on purpose, such as `GIT_INDEX_FILE`.
@@ -103,16 +117,28 @@ impl GitCommand {
     /// # Errors
     /// [`GitError::NoGit`] and [`GitError::TooMuch`].
     pub fn run(self) -> Result<GitOutput, GitError> {
-        let Self { mut command, name, input, most_output } = self;
-        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let Self {
+            mut command,
+            name,
+            input,
+            most_output,
+        } = self;
+        command.stdin(if input.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::NoGit)?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // All three at once: git may fill one pipe while it waits on another.
         let (printed, stderr) = thread::scope(|scope| {
             scope.spawn(|| {
                 // A command that ends before it has read everything reports why itself.
-                stdin.zip(input).map(|(mut stdin, input)| stdin.write_all(&input))
+                stdin
+                    .zip(input)
+                    .map(|(mut stdin, input)| stdin.write_all(&input))
             });
             let stderr = scope.spawn(|| beginning(stderr, MOST_STDERR));
             let printed = read_up_to(stdout, most_output);
@@ -124,10 +150,18 @@ impl GitCommand {
         });
         let status = child.wait().map_err(GitError::NoGit)?;
         match printed.map_err(GitError::NoGit)? {
-            None => Err(GitError::TooMuch { command: name, limit: most_output }),
+            None => Err(GitError::TooMuch {
+                command: name,
+                limit: most_output,
+            }),
             Some(stdout) => {
                 let stderr = String::from_utf8_lossy(&stderr).into_owned();
-                Ok(GitOutput { command: name, status, stdout, stderr })
+                Ok(GitOutput {
+                    command: name,
+                    status,
+                    stdout,
+                    stderr,
+                })
             }
         }
     }
@@ -138,7 +172,9 @@ impl GitCommand {
     /// As [`run`](Self::run).
     pub async fn run_async(self) -> Result<GitOutput, GitError> {
         let running = tokio::task::spawn_blocking(|| self.run());
-        running.await.unwrap_or_else(|stopped| Err(GitError::NoGit(io::Error::other(stopped))))
+        running
+            .await
+            .unwrap_or_else(|stopped| Err(GitError::NoGit(io::Error::other(stopped))))
     }
 }
 
@@ -148,7 +184,11 @@ impl GitOutput {
     /// # Errors
     /// [`GitError::Failed`], with the text that git printed.
     pub fn success(self) -> Result<Vec<u8>, GitError> {
-        if self.status.success() { Ok(self.stdout) } else { Err(self.failure()) }
+        if self.status.success() {
+            Ok(self.stdout)
+        } else {
+            Err(self.failure())
+        }
     }
 
     /// The text that a command which must succeed prints, without the line's end.
@@ -156,12 +196,17 @@ impl GitOutput {
     /// # Errors
     /// [`GitError::Failed`], with the text that git printed.
     pub fn text(self) -> Result<String, GitError> {
-        Ok(String::from_utf8_lossy(&self.success()?).trim_end().to_owned())
+        Ok(String::from_utf8_lossy(&self.success()?)
+            .trim_end()
+            .to_owned())
     }
 
     /// The command and its standard error, as an error.
     pub fn failure(&self) -> GitError {
-        GitError::Failed { command: self.command.clone(), stderr: self.stderr.trim().chars().take(QUOTED).collect() }
+        GitError::Failed {
+            command: self.command.clone(),
+            stderr: self.stderr.trim().chars().take(QUOTED).collect(),
+        }
     }
 
     /// The object id that a command which must succeed answers.
@@ -170,7 +215,9 @@ impl GitOutput {
     /// [`GitError::Failed`] and [`GitError::NoObjectId`].
     pub fn object_id(self) -> Result<Sha, GitError> {
         let command = self.command.clone();
-        self.text()?.parse().map_err(|_| GitError::NoObjectId { command })
+        self.text()?
+            .parse()
+            .map_err(|_| GitError::NoObjectId { command })
     }
 }
 
@@ -197,7 +244,9 @@ pub fn in_own_group(command: &mut Command) {
 fn read_up_to(source: Option<impl Read>, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     if let Some(source) = source {
-        source.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        source
+            .take(limit.saturating_add(1))
+            .read_to_end(&mut bytes)?;
     }
     let is_all = u64::try_from(bytes.len()).is_ok_and(|length| length <= limit);
     Ok(is_all.then_some(bytes))

@@ -56,8 +56,15 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`](crate::github::Error).
     pub async fn installations(&self) -> Result<Vec<InstallationId>> {
-        let all = self.list::<Installation>("/app/installations", MOST_PAGES).await?.items;
-        Ok(all.into_iter().filter(|it| it.suspended_at.is_none()).map(|it| it.id).collect())
+        let all = self
+            .list::<Installation>("/app/installations", MOST_PAGES)
+            .await?
+            .items;
+        Ok(all
+            .into_iter()
+            .filter(|it| it.suspended_at.is_none())
+            .map(|it| it.id)
+            .collect())
     }
 
     /// The installation that may see a repository; none where there is none.
@@ -66,7 +73,11 @@ impl Client {
     /// Every kind of [`Error`](crate::github::Error) but not found.
     pub async fn installation_of(&self, repository: &RepoName) -> Result<Option<InstallationId>> {
         let path = format!("{}/installation", path::repo(repository));
-        Ok(self.get::<Installation>(&path).await.or_absent()?.map(|it| it.id))
+        Ok(self
+            .get::<Installation>(&path)
+            .await
+            .or_absent()?
+            .map(|it| it.id))
     }
 
     /// Asks for the event of an attempt to be delivered again, under the same guid.

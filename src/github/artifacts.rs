@@ -42,13 +42,20 @@ pub(super) struct PackedEvidence<'a> {
 
 impl<'a> PackedEvidence<'a> {
     pub fn of(archive: &'a [u8]) -> Result<Self, String> {
-        let too_large =
-            || format!("it is larger than {} MB packed or {} MB unpacked", ARCHIVE_LIMIT >> 20, ENTRY_LIMIT >> 20);
+        let too_large = || {
+            format!(
+                "it is larger than {} MB packed or {} MB unpacked",
+                ARCHIVE_LIMIT >> 20,
+                ENTRY_LIMIT >> 20
+            )
+        };
         if archive.len() > ARCHIVE_LIMIT {
             return Err(too_large());
         }
         let mut archive = open(archive, MOST_ENTRIES)?;
-        let entry = archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
+        let entry = archive
+            .by_name(ENTRY)
+            .map_err(|_| format!("it holds no readable {ENTRY}"))?;
         if !entry.is_file() || entry.size() > ENTRY_LIMIT {
             return Err(too_large());
         }
@@ -60,11 +67,18 @@ impl<'a> PackedEvidence<'a> {
     /// Unpacks the document, with the number of bytes that it takes once it is read. It fails if the document is larger
     /// than the archive declares.
     pub fn unpack(mut self) -> Result<(Vec<u8>, usize), String> {
-        let mut entry = self.archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
-        let bytes = inflate(&mut entry, self.size as u64)?.ok_or("it unpacks to more than it says")?;
+        let mut entry = self
+            .archive
+            .by_name(ENTRY)
+            .map_err(|_| format!("it holds no readable {ENTRY}"))?;
+        let bytes =
+            inflate(&mut entry, self.size as u64)?.ok_or("it unpacks to more than it says")?;
         let cost = cost::of(&bytes);
         if cost > HEAD_LIMIT {
-            return Err(format!("it takes more than {} MB of memory once it is read", HEAD_LIMIT >> 20));
+            return Err(format!(
+                "it takes more than {} MB of memory once it is read",
+                HEAD_LIMIT >> 20
+            ));
         }
         Ok((bytes, cost))
     }
@@ -78,7 +92,10 @@ pub(super) fn read(
     (run, run_head): (&WorkflowRun, Sha),
 ) -> Result<Evidence, String> {
     let evidence: Evidence = serde_json::from_slice(document).map_err(|error| {
-        format!("{ENTRY} does not follow the schema {EVIDENCE_SCHEMA}: {error}").chars().take(300).collect::<String>()
+        format!("{ENTRY} does not follow the schema {EVIDENCE_SCHEMA}: {error}")
+            .chars()
+            .take(300)
+            .collect::<String>()
     })?;
     if evidence.schema != EVIDENCE_SCHEMA {
         return Err(format!("its schema is not {EVIDENCE_SCHEMA}"));
@@ -88,11 +105,15 @@ pub(super) fn read(
     }
     if evidence.head_sha != head {
         let (about, head) = (evidence.head_sha.short(), head.short());
-        return Err(format!("it is about commit {about}, not about the head {head}"));
+        return Err(format!(
+            "it is about commit {about}, not about the head {head}"
+        ));
     }
     if run_head != head {
         let (run, head) = (run_head.short(), head.short());
-        return Err(format!("its workflow run is of commit {run}, not of the head {head}"));
+        return Err(format!(
+            "its workflow run is of commit {run}, not of the head {head}"
+        ));
     }
     let Some(workflow) = &evidence.workflow else {
         return Err("it does not say which workflow run it comes from".into());
@@ -101,11 +122,15 @@ pub(super) fn read(
         return Err("it names another workflow run than the one that uploaded it".into());
     }
     if !(1..=run.attempt).contains(&workflow.run_attempt) {
-        return Err(format!("it names attempt {} of a run with {}", workflow.run_attempt, run.attempt));
+        return Err(format!(
+            "it names attempt {} of a run with {}",
+            workflow.run_attempt, run.attempt
+        ));
     }
     consistent(&evidence)?;
     if let Some(coverage) = &evidence.coverage {
-        coverage::validate(coverage).map_err(|impossible| format!("its coverage cannot be: {impossible}"))?;
+        coverage::validate(coverage)
+            .map_err(|impossible| format!("its coverage cannot be: {impossible}"))?;
     }
     Ok(evidence)
 }
@@ -121,16 +146,23 @@ pub(super) struct ArchiveLimits {
 }
 
 /// All files of an archive that are text, by name.
-pub(super) fn unpack_each(archive: &[u8], limits: ArchiveLimits) -> Result<BTreeMap<String, String>, String> {
+pub(super) fn unpack_each(
+    archive: &[u8],
+    limits: ArchiveLimits,
+) -> Result<BTreeMap<String, String>, String> {
     let mut archive = open(archive, limits.entries)?;
     let (mut files, mut left) = (BTreeMap::new(), limits.bytes);
     for place in 0..archive.len() {
-        let mut entry = archive.by_index(place).map_err(|error| format!("it cannot be unpacked: {error}"))?;
+        let mut entry = archive
+            .by_index(place)
+            .map_err(|error| format!("it cannot be unpacked: {error}"))?;
         if !entry.is_file() {
             continue;
         }
-        let name =
-            entry.name().map_err(|error| format!("it holds a file without a readable name: {error}"))?.into_owned();
+        let name = entry
+            .name()
+            .map_err(|error| format!("it holds a file without a readable name: {error}"))?
+            .into_owned();
         let Some(bytes) = inflate(&mut entry, limits.bytes_each.min(left))? else {
             return Err("it holds more than it may".to_owned());
         };
@@ -144,7 +176,8 @@ pub(super) fn unpack_each(archive: &[u8], limits: ArchiveLimits) -> Result<BTree
 
 /// An archive whose names are plain and each there once.
 fn open(archive: &[u8], most_entries: usize) -> Result<ZipArchive<Cursor<&[u8]>>, String> {
-    let archive = ZipArchive::new(Cursor::new(archive)).map_err(|error| format!("it is no zip archive: {error}"))?;
+    let archive = ZipArchive::new(Cursor::new(archive))
+        .map_err(|error| format!("it is no zip archive: {error}"))?;
     if archive.len() > most_entries {
         return Err(format!("it holds more than {most_entries} files"));
     }
@@ -155,10 +188,14 @@ fn open(archive: &[u8], most_entries: usize) -> Result<ZipArchive<Cursor<&[u8]>>
     let is_plain = |name: &str| {
         !name.starts_with('/')
             && !name.contains(['\\', '\0', ':'])
-            && name.trim_end_matches('/').split('/').all(|part| !matches!(part, "" | "." | ".."))
+            && name
+                .trim_end_matches('/')
+                .split('/')
+                .all(|part| !matches!(part, "" | "." | ".."))
     };
     for name in archive.file_names() {
-        let name = name.map_err(|error| format!("it holds a file without a readable name: {error}"))?;
+        let name =
+            name.map_err(|error| format!("it holds a file without a readable name: {error}"))?;
         if !is_plain(&name) {
             let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
             return Err(format!("it holds a file named `{shown}`"));
@@ -184,7 +221,9 @@ pub(super) fn normalise(path: &str, repository: &RepoName) -> String {
     let mut parts = path.splitn(3, '/');
     if let (Some(owner), Some(name), Some(rest)) = (parts.next(), parts.next(), parts.next())
         && rest.starts_with(".github/")
-        && format!("{owner}/{name}").parse::<RepoName>().is_ok_and(|of| &of == repository)
+        && format!("{owner}/{name}")
+            .parse::<RepoName>()
+            .is_ok_and(|of| &of == repository)
     {
         return rest.to_owned();
     }
@@ -199,7 +238,12 @@ pub(super) fn newest_of_each(accepted: Vec<Evidence>) -> Vec<Evidence> {
         let workflow = evidence.workflow.clone();
         workflow.map(|workflow| (workflow.path, workflow.job, workflow.matrix))
     };
-    let age = |evidence: &Evidence| evidence.workflow.as_ref().map(|workflow| (workflow.run_id, workflow.run_attempt));
+    let age = |evidence: &Evidence| {
+        evidence
+            .workflow
+            .as_ref()
+            .map(|workflow| (workflow.run_id, workflow.run_attempt))
+    };
     let mut newest = BTreeMap::new();
     for evidence in &accepted {
         let known = newest.entry(matrix_job(evidence)).or_insert(age(evidence));

@@ -50,11 +50,16 @@ impl FromStr for AppSlug {
     /// # Errors
     /// When the text is no App's slug: letters, digits and single hyphens.
     fn from_str(text: &str) -> Result<Self> {
-        let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let plain = text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if plain && (1..=100).contains(&text.len()) {
             Ok(Self(text.to_ascii_lowercase()))
         } else {
-            Err(Error::Setup(format!("`{}` is no App's slug", text.chars().take(100).collect::<String>())))
+            Err(Error::Setup(format!(
+                "`{}` is no App's slug",
+                text.chars().take(100).collect::<String>()
+            )))
         }
     }
 }
@@ -100,8 +105,10 @@ impl FromStr for AppName {
         if let Ok(number) = text.parse() {
             return Ok(Self::Number(AppId::new(number)));
         }
-        let is_client_id =
-            text.starts_with("Iv") && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
+        let is_client_id = text.starts_with("Iv")
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
         if is_client_id {
             Ok(Self::ClientId(text.to_owned()))
         } else {
@@ -124,7 +131,10 @@ impl AppCredentials {
     /// # Errors
     /// When `pem` is no RSA private key in PEM form (PKCS#1 or PKCS#8), or several, one after the other.
     pub fn new(name: impl Into<AppName>, pem: &Secret) -> Result<Self> {
-        Ok(Self { name: name.into(), keys: Arc::new(RwLock::new(keys(pem)?)) })
+        Ok(Self {
+            name: name.into(),
+            keys: Arc::new(RwLock::new(keys(pem)?)),
+        })
     }
 
     /// Goes by these keys from now on, and by no others.
@@ -163,9 +173,15 @@ fn keys(pem: &Secret) -> Result<Vec<EncodingKey>> {
     // Secret managers and .env files often carry the key on one line, its line breaks written as `\n`.
     let text = zeroize::Zeroizing::new(pem.expose().replace("\\n", "\n"));
     let keys = text.split_inclusive("PRIVATE KEY-----").collect::<Vec<_>>();
-    let read = |block: &[&str]| EncodingKey::from_rsa_pem(zeroize::Zeroizing::new(block.concat()).trim().as_bytes());
+    let read = |block: &[&str]| {
+        EncodingKey::from_rsa_pem(zeroize::Zeroizing::new(block.concat()).trim().as_bytes())
+    };
     // A block is what opens it, then what it holds and what ends it.
-    let keys: Result<Vec<_>, _> = keys.chunks(2).filter(|block| !block.concat().trim().is_empty()).map(read).collect();
+    let keys: Result<Vec<_>, _> = keys
+        .chunks(2)
+        .filter(|block| !block.concat().trim().is_empty())
+        .map(read)
+        .collect();
     keys.ok()
         .filter(|keys| !keys.is_empty())
         .ok_or_else(|| Error::Setup("the App's private key is not an RSA key in PEM form".into()))
@@ -173,7 +189,9 @@ fn keys(pem: &Secret) -> Result<Vec<EncodingKey>> {
 
 impl fmt::Debug for AppCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AppCredentials").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("AppCredentials")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -194,7 +212,12 @@ const RENEW_EARLY: TimeDelta = TimeDelta::minutes(5);
 impl TokenSlot {
     /// The current token; `renew` is called when there is none, when it is about to expire, or when it is `refused`,
     /// the one GitHub has just answered 401 to. The lock is held meanwhile: that is what makes the renewal single.
-    pub async fn current<F>(&self, now: Timestamp, refused: Option<&Secret>, renew: F) -> Result<Secret>
+    pub async fn current<F>(
+        &self,
+        now: Timestamp,
+        refused: Option<&Secret>,
+        renew: F,
+    ) -> Result<Secret>
     where
         F: AsyncFnOnce() -> Result<InstallationToken>,
     {
@@ -234,7 +257,10 @@ pub(super) mod tests {
         let payload = jwt.expose().split('.').nth(1).unwrap();
         let claims: serde_json::Value =
             serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap();
-        assert_eq!(claims, serde_json::json!({ "iat": 1_799_999_940, "exp": 1_800_000_540, "iss": "7" }));
+        assert_eq!(
+            claims,
+            serde_json::json!({ "iat": 1_799_999_940, "exp": 1_800_000_540, "iss": "7" })
+        );
     }
 
     #[test]
@@ -242,37 +268,60 @@ pub(super) mod tests {
         for name in ["424242", "Iv23liAbCdEf0123456789", "Iv1.0123456789abcdef"] {
             assert_eq!(name.parse::<AppName>().unwrap().to_string(), name);
         }
-        assert!(["loopgate", "", "Iv23 li", "-1"].iter().all(|name| name.parse::<AppName>().is_err()));
+        assert!(
+            ["loopgate", "", "Iv23 li", "-1"]
+                .iter()
+                .all(|name| name.parse::<AppName>().is_err())
+        );
     }
 
     #[test]
     fn a_key_on_one_line_is_read_and_a_wrong_one_is_named_without_being_printed() {
         let one_line = TEST_KEY.trim().replace('\n', "\\n");
         assert!(AppCredentials::new(AppId::new(7), &Secret::new(one_line)).is_ok());
-        let error = AppCredentials::new(AppId::new(7), &Secret::new("hunter2")).unwrap_err().to_string();
-        assert!(error.contains("PEM") && !error.contains("hunter2"), "{error}");
+        let error = AppCredentials::new(AppId::new(7), &Secret::new("hunter2"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("PEM") && !error.contains("hunter2"),
+            "{error}"
+        );
         assert!(!format!("{:?}", app()).contains("BEGIN"));
     }
 
     #[test]
     fn several_keys_take_turns_and_are_replaced_wherever_they_are_shared() {
         let other = include_str!("../server/testdata/not-a-secret.pem");
-        let app = AppCredentials::new(AppId::new(7), &Secret::new(format!("{TEST_KEY}\n{other}"))).unwrap();
+        let app = AppCredentials::new(AppId::new(7), &Secret::new(format!("{TEST_KEY}\n{other}")))
+            .unwrap();
         let (shared, now) = (app.clone(), Utc::now());
         let signed = |app: &AppCredentials| app.jwt(now).unwrap().expose().to_owned();
         let first = signed(&app);
         assert_eq!(shared.turn(), 2);
         let second = signed(&app);
         assert_ne!(first, second);
-        assert_eq!(signed(&AppCredentials::new(AppId::new(7), &Secret::new(other)).unwrap()), second);
-        assert!(app.replace(&Secret::new(format!("{TEST_KEY}{}", &other[..99]))).is_err());
-        assert_eq!(signed(&shared), second, "what cannot be read changes nothing");
+        assert_eq!(
+            signed(&AppCredentials::new(AppId::new(7), &Secret::new(other)).unwrap()),
+            second
+        );
+        assert!(
+            app.replace(&Secret::new(format!("{TEST_KEY}{}", &other[..99])))
+                .is_err()
+        );
+        assert_eq!(
+            signed(&shared),
+            second,
+            "what cannot be read changes nothing"
+        );
         app.replace(&Secret::new(TEST_KEY)).unwrap();
         assert_eq!((signed(&shared), shared.turn()), (first, 1));
     }
 
     fn token(text: &str, expires_at: Timestamp) -> InstallationToken {
-        InstallationToken { token: Secret::new(text), expires_at }
+        InstallationToken {
+            token: Secret::new(text),
+            expires_at,
+        }
     }
 
     #[tokio::test]
@@ -286,7 +335,11 @@ pub(super) mod tests {
             })
         };
         let answers = futures::future::join_all((0..20).map(|_| ask())).await;
-        assert!(answers.into_iter().all(|answer| answer.unwrap().expose() == "t1"));
+        assert!(
+            answers
+                .into_iter()
+                .all(|answer| answer.unwrap().expose() == "t1")
+        );
         assert_eq!(renewals.load(Ordering::Relaxed), 1);
     }
 
@@ -294,15 +347,34 @@ pub(super) mod tests {
     async fn a_token_is_renewed_before_it_expires_and_when_it_is_refused() {
         let (slot, now) = (TokenSlot::default(), Utc::now());
         let hour = now + TimeDelta::hours(1);
-        let first = slot.current(now, None, async || Ok(token("t1", hour))).await.unwrap();
-        let kept = slot.current(now, None, async || panic!("still good")).await.unwrap();
+        let first = slot
+            .current(now, None, async || Ok(token("t1", hour)))
+            .await
+            .unwrap();
+        let kept = slot
+            .current(now, None, async || panic!("still good"))
+            .await
+            .unwrap();
         assert_eq!(first, kept);
-        let renewed = slot.current(now, Some(&first), async || Ok(token("t2", hour))).await.unwrap();
+        let renewed = slot
+            .current(now, Some(&first), async || Ok(token("t2", hour)))
+            .await
+            .unwrap();
         assert_eq!(renewed.expose(), "t2");
-        let late = slot.current(now, Some(&first), async || panic!("another caller renewed it already")).await.unwrap();
+        let late = slot
+            .current(now, Some(&first), async || {
+                panic!("another caller renewed it already")
+            })
+            .await
+            .unwrap();
         assert_eq!(late.expose(), "t2");
         let soon = hour - TimeDelta::minutes(4);
-        let early = slot.current(soon, None, async || Ok(token("t3", soon + TimeDelta::hours(1)))).await.unwrap();
+        let early = slot
+            .current(soon, None, async || {
+                Ok(token("t3", soon + TimeDelta::hours(1)))
+            })
+            .await
+            .unwrap();
         assert_eq!(early.expose(), "t3");
     }
 }

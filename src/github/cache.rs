@@ -24,7 +24,11 @@ pub(super) struct CacheKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CachedAnswer {
     /// To be asked for again with `If-None-Match`.
-    Tagged { etag: String, link: Option<String>, body: Bytes },
+    Tagged {
+        etag: String,
+        link: Option<String>,
+        body: Bytes,
+    },
     /// Named by content: true for ever.
     Immutable(Bytes),
 }
@@ -32,7 +36,9 @@ pub(super) enum CachedAnswer {
 impl CachedAnswer {
     fn weight(&self) -> usize {
         match self {
-            Self::Tagged { etag, link, body } => etag.len() + link.as_ref().map_or(0, String::len) + body.len(),
+            Self::Tagged { etag, link, body } => {
+                etag.len() + link.as_ref().map_or(0, String::len) + body.len()
+            }
             Self::Immutable(body) => body.len(),
         }
     }
@@ -58,7 +64,10 @@ impl MemoryCache {
 
     /// `budget` is in bytes. An answer of more than an eighth of it is not kept.
     pub fn new(budget: usize) -> Self {
-        Self { budget, kept: Mutex::new((LruCache::new_unbounded(), 0)) }
+        Self {
+            budget,
+            kept: Mutex::new((LruCache::new_unbounded(), 0)),
+        }
     }
 
     pub(super) fn get(&self, key: &CacheKey) -> Option<Arc<CachedAnswer>> {
@@ -88,7 +97,11 @@ mod tests {
     use super::*;
 
     fn key(url: &str) -> CacheKey {
-        CacheKey { installation: Some(InstallationId::new(1)), url: url.into(), accept: "json" }
+        CacheKey {
+            installation: Some(InstallationId::new(1)),
+            url: url.into(),
+            accept: "json",
+        }
     }
 
     fn body(bytes: usize) -> CachedAnswer {
@@ -132,6 +145,13 @@ mod tests {
     fn installations_do_not_see_each_others_answers() {
         let cache = MemoryCache::new(MemoryCache::DEFAULT_BUDGET);
         cache.put(key("a"), body(1));
-        assert!(cache.get(&CacheKey { installation: None, ..key("a") }).is_none());
+        assert!(
+            cache
+                .get(&CacheKey {
+                    installation: None,
+                    ..key("a")
+                })
+                .is_none()
+        );
     }
 }

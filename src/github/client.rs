@@ -111,7 +111,10 @@ impl Github {
             actor: OnceCell::new(),
             bot_id: OnceCell::new(),
         };
-        Self { hub: Arc::new(hub), clients: Arc::default() }
+        Self {
+            hub: Arc::new(hub),
+            clients: Arc::default(),
+        }
     }
 
     /// A client that acts for the bearer of another token. It keeps no answer, and repeats no request.
@@ -119,7 +122,10 @@ impl Github {
         let setup = Setup {
             cache: Arc::new(MemoryCache::new(0)),
             clock: self.hub.setup.clock.clone(),
-            patience: Patience { retries: 0, ..Patience::default() },
+            patience: Patience {
+                retries: 0,
+                ..Patience::default()
+            },
             has_points_limit: false,
         };
         Self::over(self.hub.transport.clone(), Credentials::Token(token), setup).client(None)
@@ -133,9 +139,15 @@ impl Github {
             Credentials::Token(_) | Credentials::Job { .. } | Credentials::Nobody(_) => None,
         };
         let mut clients = self.clients.lock();
-        let app = clients.entry(None).or_insert_with(|| Client::new(self.hub.clone(), None)).clone();
+        let app = clients
+            .entry(None)
+            .or_insert_with(|| Client::new(self.hub.clone(), None))
+            .clone();
         let Some(id) = installation else { return app };
-        clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), Some((id, app)))).clone()
+        clients
+            .entry(installation)
+            .or_insert_with(|| Client::new(self.hub.clone(), Some((id, app))))
+            .clone()
     }
 
     /// Books what is taken of GitHub's limits there from now on, with other processes. The first one stays.
@@ -248,7 +260,10 @@ impl Client {
         let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
         let answer = self.read(&request).await?.or_redirected(path)?;
         let links = answer.header("link").map(str::to_owned);
-        Ok(Page { links, content: parse(path, &answer.body)? })
+        Ok(Page {
+            links,
+            content: parse(path, &answer.body)?,
+        })
     }
 
     /// Whether something is there: 2xx or 404.
@@ -256,8 +271,14 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`] but not found.
     pub(crate) async fn exists(&self, path: &str) -> Result<bool> {
-        let answer = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await.or_absent()?;
-        answer.map(|answer| answer.or_redirected(path)).transpose().map(|answer| answer.is_some())
+        let answer = self
+            .read(&Outgoing::read(path, Accept::Json, JSON_LIMIT))
+            .await
+            .or_absent()?;
+        answer
+            .map(|answer| answer.or_redirected(path))
+            .transpose()
+            .map(|answer| answer.is_some())
     }
 
     /// Sends a change whose answer is read.
@@ -265,8 +286,15 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`]. A change that must not be made twice and got no clear answer is
     /// [`Error::Unavailable`]: it may have been made.
-    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str, body: &Value, repeat: Repeat) -> Result<T> {
-        let answer = self.send_write(Method::POST, path, Some(body), repeat).await?;
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+        repeat: Repeat,
+    ) -> Result<T> {
+        let answer = self
+            .send_write(Method::POST, path, Some(body), repeat)
+            .await?;
         parse(path, &answer.body)
     }
 
@@ -275,30 +303,57 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`]; what GraphQL itself refuses comes as an answer without data.
     pub(crate) async fn graphql(&self, query: &str, variables: Value) -> Result<Value> {
-        self.post(GRAPHQL, &json!({ "query": query, "variables": variables }), Repeat::Safe).await
+        self.post(
+            GRAPHQL,
+            &json!({ "query": query, "variables": variables }),
+            Repeat::Safe,
+        )
+        .await
     }
 
     /// Sends a change of which only the success matters.
     ///
     /// # Errors
     /// As [`post`](Self::post).
-    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        repeat: Repeat,
+    ) -> Result<()> {
         self.send_write(method, path, body, repeat).await.map(drop)
     }
 
-    async fn send_write(&self, method: Method, path: &str, body: Option<&Value>, repeat: Repeat) -> Result<Incoming> {
+    async fn send_write(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        repeat: Repeat,
+    ) -> Result<Incoming> {
         let body = body.map(|body| Bytes::from(body.to_string()));
-        let request = Outgoing { method, body, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
+        let request = Outgoing {
+            method,
+            body,
+            ..Outgoing::read(path, Accept::Json, JSON_LIMIT)
+        };
         let _booked = self.admit(&request).await?;
         let _permit = self.shared.writing.acquire().await.ok();
-        let answer = Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)?;
+        let answer = Box::pin(self.exchange(&request, repeat))
+            .await?
+            .or_redirected(path)?;
         // A proxy between us and GitHub may answer in its place: then the request may not have reached GitHub.
         let is_githubs = if answer.body.is_empty() {
             answer.status != StatusCode::OK
         } else {
             serde_json::from_slice::<IgnoredAny>(&answer.body).is_ok()
         };
-        if is_githubs { Ok(answer) } else { Err(unreadable(path, "a success without what GitHub says of it")) }
+        if is_githubs {
+            Ok(answer)
+        } else {
+            Err(unreadable(path, "a success without what GitHub says of it"))
+        }
     }
 
     async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming> {
@@ -313,7 +368,11 @@ impl Client {
 impl ClientShared {
     /// Where all processes book what they take of the same limits, and what this one books there.
     fn claim(&self, what: BudgetUse) -> Option<(&dyn SharedBudget, BudgetClaim)> {
-        let claim = BudgetClaim { installation: self.installation?, now: self.hub.setup.clock.now(), what };
+        let claim = BudgetClaim {
+            installation: self.installation?,
+            now: self.hub.setup.clock.now(),
+            what,
+        };
         Some((&**self.hub.shared_budget.get()?, claim))
     }
 }
@@ -332,7 +391,10 @@ pub(super) fn parse<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<T> {
 }
 
 fn unreadable(path: &str, message: &str) -> Error {
-    Error::Unreadable { path: path.to_owned(), message: message.to_owned() }
+    Error::Unreadable {
+        path: path.to_owned(),
+        message: message.to_owned(),
+    }
 }
 
 #[cfg(test)]

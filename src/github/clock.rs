@@ -37,7 +37,9 @@ impl Clock for SystemClock {
         let mut counted = COUNTED.lock();
         // Asked for under the lock, so that no thread's older answer looks like a step back.
         let (shown, at) = (Utc::now(), Instant::now());
-        counted.get_or_insert_with(|| CountedTime::from(shown, at)).at_instant(shown, at)
+        counted
+            .get_or_insert_with(|| CountedTime::from(shown, at))
+            .at_instant(shown, at)
     }
 }
 
@@ -58,7 +60,10 @@ struct CountedTime {
 
 impl CountedTime {
     fn from(shown: Timestamp, at: Instant) -> Self {
-        Self { from: (shown, at), leap: None }
+        Self {
+            from: (shown, at),
+            leap: None,
+        }
     }
 
     /// The time to use when the machine shows `shown`.
@@ -104,21 +109,32 @@ mod tests {
     impl Machine {
         fn new() -> Self {
             let begin = (Timestamp::UNIX_EPOCH, Instant::now());
-            Self { counted: CountedTime::from(begin.0, begin.1), begin, passed: 0 }
+            Self {
+                counted: CountedTime::from(begin.0, begin.1),
+                begin,
+                passed: 0,
+            }
         }
 
         /// The Unix time in use one second later, on a machine whose clock is `off` by so many seconds.
         fn second(&mut self, off: i64) -> i64 {
             self.passed += 1;
             let shown = self.begin.0 + TimeDelta::seconds(i64::from(self.passed) + off);
-            self.counted.at_instant(shown, self.begin.1 + Duration::from_secs(self.passed.into())).timestamp()
+            self.counted
+                .at_instant(
+                    shown,
+                    self.begin.1 + Duration::from_secs(self.passed.into()),
+                )
+                .timestamp()
         }
     }
 
     #[test]
     fn a_clock_that_leaps_for_a_moment_is_not_followed() {
         let mut machine = Machine::new();
-        let offs = [0, 0, 7_200, 7_200, -3_600, 0, 86_400, -86_400, 86_400, -86_400];
+        let offs = [
+            0, 0, 7_200, 7_200, -3_600, 0, 86_400, -86_400, 86_400, -86_400,
+        ];
         for off in offs.into_iter().cycle().take(100) {
             let shown = machine.second(off);
             assert_eq!(shown, i64::from(machine.passed), "{off} s off");
@@ -138,7 +154,10 @@ mod tests {
     #[test]
     fn small_steps_are_followed_at_once() {
         let mut machine = Machine::new();
-        let shown: Vec<i64> = [1, 2, 1, -1, 0].into_iter().map(|off| machine.second(off)).collect();
+        let shown: Vec<i64> = [1, 2, 1, -1, 0]
+            .into_iter()
+            .map(|off| machine.second(off))
+            .collect();
         assert_eq!(shown, [2, 4, 4, 3, 5]);
     }
 }

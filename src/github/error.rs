@@ -14,10 +14,18 @@ pub enum Error {
     NotFound { path: String },
     /// 403 that is no rate limit: a permission is missing. `needs` is GitHub's own list, such as `checks=write`.
     #[error("not permitted: {path} ({}){}", message, needs.as_ref().map(|needs| format!(" — it needs {needs}")).unwrap_or_default())]
-    Forbidden { path: String, needs: Option<String>, message: String },
+    Forbidden {
+        path: String,
+        needs: Option<String>,
+        message: String,
+    },
     /// Any other 4xx: the request was understood and refused.
     #[error("GitHub refused {path} ({status}: {message})")]
-    Rejected { path: String, status: u16, message: String },
+    Rejected {
+        path: String,
+        status: u16,
+        message: String,
+    },
     /// A primary or secondary rate limit; nothing more is sent for this installation before `until`.
     #[error("GitHub's rate limit is used up until {}", until.format("%Y-%m-%d %H:%M:%S UTC"))]
     RateLimited { until: Timestamp },
@@ -33,10 +41,17 @@ pub enum Error {
     /// The App was uninstalled or suspended there. No request is sent until an event lifts this, or until a first
     /// refusal is confirmed.
     #[error("the App may ask nothing there any more ({message})")]
-    NotInstalled { message: String, until: Option<Timestamp> },
+    NotInstalled {
+        message: String,
+        until: Option<Timestamp>,
+    },
     /// A 5xx or a broken connection, after the retries that were safe.
     #[error("GitHub did not answer {path} ({message})")]
-    Unavailable { path: String, message: String, retry_at: Option<Timestamp> },
+    Unavailable {
+        path: String,
+        message: String,
+        retry_at: Option<Timestamp>,
+    },
     /// The answer is not what the documentation promises.
     #[error("GitHub's answer to {path} could not be read ({message})")]
     Unreadable { path: String, message: String },
@@ -51,7 +66,13 @@ pub enum Error {
 impl Error {
     /// Whether it is expected, and shown to the people concerned. Repeating the request changes nothing.
     pub const fn is_refusal(&self) -> bool {
-        matches!(self, Self::NotFound { .. } | Self::Forbidden { .. } | Self::Rejected { .. } | Self::TooLarge { .. })
+        matches!(
+            self,
+            Self::NotFound { .. }
+                | Self::Forbidden { .. }
+                | Self::Rejected { .. }
+                | Self::TooLarge { .. }
+        )
     }
 
     /// Whether GitHub did not answer, or its answer could not be read. It passes by itself.
@@ -61,7 +82,10 @@ impl Error {
 
     /// Whether this request, or every request, has to wait.
     pub const fn is_wait(&self) -> bool {
-        matches!(self, Self::RateLimited { .. } | Self::KeptForPeople { .. } | Self::Paced { .. })
+        matches!(
+            self,
+            Self::RateLimited { .. } | Self::KeptForPeople { .. } | Self::Paced { .. }
+        )
     }
 
     /// When what failed may be tried again. A key that GitHub does not take any more concerns no single target, so
@@ -70,13 +94,17 @@ impl Error {
         match self {
             Self::NotInstalled { until: None, .. } => Retry::OnEvent,
             Self::Paced { until } => Retry::Paced(*until),
-            Self::NotInstalled { until: Some(at), .. }
-            | Self::Unavailable { retry_at: Some(at), .. }
+            Self::NotInstalled {
+                until: Some(at), ..
+            }
+            | Self::Unavailable {
+                retry_at: Some(at), ..
+            }
             | Self::RateLimited { until: at }
             | Self::KeptForPeople { until: at } => Retry::At(*at),
-            Self::Unauthorized { .. } | Self::Unreadable { .. } | Self::Unavailable { retry_at: None, .. } => {
-                Retry::WhenAnswered
-            }
+            Self::Unauthorized { .. }
+            | Self::Unreadable { .. }
+            | Self::Unavailable { retry_at: None, .. } => Retry::WhenAnswered,
             _ => Retry::Later,
         }
     }
@@ -86,7 +114,11 @@ impl Error {
     /// # Errors
     /// Gives back what is no refusal: faults and waits end whatever is under way.
     pub fn refusal(self) -> Result<Self, Self> {
-        if self.is_refusal() { Ok(self) } else { Err(self) }
+        if self.is_refusal() {
+            Ok(self)
+        } else {
+            Err(self)
+        }
     }
 }
 
@@ -134,8 +166,12 @@ impl<T> OrAbsent<T> for Result<T> {
     }
 
     fn or_noted(self, what: &str, problems: &mut Vec<ObservationProblem>) -> Result<Option<T>> {
-        let answer =
-            self.or_reason()?.map_err(|reason| problems.push(ObservationProblem { what: what.to_owned(), reason }));
+        let answer = self.or_reason()?.map_err(|reason| {
+            problems.push(ObservationProblem {
+                what: what.to_owned(),
+                reason,
+            })
+        });
         Ok(answer.ok())
     }
 }

@@ -40,8 +40,15 @@ pub(super) async fn shared<T>(look: impl Future<Output = T>) -> T {
 /// Waits until the look that asks may hold so many bytes more. Outside of a look, in a process of one turn, nothing is
 /// shared with anybody.
 pub(super) async fn room_for(bytes: usize) {
-    let Ok(share) = SHARE.try_with(Arc::clone) else { return };
-    if share.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > LIGHT {
+    let Ok(share) = SHARE.try_with(Arc::clone) else {
+        return;
+    };
+    if share
+        .held
+        .fetch_add(bytes, Ordering::Relaxed)
+        .saturating_add(bytes)
+        > LIGHT
+    {
         // The semaphore is never closed.
         share.permit.get_or_try_init(|| HEAVY.acquire()).await.ok();
     }
@@ -68,9 +75,17 @@ mod tests {
         let [one, two] = &ended;
         let (first, second, third) = (heavy(one), heavy(two), shared(room_for(LIGHT + 1)));
         pin_mut!(first, second, third);
-        assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
-        assert!(third.as_mut().now_or_never().is_none(), "both permits are held");
-        assert!(shared(room_for(LIGHT)).now_or_never().is_some(), "a light look goes on");
+        assert!(
+            first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none()
+        );
+        assert!(
+            third.as_mut().now_or_never().is_none(),
+            "both permits are held"
+        );
+        assert!(
+            shared(room_for(LIGHT)).now_or_never().is_some(),
+            "a light look goes on"
+        );
         one.add_permits(1);
         first.await;
         third.await;

@@ -72,8 +72,18 @@ impl FeedbackSeen {
 
 impl FeedbackReader {
     /// `bot`: the account of the App that alone counts; else that of the App whose check runs carry our names.
-    pub const fn new(client: Client, repository: RepoName, number: PrNumber, bot: Option<Login>) -> Self {
-        Self { client, repository, number, bot }
+    pub const fn new(
+        client: Client,
+        repository: RepoName,
+        number: PrNumber,
+        bot: Option<Login>,
+    ) -> Self {
+        Self {
+            client,
+            repository,
+            number,
+            bot,
+        }
     }
 
     /// Looks once. What was read before is asked for conditionally.
@@ -91,19 +101,35 @@ impl FeedbackReader {
         };
         let seen = |(from, document): (_, Feedback)| {
             let document = ended.into_iter().fold(document, Feedback::ended);
-            FeedbackSeen { head, ended, feedback: document, from }
+            FeedbackSeen {
+                head,
+                ended,
+                feedback: document,
+                from,
+            }
         };
         let runs = repo.path(format!("commits/{head}/check-runs"));
-        let runs = repo.list::<CheckRun>(&runs, MOST_PAGES).await.or_refused()?.map(|runs| runs.items);
-        let ours =
-            |run: &CheckRun| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
+        let runs = repo
+            .list::<CheckRun>(&runs, MOST_PAGES)
+            .await
+            .or_refused()?
+            .map(|runs| runs.items);
+        let ours = |run: &CheckRun| {
+            OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot))
+        };
         let runs: Option<Vec<CheckRun>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
         let bots: Vec<String> = runs.iter().flatten().filter_map(CheckRun::bot).collect();
         if let Some(document) = runs.as_ref().and_then(|runs| self.in_runs(runs)) {
             return Ok(seen((ReadFrom::CheckRun, document)));
         }
-        let comments = comments(repo, self.number).await.or_refused()?.map(|read| read.listing.items);
-        if let Some(document) = comments.as_ref().and_then(|comments| self.in_comments(comments, &bots)) {
+        let comments = comments(repo, self.number)
+            .await
+            .or_refused()?
+            .map(|read| read.listing.items);
+        if let Some(document) = comments
+            .as_ref()
+            .and_then(|comments| self.in_comments(comments, &bots))
+        {
             return Ok(seen((ReadFrom::StatusComment, document)));
         }
         // If both could be read, there is no feedback.
@@ -112,7 +138,10 @@ impl FeedbackReader {
         {
             return Ok(seen((ReadFrom::StateRef, document)));
         }
-        Ok(seen((ReadFrom::Nowhere, Feedback::nothing(&self.repository, self.number, head))))
+        Ok(seen((
+            ReadFrom::Nowhere,
+            Feedback::nothing(&self.repository, self.number, head),
+        )))
     }
 
     /// Looks until `until` is reached on another head than `since`, or the time is over. `say` receives progress texts.
@@ -139,10 +168,20 @@ impl FeedbackReader {
     /// # Errors
     /// As [`Client::post`]: where it is not known whether the comment was made, it is not made again.
     pub async fn post_comment(&self, words: &str) -> Result<PostedComment> {
-        let path = format!("{}/issues/{}/comments", path::repo(&self.repository), self.number);
-        let comment: Value = self.client.post(&path, &json!({ "body": words }), Repeat::Never).await?;
+        let path = format!(
+            "{}/issues/{}/comments",
+            path::repo(&self.repository),
+            self.number
+        );
+        let comment: Value = self
+            .client
+            .post(&path, &json!({ "body": words }), Repeat::Never)
+            .await?;
         let url = comment["html_url"].as_str().unwrap_or_default().to_owned();
-        Ok(PostedComment { url, id: comment["id"].as_u64().unwrap_or_default() })
+        Ok(PostedComment {
+            url,
+            id: comment["id"].as_u64().unwrap_or_default(),
+        })
     }
 
     /// The reaction with which Loopgate answers a command in a comment; `None` while there is none.
@@ -150,15 +189,26 @@ impl FeedbackReader {
     /// # Errors
     /// Where GitHub does not show the comment.
     pub async fn answer_to(&self, comment: &PostedComment) -> Result<Option<ReactionKind>> {
-        let path = format!("{}/issues/comments/{}", path::repo(&self.repository), comment.id);
+        let path = format!(
+            "{}/issues/comments/{}",
+            path::repo(&self.repository),
+            comment.id
+        );
         let shown: Value = self.client.get(&path).await?;
-        let has =
-            |reaction: &ReactionKind| shown["reactions"][reaction.as_str()].as_u64().is_some_and(|count| count > 0);
-        Ok([ReactionKind::NotAccepted, ReactionKind::Done].into_iter().find(has))
+        let has = |reaction: &ReactionKind| {
+            shown["reactions"][reaction.as_str()]
+                .as_u64()
+                .is_some_and(|count| count > 0)
+        };
+        Ok([ReactionKind::NotAccepted, ReactionKind::Done]
+            .into_iter()
+            .find(has))
     }
 
     fn may_be(&self, bot: &str) -> bool {
-        self.bot.as_ref().is_none_or(|ours| ours.as_str().eq_ignore_ascii_case(bot))
+        self.bot
+            .as_ref()
+            .is_none_or(|ours| ours.as_str().eq_ignore_ascii_case(bot))
     }
 
     /// The document, where it is of this pull request: others may share the head.
@@ -173,20 +223,32 @@ impl FeedbackReader {
             let texts = [output.text.as_deref(), output.summary.as_deref()];
             self.of_this(texts.into_iter().flatten().find_map(Feedback::within))
         };
-        let documents = runs.iter().filter_map(|run| Some((run.bot()? != ACTIONS, run.id, document(run)?)));
-        documents.max_by_key(|(is_elsewhere, id, _)| (*is_elsewhere, *id)).map(|(.., document)| document)
+        let documents = runs
+            .iter()
+            .filter_map(|run| Some((run.bot()? != ACTIONS, run.id, document(run)?)));
+        documents
+            .max_by_key(|(is_elsewhere, id, _)| (*is_elsewhere, *id))
+            .map(|(.., document)| document)
     }
 
     /// That of a bot whose check runs carry our names, if there are such; of several the oldest, which is the one that
     /// is edited in place.
     fn in_comments(&self, comments: &[Comment], bots: &[String]) -> Option<Feedback> {
         let documents = comments.iter().filter_map(|comment| {
-            let Comment { id, author, body, .. } = comment;
+            let Comment {
+                id, author, body, ..
+            } = comment;
             let login = author.login.as_str();
-            let is_ours =
-                author.kind == AccountKind::Bot && self.may_be(login) && Marker::of(body) == Some(Marker::Status);
+            let is_ours = author.kind == AccountKind::Bot
+                && self.may_be(login)
+                && Marker::of(body) == Some(Marker::Status);
             let document = is_ours.then(|| self.of_this(Feedback::within(body)))??;
-            Some((!bots.iter().any(|bot| bot == login), login == ACTIONS, *id, document))
+            Some((
+                !bots.iter().any(|bot| bot == login),
+                login == ACTIONS,
+                *id,
+                document,
+            ))
         });
         documents
             .min_by_key(|(is_silent, is_actions, id, _)| (*is_silent, *is_actions, *id))
@@ -198,7 +260,9 @@ impl FeedbackReader {
         let read = async {
             let store = StateStore::new(&objects, RefName::pull_request(self.number));
             let run = store.load_at(store.tip().await?).await?;
-            let (Some(tip), Some(state)) = (run.tip, run.intact()) else { return Ok(None) };
+            let (Some(tip), Some(state)) = (run.tip, run.intact()) else {
+                return Ok(None);
+            };
             let attempt = match state.attempts.last() {
                 Some(last) => store.recorded_attempt(tip, last.number).await?,
                 None => None,
@@ -211,10 +275,17 @@ impl FeedbackReader {
             Err(RefsError::Refused(_)) => Ok(None),
             Err(error) => {
                 let retry_at = match error {
-                    RefsError::Fault { retry: Retry::At(at), .. } => Some(at),
+                    RefsError::Fault {
+                        retry: Retry::At(at),
+                        ..
+                    } => Some(at),
                     _ => None,
                 };
-                Err(Error::Unavailable { path: "the state ref".to_owned(), message: error.to_string(), retry_at })
+                Err(Error::Unavailable {
+                    path: "the state ref".to_owned(),
+                    message: error.to_string(),
+                    retry_at,
+                })
             }
         }
     }
@@ -230,9 +301,15 @@ pub struct Pacing {
 
 impl Pacing {
     /// Thousands of requests an hour are granted, and unchanged answers are free.
-    pub const WITH_TOKEN: Self = Self { first: TimeDelta::seconds(2), most: TimeDelta::seconds(15) };
+    pub const WITH_TOKEN: Self = Self {
+        first: TimeDelta::seconds(2),
+        most: TimeDelta::seconds(15),
+    };
     /// 60 requests an hour are granted, unchanged answers included.
-    pub const WITHOUT: Self = Self { first: TimeDelta::seconds(60), most: TimeDelta::seconds(60) };
+    pub const WITHOUT: Self = Self {
+        first: TimeDelta::seconds(60),
+        most: TimeDelta::seconds(60),
+    };
 }
 
 /// How waiting ended.
@@ -271,7 +348,17 @@ async fn until_final<L: Future<Output = Result<(Reading, bool)>>>(
                     Retry::At(until) | Retry::Paced(until) => Some(until),
                     _ => None,
                 };
-                (format!("{error}; {}", if until.is_some() { "waiting for that" } else { "asking again" }), until)
+                (
+                    format!(
+                        "{error}; {}",
+                        if until.is_some() {
+                            "waiting for that"
+                        } else {
+                            "asking again"
+                        }
+                    ),
+                    until,
+                )
             }
             Err(error) => return Err(error),
         };
@@ -283,7 +370,9 @@ async fn until_final<L: Future<Output = Result<(Reading, bool)>>>(
         if now >= deadline || not_before.is_some_and(|until| until > deadline) {
             return Ok(WaitEnd::TimedOut(last));
         }
-        clock.sleep_until(not_before.unwrap_or(now).max(now + pause).min(deadline)).await;
+        clock
+            .sleep_until(not_before.unwrap_or(now).max(now + pause).min(deadline))
+            .await;
         pause = (pause * 3 / 2).min(pacing.most);
     }
 }
@@ -306,11 +395,24 @@ mod tests {
     const NEW: [u8; 20] = [0xb2; 20];
 
     /// What is read of a pull request with the head `now`.
-    fn read(of: [u8; 20], is_final: bool, now: [u8; 20], since: Option<Sha>) -> Result<(Reading, bool)> {
+    fn read(
+        of: [u8; 20],
+        is_final: bool,
+        now: [u8; 20],
+        since: Option<Sha>,
+    ) -> Result<(Reading, bool)> {
         let (repository, head) = ("acme/widgets".parse().unwrap(), Sha::from_bytes(of));
         let nothing = Feedback::nothing(&repository, PrNumber::new(12), head).written();
-        let told = Feedback::parse(&nothing.replace("false", &is_final.to_string()).replace("wait", "retry")).unwrap();
-        Ok((Reading::of_head(told, ReadFrom::StatusComment, Sha::from_bytes(now), since), true))
+        let told = Feedback::parse(
+            &nothing
+                .replace("false", &is_final.to_string())
+                .replace("wait", "retry"),
+        )
+        .unwrap();
+        Ok((
+            Reading::of_head(told, ReadFrom::StatusComment, Sha::from_bytes(now), since),
+            true,
+        ))
     }
 
     /// A clock that sleepers move, by these seconds.
@@ -332,7 +434,10 @@ mod tests {
 
     /// Waits for half an hour at most on these answers, of which the last repeats for ever. Returns how it ended, the
     /// pauses in seconds, and the texts passed to `say`.
-    fn waited(pacing: Pacing, answers: Vec<Result<(Reading, bool)>>) -> (Result<WaitEnd>, Vec<i64>, String) {
+    fn waited(
+        pacing: Pacing,
+        answers: Vec<Result<(Reading, bool)>>,
+    ) -> (Result<WaitEnd>, Vec<i64>, String) {
         let (clock, asked, said) = (Slept::default(), Cell::new(0), RefCell::new(Vec::new()));
         let look = || {
             asked.set(asked.get() + 1);
@@ -357,8 +462,14 @@ mod tests {
 
     #[test]
     fn the_verdict_is_returned_with_the_poll_that_brings_it_and_pauses_grow_to_15_s() {
-        let (ended, pauses, said) =
-            waited(TOKEN, [vec![read(OLD, false, OLD, None); 9], vec![read(OLD, true, OLD, None)]].concat());
+        let (ended, pauses, said) = waited(
+            TOKEN,
+            [
+                vec![read(OLD, false, OLD, None); 9],
+                vec![read(OLD, true, OLD, None)],
+            ]
+            .concat(),
+        );
         assert!(is_final(&ended), "{ended:?}");
         assert_eq!(pauses, [2, 3, 4, 6, 10, 15, 15, 15, 15]);
         insta::assert_snapshot!(said, @"waiting for the verdict on acme/widgets#12 at a1a1a1a1");
@@ -367,9 +478,16 @@ mod tests {
     #[test]
     fn a_verdict_on_an_older_head_or_on_the_one_before_the_push_is_none() {
         let before = Some(Sha::from_bytes(OLD));
-        let answers = vec![read(OLD, true, OLD, before), read(OLD, true, NEW, before), read(NEW, true, NEW, before)];
+        let answers = vec![
+            read(OLD, true, OLD, before),
+            read(OLD, true, NEW, before),
+            read(NEW, true, NEW, before),
+        ];
         let (ended, pauses, said) = waited(TOKEN, answers);
-        assert!(is_final(&ended) && pauses.len() == 2, "{ended:?} {pauses:?}");
+        assert!(
+            is_final(&ended) && pauses.len() == 2,
+            "{ended:?} {pauses:?}"
+        );
         insta::assert_snapshot!(said, @r"
         waiting for the push to arrive on acme/widgets#12 at a1a1a1a1
         waiting for Loopgate to look at the newest head on acme/widgets#12 at a1a1a1a1
@@ -397,13 +515,22 @@ mod tests {
         assert_eq!((ended, pauses), (Ok(WaitEnd::TimedOut(None)), Vec::new()));
         // A limit that is over at once makes no tight loop.
         let (_, pauses, _) = waited(TOKEN, vec![limited(0)]);
-        assert!(pauses.iter().all(|pause| *pause >= 2) && pauses.len() < 130, "{}", pauses.len());
+        assert!(
+            pauses.iter().all(|pause| *pause >= 2) && pauses.len() < 130,
+            "{}",
+            pauses.len()
+        );
     }
 
     #[test]
     fn an_outage_passes_and_a_refusal_does_not() {
-        let away = Err(Error::Unavailable { path: "/x".into(), message: "502".into(), retry_at: None });
-        let (ended, pauses, said) = waited(TOKEN, vec![away.clone(), away, read(OLD, true, OLD, None)]);
+        let away = Err(Error::Unavailable {
+            path: "/x".into(),
+            message: "502".into(),
+            retry_at: None,
+        });
+        let (ended, pauses, said) =
+            waited(TOKEN, vec![away.clone(), away, read(OLD, true, OLD, None)]);
         assert!(is_final(&ended) && pauses == [2, 3], "{ended:?} {pauses:?}");
         insta::assert_snapshot!(said, @"GitHub did not answer /x (502); asking again");
         let (ended, pauses, _) = waited(TOKEN, vec![Err(Error::NotFound { path: "/x".into() })]);

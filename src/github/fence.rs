@@ -30,7 +30,13 @@ pub async fn fenced<T>(fence: Option<Arc<dyn Fence>>, work: impl Future<Output =
 /// # Errors
 /// [`Error::Unavailable`] where the fence does not stand: the process that has the work now does it.
 pub(super) async fn check(path: &str) -> Result<()> {
-    let Ok(fence) = FENCE.try_with(Arc::clone) else { return Ok(()) };
-    let unavailable = |message| Error::Unavailable { path: path.to_owned(), message, retry_at: None };
+    let Ok(fence) = FENCE.try_with(Arc::clone) else {
+        return Ok(());
+    };
+    let unavailable = |message| Error::Unavailable {
+        path: path.to_owned(),
+        message,
+        retry_at: None,
+    };
     fence.stands().await.map_err(unavailable)
 }

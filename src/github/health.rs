@@ -34,7 +34,10 @@ impl Health {
 
     /// Notes the status and the `Date` of an answer that came at `now`.
     pub(super) fn answered(&self, answer: &Incoming, class: WorkClass, now: Timestamp) {
-        if let Some(date) = answer.header("date").and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
+        if let Some(date) = answer
+            .header("date")
+            .and_then(|date| DateTime::parse_from_rfc2822(date).ok())
+        {
             *self.ahead.lock() = date.to_utc() - now;
         }
         let mut counts = self.counts.lock();
@@ -55,7 +58,9 @@ impl Health {
     /// What is wrong with the key, in one line.
     pub(super) fn key(&self) -> Result<(), String> {
         let refused = self.key_refused.lock().clone();
-        let problem = |message| format!("GitHub does not take the App's key ({message}): has it been replaced?");
+        let problem = |message| {
+            format!("GitHub does not take the App's key ({message}): has it been replaced?")
+        };
         refused.map_or(Ok(()), |message| Err(problem(message)))
     }
 
@@ -66,8 +71,15 @@ impl Health {
         if ahead.abs() <= CLOCKS_DIFFER_BY {
             return Ok(());
         }
-        let way = if ahead > TimeDelta::zero() { "behind" } else { "ahead of" };
-        Err(format!("this machine is {} s {way} GitHub: set its clock", ahead.num_seconds().abs()))
+        let way = if ahead > TimeDelta::zero() {
+            "behind"
+        } else {
+            "ahead of"
+        };
+        Err(format!(
+            "this machine is {} s {way} GitHub: set its clock",
+            ahead.num_seconds().abs()
+        ))
     }
 }
 
@@ -104,17 +116,40 @@ mod tests {
     fn a_clock_that_differs_by_more_than_a_minute_is_told() {
         let now = Timestamp::from_timestamp(1_800_000_000, 0).unwrap();
         let health = Health::default();
-        assert_eq!((health.clock(), health.key()), (Ok(()), Ok(())), "nothing is known against us");
+        assert_eq!(
+            (health.clock(), health.key()),
+            (Ok(()), Ok(())),
+            "nothing is known against us"
+        );
         for (date, said) in [
             ("Fri, 15 Jan 2027 08:00:59 GMT", None),
-            ("Fri, 15 Jan 2027 08:02:00 GMT", Some("this machine is 120 s behind GitHub: set its clock")),
-            ("Fri, 15 Jan 2027 07:00:00 GMT", Some("this machine is 3600 s ahead of GitHub: set its clock")),
-            ("yesterday", Some("this machine is 3600 s ahead of GitHub: set its clock")),
+            (
+                "Fri, 15 Jan 2027 08:02:00 GMT",
+                Some("this machine is 120 s behind GitHub: set its clock"),
+            ),
+            (
+                "Fri, 15 Jan 2027 07:00:00 GMT",
+                Some("this machine is 3600 s ahead of GitHub: set its clock"),
+            ),
+            (
+                "yesterday",
+                Some("this machine is 3600 s ahead of GitHub: set its clock"),
+            ),
             ("Fri, 15 Jan 2027 08:00:00 GMT", None),
         ] {
-            let headers = [(http::header::DATE, date.parse().unwrap())].into_iter().collect();
+            let headers = [(http::header::DATE, date.parse().unwrap())]
+                .into_iter()
+                .collect();
             let (status, body) = (http::StatusCode::OK, bytes::Bytes::new());
-            health.answered(&Incoming { status, headers, body }, WorkClass::Author, now);
+            health.answered(
+                &Incoming {
+                    status,
+                    headers,
+                    body,
+                },
+                WorkClass::Author,
+                now,
+            );
             assert_eq!(health.clock().err().as_deref(), said, "{date}");
         }
     }

@@ -65,25 +65,47 @@ impl LookedHeads {
     /// Keeps what a look that began then read.
     pub(super) fn keep(&self, snapshot: &Snapshot, policy: &Policy, begun: Timestamp) {
         let ended = |progress| matches!(progress, CheckProgress::Completed { .. });
-        let runs = snapshot.checks.iter().filter(|check| ended(check.progress)).filter_map(|check| check.id);
-        let sources = policy.verify.checks.values().filter_map(|check| match &check.source {
-            CheckSource::External(source) => Some(source.clone()),
-            // Its own check run ends when it has looked.
-            CheckSource::Reviewer(reviewer) => {
-                let (name, app) = (NameGlob::parse("*").ok()?, Some(reviewer.app.clone()));
-                Some(ExternalSource { name, app, when_skipped: WhenSkipped::default() })
-            }
-            CheckSource::Command(_) => None,
-        });
+        let runs = snapshot
+            .checks
+            .iter()
+            .filter(|check| ended(check.progress))
+            .filter_map(|check| check.id);
+        let sources = policy
+            .verify
+            .checks
+            .values()
+            .filter_map(|check| match &check.source {
+                CheckSource::External(source) => Some(source.clone()),
+                // Its own check run ends when it has looked.
+                CheckSource::Reviewer(reviewer) => {
+                    let (name, app) = (NameGlob::parse("*").ok()?, Some(reviewer.app.clone()));
+                    Some(ExternalSource {
+                        name,
+                        app,
+                        when_skipped: WhenSkipped::default(),
+                    })
+                }
+                CheckSource::Command(_) => None,
+            });
         let sources = sources.map(|source| {
-            let seen = snapshot.checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref()));
+            let seen = snapshot
+                .checks
+                .iter()
+                .filter(|check| source.is_of(&check.name, check.app.as_deref()));
             let configured = source.app.iter().cloned().map(Some);
-            let reporters = configured.chain(seen.map(|check| check.app.clone())).collect();
+            let reporters = configured
+                .chain(seen.map(|check| check.app.clone()))
+                .collect();
             (source, reporters)
         });
         let head = (snapshot.repository.clone(), snapshot.pull_request.head.sha);
         let pull_request = snapshot.pull_request.number;
-        let look = Look { pull_request, begun, ended: runs.collect(), sources: sources.collect() };
+        let look = Look {
+            pull_request,
+            begun,
+            ended: runs.collect(),
+            sources: sources.collect(),
+        };
         self.looks.put(head, look, begun);
     }
 
@@ -114,11 +136,21 @@ impl LookedHeads {
         let is_whole = |events: &HeadEvents| events.since.is_some() && events.since <= work.since;
         let news = events.filter(is_whole).and_then(|events| events.news);
         let is_nothing = news.is_some_and(|news| !news.iter().any(|news| look.is_mapped(news)));
-        Some(if is_read || is_nothing { Vec::new() } else { vec![look.pull_request] })
+        Some(if is_read || is_nothing {
+            Vec::new()
+        } else {
+            vec![look.pull_request]
+        })
     }
 
     /// Whether the news of a check may change what was decided on the head, as far as is known.
-    pub fn concerns(&self, repository: &RepoName, head: Sha, news: &CheckNews, now: Timestamp) -> bool {
+    pub fn concerns(
+        &self,
+        repository: &RepoName,
+        head: Sha,
+        news: &CheckNews,
+        now: Timestamp,
+    ) -> bool {
         let look = self.looks.get(&(repository.clone(), head), now);
         let concerns = look.is_none_or(|look| look.is_mapped(news));
         if concerns {
@@ -129,16 +161,21 @@ impl LookedHeads {
 
     /// Notes an event of a head, with its news of a check if it is one of a check.
     pub fn note(&self, repository: &RepoName, head: Sha, news: Option<&CheckNews>, now: Timestamp) {
-        self.events.change((repository.clone(), head), now, |events| {
-            let known = if events.since.is_none() { Some(Vec::new()) } else { events.news.take() };
-            // Deliveries are kept with milliseconds.
-            events.since = events.since.or(Some(now.trunc_subsecs(3)));
-            events.news = known.zip(news).map(|(mut known, news)| {
-                known.push(news.clone());
-                known
+        self.events
+            .change((repository.clone(), head), now, |events| {
+                let known = if events.since.is_none() {
+                    Some(Vec::new())
+                } else {
+                    events.news.take()
+                };
+                // Deliveries are kept with milliseconds.
+                events.since = events.since.or(Some(now.trunc_subsecs(3)));
+                events.news = known.zip(news).map(|(mut known, news)| {
+                    known.push(news.clone());
+                    known
+                });
+                events.news.take_if(|news| news.len() > MOST_NEWS);
             });
-            events.news.take_if(|news| news.len() > MOST_NEWS);
-        });
     }
 }
 
@@ -146,14 +183,20 @@ impl Look {
     /// Whether the configuration names the check, or may name one of the suite.
     fn is_mapped(&self, news: &CheckNews) -> bool {
         let is_named = |name: &str, app| {
-            OwnCheck::named(name).is_some() || self.sources.iter().any(|(source, _)| source.is_of(name, app))
+            OwnCheck::named(name).is_some()
+                || self
+                    .sources
+                    .iter()
+                    .any(|(source, _)| source.is_of(name, app))
         };
         match news {
             CheckNews::Run { name, app } => is_named(name, app.as_deref()),
             CheckNews::Status { context } => is_named(context, None),
             CheckNews::Suite { app } => {
                 let app = Some(app.clone());
-                self.sources.iter().any(|(_, by)| by.is_empty() || by.contains(&app))
+                self.sources
+                    .iter()
+                    .any(|(_, by)| by.is_empty() || by.contains(&app))
             }
         }
     }
@@ -183,34 +226,63 @@ mod tests {
             app: Some("ci".to_owned()),
             when_skipped: Default::default(),
         };
-        let (pull_request, sources) = (PrNumber::new(12), vec![(source, BTreeSet::from([Some("ci".to_owned())]))]);
-        let look = Look { pull_request, begun: at(10), ended: [CheckRunId::new(7)].into(), sources };
+        let (pull_request, sources) = (
+            PrNumber::new(12),
+            vec![(source, BTreeSet::from([Some("ci".to_owned())]))],
+        );
+        let look = Look {
+            pull_request,
+            begun: at(10),
+            ended: [CheckRunId::new(7)].into(),
+            sources,
+        };
         heads.looks.put(place(), look, at(12));
         heads
     }
 
     fn run(name: &str, app: &str) -> CheckNews {
-        CheckNews::Run { name: name.to_owned(), app: Some(app.to_owned()) }
+        CheckNews::Run {
+            name: name.to_owned(),
+            app: Some(app.to_owned()),
+        }
     }
 
     fn suite(app: &str) -> CheckNews {
-        CheckNews::Suite { app: app.to_owned() }
+        CheckNews::Suite {
+            app: app.to_owned(),
+        }
     }
 
     #[test]
     fn a_look_answers_what_it_read() {
         let (heads, (repository, head)) = (looked(), place());
-        let ended = |id| Hint::CheckRunCompleted { check_run: CheckRunId::new(id), head };
-        let answered = |second, hints: &[Hint]| {
-            let work = HeadDeliveries { hints, since: None, last: at(second) };
-            heads.concerned(&repository, head, work, at(13)).unwrap().is_empty()
+        let ended = |id| Hint::CheckRunCompleted {
+            check_run: CheckRunId::new(id),
+            head,
         };
-        assert!(answered(7, &[]) && answered(7, &[ended(7), Hint::NamedPulls { pulls: Vec::new() }]));
+        let answered = |second, hints: &[Hint]| {
+            let work = HeadDeliveries {
+                hints,
+                since: None,
+                last: at(second),
+            };
+            heads
+                .concerned(&repository, head, work, at(13))
+                .unwrap()
+                .is_empty()
+        };
+        assert!(
+            answered(7, &[]) && answered(7, &[ended(7), Hint::NamedPulls { pulls: Vec::new() }])
+        );
         assert!(!answered(8, &[]), "what was read may be older than that");
         assert!(!answered(7, &[ended(7), ended(8)]), "a list that lags");
         assert!(!answered(7, &[Hint::Closed]));
         let much_later = "2026-11-20T10:25:00Z".parse().unwrap();
-        let work = HeadDeliveries { hints: &[], since: None, last: at(7) };
+        let work = HeadDeliveries {
+            hints: &[],
+            since: None,
+            last: at(7),
+        };
         assert_eq!(heads.concerned(&repository, head, work, much_later), None);
     }
 
@@ -224,23 +296,46 @@ mod tests {
             let heads = LookedHeads::default();
             for news in told {
                 match news {
-                    Some(news) => assert!(heads.concerns(&repository, head, news, events), "nothing is known yet"),
+                    Some(news) => assert!(
+                        heads.concerns(&repository, head, news, events),
+                        "nothing is known yet"
+                    ),
                     None => heads.note(&repository, head, None, events),
                 }
             }
             heads.looks.put(place(), look.clone(), at(12));
-            let work = HeadDeliveries { hints: &[], since: Some(at(since)), last: at(11) };
+            let work = HeadDeliveries {
+                hints: &[],
+                since: Some(at(since)),
+                last: at(11),
+            };
             let first = heads.concerned(&repository, head, work, at(13)).unwrap();
-            assert_eq!(heads.concerned(&repository, head, work, at(13)).unwrap().len(), 1, "told once");
+            assert_eq!(
+                heads
+                    .concerned(&repository, head, work, at(13))
+                    .unwrap()
+                    .len(),
+                1,
+                "told once"
+            );
             !first.is_empty()
         };
         let (lint, build) = (Some(run("lint", "other")), Some(run("build", "ci")));
         assert!(!concerned(std::slice::from_ref(&lint), 9));
         assert!(!concerned(&[lint.clone(), Some(suite("other"))], 10));
-        assert!(concerned(&[lint.clone(), Some(suite("ci"))], 10), "the App reports a check that is configured");
+        assert!(
+            concerned(&[lint.clone(), Some(suite("ci"))], 10),
+            "the App reports a check that is configured"
+        );
         assert!(concerned(&[lint.clone(), build], 9));
-        assert!(concerned(&[lint.clone(), None, lint.clone()], 9), "something else was told");
-        assert!(concerned(&[lint], 8), "something came before this process listened");
+        assert!(
+            concerned(&[lint.clone(), None, lint.clone()], 9),
+            "something else was told"
+        );
+        assert!(
+            concerned(&[lint], 8),
+            "something came before this process listened"
+        );
         assert!(concerned(&[], 8));
     }
 
@@ -251,17 +346,33 @@ mod tests {
         assert!(concerns(suite("ci")) && !concerns(suite("somebody")));
         assert!(!concerns(run("lint", "ci")) && !concerns(run("build", "somebody")));
         assert!(concerns(run("build", "ci")) && concerns(run("loopgate / verify", "ci")));
-        assert!(concerns(CheckNews::Status { context: "loopgate / gates".to_owned() }));
-        assert!(!concerns(CheckNews::Status { context: "build".to_owned() }), "a status has no App");
+        assert!(concerns(CheckNews::Status {
+            context: "loopgate / gates".to_owned()
+        }));
+        assert!(
+            !concerns(CheckNews::Status {
+                context: "build".to_owned()
+            }),
+            "a status has no App"
+        );
         let mut look = heads.looks.get(&place(), at(12)).unwrap();
         look.sources[0].0.app = None;
         heads.looks.put(place(), look.clone(), at(12));
         let concerns = |news| heads.concerns(&repository, head, &news, at(13));
-        assert!(concerns(suite("ci")) && !concerns(suite("somebody")), "another App reports it");
-        assert!(concerns(run("build", "somebody")), "any App may report it too");
+        assert!(
+            concerns(suite("ci")) && !concerns(suite("somebody")),
+            "another App reports it"
+        );
+        assert!(
+            concerns(run("build", "somebody")),
+            "any App may report it too"
+        );
         look.sources[0].1 = BTreeSet::from([None]);
         heads.looks.put(place(), look.clone(), at(12));
-        assert!(!heads.concerns(&repository, head, &suite("ci"), at(13)), "a status has no suite");
+        assert!(
+            !heads.concerns(&repository, head, &suite("ci"), at(13)),
+            "a status has no suite"
+        );
         look.sources[0].1.clear();
         heads.looks.put(place(), look, at(12));
         assert!(concerns(suite("somebody")), "whose it is was not seen yet");

@@ -21,8 +21,16 @@ impl Marker {
     /// The marker a body begins with. Ours stand first, so text from outside further down cannot forge one.
     pub(super) fn of(body: &str) -> Option<Self> {
         let (key, _) = body.trim_start().strip_prefix(OPEN)?.split_once(CLOSE)?;
-        let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || ":-_.".contains(c));
-        (plain && !key.is_empty()).then(|| if key == STATUS { Self::Status } else { Self::Post(key.to_owned()) })
+        let plain = key
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || ":-_.".contains(c));
+        (plain && !key.is_empty()).then(|| {
+            if key == STATUS {
+                Self::Status
+            } else {
+                Self::Post(key.to_owned())
+            }
+        })
     }
 
     /// A body that begins with the marker, whether or not it did.
@@ -51,7 +59,10 @@ pub(super) fn with_state(body: &str, packed: &str) -> String {
 pub fn state_apart(body: &str) -> (&str, Option<&str>) {
     let body = body.trim_end();
     let (above, last) = body.rsplit_once('\n').unwrap_or(("", body));
-    match last.strip_prefix(STATE).and_then(|line| line.strip_suffix(CLOSE)) {
+    match last
+        .strip_prefix(STATE)
+        .and_then(|line| line.strip_suffix(CLOSE))
+    {
         Some(packed) => (above.trim_end(), Some(packed)),
         None => (body, None),
     }
@@ -81,14 +92,23 @@ impl Digest {
         let (scheme, text, annotations) = (parts.next()?, parts.next()?, parts.next()?);
         let by_word = parts.next() == Some(BY_WORD);
         let base = parts.next().unwrap_or_default().to_owned();
-        (scheme == SCHEME).then(|| Self { text: text.to_owned(), annotations: annotations.to_owned(), by_word, base })
+        (scheme == SCHEME).then(|| Self {
+            text: text.to_owned(),
+            annotations: annotations.to_owned(),
+            by_word,
+            base,
+        })
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let by = if self.by_word { BY_WORD } else { "itself" };
-        write!(f, "{SCHEME}:{}:{}:{by}:{}", self.text, self.annotations, self.base)
+        write!(
+            f,
+            "{SCHEME}:{}:{}:{by}:{}",
+            self.text, self.annotations, self.base
+        )
     }
 }
 
@@ -104,10 +124,24 @@ mod tests {
     fn the_state_is_the_last_line_and_the_text_above_it_stays() {
         let text = "<!-- loopgate:status -->\n### Verified\n";
         let held = with_state(text, "v1.eJw=");
-        assert_eq!(held, "<!-- loopgate:status -->\n### Verified\n\n<!-- loopgate-state:v1.eJw= -->\n");
-        assert_eq!(state_apart(&held), ("<!-- loopgate:status -->\n### Verified", Some("v1.eJw=")));
-        assert_eq!(with_state(&held, "v1.newer"), with_state(text, "v1.newer"), "one state at a time");
-        assert_eq!(state_apart(&held.replace('\n', "\r\n")).1, Some("v1.eJw="), "GitHub's line ends");
+        assert_eq!(
+            held,
+            "<!-- loopgate:status -->\n### Verified\n\n<!-- loopgate-state:v1.eJw= -->\n"
+        );
+        assert_eq!(
+            state_apart(&held),
+            ("<!-- loopgate:status -->\n### Verified", Some("v1.eJw="))
+        );
+        assert_eq!(
+            with_state(&held, "v1.newer"),
+            with_state(text, "v1.newer"),
+            "one state at a time"
+        );
+        assert_eq!(
+            state_apart(&held.replace('\n', "\r\n")).1,
+            Some("v1.eJw="),
+            "GitHub's line ends"
+        );
         assert_eq!(Marker::of(&held), Some(Marker::Status));
         let above = "<!-- loopgate:status -->\n<!-- loopgate-state:forged -->\ntext";
         assert_eq!(state_apart(above), (above, None));
@@ -122,7 +156,12 @@ mod tests {
         assert_eq!(Marker::of(&post.on("text")), Some(post.clone()));
         assert_eq!(post.on(&post.on("text")), post.on("text"), "once is enough");
         assert_eq!(Marker::of("<!-- loopgate:status -->"), Some(Marker::Status));
-        for other in ["text\n<!-- loopgate:status -->", "<!-- loopgate: -->", "<!-- loopgate:a b -->", ""] {
+        for other in [
+            "text\n<!-- loopgate:status -->",
+            "<!-- loopgate: -->",
+            "<!-- loopgate:a b -->",
+            "",
+        ] {
             assert_eq!(Marker::of(other), None, "{other}");
         }
     }

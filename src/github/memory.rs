@@ -10,7 +10,9 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use parking_lot::Mutex;
 
-use super::{Client, Error, Observation, ReconcileRequest, Repo, Result, observe::pushed_between, path};
+use super::{
+    Client, Error, Observation, ReconcileRequest, Repo, Result, observe::pushed_between, path,
+};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -62,8 +64,16 @@ struct RepositoryMemory {
 
 impl RepositoryMemory {
     /// When this pull request is looked at again to write what waits; `None` if another one is.
-    fn looked_at_again(&mut self, number: PrNumber, at: Timestamp, now: Timestamp) -> Option<Timestamp> {
-        if self.writer.is_some_and(|(other, due)| other != number && due >= now) {
+    fn looked_at_again(
+        &mut self,
+        number: PrNumber,
+        at: Timestamp,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        if self
+            .writer
+            .is_some_and(|(other, due)| other != number && due >= now)
+        {
             return None;
         }
         self.writer = Some((number, at));
@@ -107,16 +117,27 @@ impl DebugMemory {
     }
 
     /// Asks the memory what a decision needs of it, and puts that into the decision.
-    pub async fn recall(&self, client: &Client, observation: &Observation, decision: &mut Decision) {
-        let Observation { snapshot, policy, .. } = observation;
+    pub async fn recall(
+        &self,
+        client: &Client,
+        observation: &Observation,
+        decision: &mut Decision,
+    ) {
+        let Observation {
+            snapshot, policy, ..
+        } = observation;
         let questions = decision.memory_questions(policy);
-        let since = questions.changed_since.map(|from| PushedSince::of(from, snapshot, decision, client.now()));
+        let since = questions
+            .changed_since
+            .map(|from| PushedSince::of(from, snapshot, decision, client.now()));
         let change = match &since {
             Some(since) => since.ask(client.repo(&snapshot.repository)).await,
             None => Ok(None),
         };
         if let (Some(since), Err(_)) = (since, &change) {
-            self.with(&snapshot.repository, |of| put(&mut of.unanswered, &decision.next.run_id, since));
+            self.with(&snapshot.repository, |of| {
+                put(&mut of.unanswered, &decision.next.run_id, since)
+            });
         }
         let found = match (questions.look_up, policy.state) {
             (false, _) => Ok(MemoryAnswers::default()),
@@ -125,25 +146,45 @@ impl DebugMemory {
                 Err(error) => Err(error),
             },
             // Where no ref may be written there is none to read, and a comment has no room for more.
-            (true, StateBackend::Comment | StateBackend::Artifact) => {
-                Ok(MemoryAnswers { matches: Some(Vec::new()), ..Default::default() })
-            }
+            (true, StateBackend::Comment | StateBackend::Artifact) => Ok(MemoryAnswers {
+                matches: Some(Vec::new()),
+                ..Default::default()
+            }),
         };
-        let errors = [change.as_ref().err().map(ToString::to_string), found.as_ref().err().map(ToString::to_string)];
+        let errors = [
+            change.as_ref().err().map(ToString::to_string),
+            found.as_ref().err().map(ToString::to_string),
+        ];
         for error in errors.into_iter().flatten() {
             tracing::info!(error, "the debug memory could not be asked");
         }
-        decision.remember(MemoryAnswers { change: change.unwrap_or_default(), ..found.unwrap_or_default() });
+        decision.remember(MemoryAnswers {
+            change: change.unwrap_or_default(),
+            ..found.unwrap_or_default()
+        });
     }
 
     /// The cards. Where there were none a moment ago, and none were written here since, there are none now.
-    async fn cards(&self, client: &Client, snapshot: &Snapshot, policy: &Policy) -> Result<Memory, RefsError> {
+    async fn cards(
+        &self,
+        client: &Client,
+        snapshot: &Snapshot,
+        policy: &Policy,
+    ) -> Result<Memory, RefsError> {
         let (repository, now) = (&snapshot.repository, client.now());
-        if self.with(repository, |of| of.without_cards_until.is_some_and(|until| until > now)) {
+        if self.with(repository, |of| {
+            of.without_cards_until.is_some_and(|until| until > now)
+        }) {
             return Ok(Memory::default());
         }
         let objects = client.repo(repository).objects();
-        let store = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days }, now);
+        let store = MemoryStore::new(
+            &objects,
+            Retention {
+                days: policy.memory.retention_days,
+            },
+            now,
+        );
         let (tip, memory) = store.cards().await?;
         let until = tip.is_none().then(|| now + ABSENCE_IS_BELIEVED_FOR);
         self.with(repository, |of| of.without_cards_until = until);
@@ -152,10 +193,14 @@ impl DebugMemory {
 
     /// Keeps what a decision that is about to be saved leaves to be remembered.
     pub fn expect(&self, snapshot: &Snapshot, decision: &Decision) {
-        let unsaved =
-            Unsaved { line: decision.memory_line(snapshot), is_merged: decision.merges_from_outside(snapshot) };
+        let unsaved = Unsaved {
+            line: decision.memory_line(snapshot),
+            is_merged: decision.merges_from_outside(snapshot),
+        };
         if unsaved.line.is_some() || unsaved.is_merged {
-            self.with(&snapshot.repository, |of| put(&mut of.unsaved, &decision.next.run_id, unsaved));
+            self.with(&snapshot.repository, |of| {
+                put(&mut of.unsaved, &decision.next.run_id, unsaved)
+            });
         }
     }
 
@@ -163,20 +208,35 @@ impl DebugMemory {
     pub fn note(&self, repository: &RepoName, decision: &Decision) {
         let run = &decision.next.run_id;
         let is_recorded = |line: &MemoryLine| {
-            decision.next.attempt_of(line.head_sha).is_some_and(|attempt| attempt.number == line.attempt)
+            decision
+                .next
+                .attempt_of(line.head_sha)
+                .is_some_and(|attempt| attempt.number == line.attempt)
         };
         self.with(repository, |of| {
-            let Some(Unsaved { line, is_merged }) = of.unsaved.remove(run) else { return };
+            let Some(Unsaved { line, is_merged }) = of.unsaved.remove(run) else {
+                return;
+            };
             let has_room = of.waiting.lines.len().max(of.waiting.merged.len()) < MOST_WAITING;
-            of.waiting.lines.extend(line.filter(|line| has_room && is_recorded(line)));
+            of.waiting
+                .lines
+                .extend(line.filter(|line| has_room && is_recorded(line)));
             let is_merged = has_room && is_merged && decision.action == NextAction::Complete;
             of.waiting.merged.extend(is_merged.then(|| run.clone()));
         });
     }
 
     /// Writes what waits for a repository, if it is time; else when this pull request is looked at again to do so.
-    pub async fn write(&self, client: &Client, job: &ReconcileRequest, days: u32, now: Timestamp) -> Option<Timestamp> {
-        let ReconcileRequest { repository, number, .. } = job;
+    pub async fn write(
+        &self,
+        client: &Client,
+        job: &ReconcileRequest,
+        days: u32,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let ReconcileRequest {
+            repository, number, ..
+        } = job;
         let due = self.with(repository, |of| {
             if of.waiting.lines.is_empty() && of.waiting.merged.is_empty() {
                 return Ok(None);
@@ -195,8 +255,15 @@ impl DebugMemory {
             Err(at) => return at,
         };
         let objects = client.repo(repository).objects();
-        let written = match self.ask_again(client.repo(repository), &mut notes, now).await {
-            Ok(()) => MemoryStore::new(&objects, Retention { days }, now).record(&notes).await,
+        let written = match self
+            .ask_again(client.repo(repository), &mut notes, now)
+            .await
+        {
+            Ok(()) => {
+                MemoryStore::new(&objects, Retention { days }, now)
+                    .record(&notes)
+                    .await
+            }
             Err(error) => Err(error),
         };
         self.with(repository, |of| match written {
@@ -211,7 +278,9 @@ impl DebugMemory {
                 let newer = std::mem::replace(&mut of.waiting, notes);
                 of.waiting.lines.extend(newer.lines);
                 of.waiting.merged.extend(newer.merged);
-                let may_not = of.refused_since.is_some_and(|since| now - since >= REFUSED_FOR);
+                let may_not = of
+                    .refused_since
+                    .is_some_and(|since| now - since >= REFUSED_FOR);
                 let again_at = now + if may_not { AFTER_A_REFUSAL } else { AGAIN };
                 of.not_before = Some(again_at);
                 (!may_not).then(|| of.looked_at_again(*number, again_at, now))?
@@ -220,10 +289,17 @@ impl DebugMemory {
     }
 
     /// Asks again what GitHub did not answer when the lines were made.
-    async fn ask_again(&self, repo: Repo<'_>, notes: &mut MemoryNotes, now: Timestamp) -> Result<(), RefsError> {
+    async fn ask_again(
+        &self,
+        repo: Repo<'_>,
+        notes: &mut MemoryNotes,
+        now: Timestamp,
+    ) -> Result<(), RefsError> {
         for line in &mut notes.lines {
             let since = self.with(repo.name, |of| of.unanswered.get(&line.session_id).cloned());
-            let Some(since) = since.filter(|since| since.to == line.head_sha) else { continue };
+            let Some(since) = since.filter(|since| since.to == line.head_sha) else {
+                continue;
+            };
             match since.ask(repo).await {
                 Ok(change) => line.fix_applied = change.map(|(fix, _)| fix),
                 Err(error) if now < since.asked_until => return Err(error.into()),
@@ -237,12 +313,24 @@ impl DebugMemory {
 
 impl PushedSince {
     fn of(from: Sha, snapshot: &Snapshot, decision: &Decision, now: Timestamp) -> Self {
-        let failing = decision.next.attempts.iter().rev().find(|attempt| attempt.head_sha == from);
+        let failing = decision
+            .next
+            .attempts
+            .iter()
+            .rev()
+            .find(|attempt| attempt.head_sha == from);
         Self {
             from,
             to: snapshot.pull_request.head.sha,
-            own: snapshot.files.known().iter().map(|file| file.path.clone()).collect(),
-            failing: failing.map(|attempt| attempt.summary.clone()).unwrap_or_default(),
+            own: snapshot
+                .files
+                .known()
+                .iter()
+                .map(|file| file.path.clone())
+                .collect(),
+            failing: failing
+                .map(|attempt| attempt.summary.clone())
+                .unwrap_or_default(),
             asked_until: now + ASKED_FOR,
         }
     }
@@ -252,32 +340,72 @@ impl PushedSince {
     async fn ask(&self, repo: Repo<'_>) -> Result<Option<(AppliedFix, Vec<ChangedFile>)>> {
         let doubts = repo.doubts();
         let Some((mut files, subjects)) = pushed_between(repo, self.from, self.to).await? else {
-            let (path, message) = (repo.path("compare"), "it shows no comparison for the moment".to_owned());
-            let in_doubt = Error::Unavailable { path, message, retry_at: None };
-            return if repo.doubts() > doubts { Err(in_doubt) } else { Ok(None) };
+            let (path, message) = (
+                repo.path("compare"),
+                "it shows no comparison for the moment".to_owned(),
+            );
+            let in_doubt = Error::Unavailable {
+                path,
+                message,
+                retry_at: None,
+            };
+            return if repo.doubts() > doubts {
+                Err(in_doubt)
+            } else {
+                Ok(None)
+            };
         };
         files.retain(|file| self.own.contains(&file.path));
         let is_failing = |file: &&ChangedFile| self.failing.contains(&file.path);
-        let failing: BTreeSet<String> = files.iter().filter(is_failing).map(|file| file.path.clone()).collect();
-        let described = subjects.iter().rev().take(3).rev().map(String::as_str).collect::<Vec<_>>().join("; ");
-        Ok(Some((AppliedFix::of(self.to, &described, &files, &failing), files)))
+        let failing: BTreeSet<String> = files
+            .iter()
+            .filter(is_failing)
+            .map(|file| file.path.clone())
+            .collect();
+        let described = subjects
+            .iter()
+            .rev()
+            .take(3)
+            .rev()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("; ");
+        Ok(Some((
+            AppliedFix::of(self.to, &described, &files, &failing),
+            files,
+        )))
     }
 }
 
 /// Finds the cards for the head's errors and for what people search. The cards are named by their commit, so an
 /// unchanged memory costs one conditional request.
-async fn lookup(client: &Client, observation: &Observation, decision: &mut Decision, memory: &Memory) -> MemoryAnswers {
-    let Observation { snapshot, policy, .. } = observation;
+async fn lookup(
+    client: &Client,
+    observation: &Observation,
+    decision: &mut Decision,
+    memory: &Memory,
+) -> MemoryAnswers {
+    let Observation {
+        snapshot, policy, ..
+    } = observation;
     decision.search(memory);
     let asked = decision.look_up(memory, snapshot, policy);
-    let read = asked.cited().into_iter().take(MOST_CITED).map(async |cited| {
-        let repository = path::repo(&snapshot.repository);
-        let head = snapshot.pull_request.head.sha;
-        let at = format!("{repository}/contents/{}?ref={head}", path::escape_path(cited));
-        Some((cited, client.get_file(&at, CITED_BYTES).await.ok()??))
-    });
+    let read = asked
+        .cited()
+        .into_iter()
+        .take(MOST_CITED)
+        .map(async |cited| {
+            let repository = path::repo(&snapshot.repository);
+            let head = snapshot.pull_request.head.sha;
+            let at = format!(
+                "{repository}/contents/{}?ref={head}",
+                path::escape_path(cited)
+            );
+            Some((cited, client.get_file(&at, CITED_BYTES).await.ok()??))
+        });
     let read = join_all(read).await.into_iter().flatten();
-    let files: BTreeMap<&str, String> =
-        read.map(|(cited, bytes)| (cited, String::from_utf8_lossy(&bytes).into_owned())).collect();
+    let files: BTreeMap<&str, String> = read
+        .map(|(cited, bytes)| (cited, String::from_utf8_lossy(&bytes).into_owned()))
+        .collect();
     asked.answers(&policy.memory, |path| files.get(path).map(String::as_str))
 }

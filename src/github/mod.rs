@@ -48,8 +48,8 @@ pub use act::{Effect, Execution, Executor, Problem, plan};
 pub use app::{DeliveryAttempt, LoggedDelivery};
 pub use auth::{AppCredentials, AppName, AppSlug, Credentials};
 pub use budget::{
-    BookingAnswer, BudgetClaim, BudgetUse, COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Quota, SharedBudget,
-    Want,
+    BookingAnswer, BudgetClaim, BudgetUse, COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise,
+    Quota, SharedBudget, Want,
 };
 pub use cache::MemoryCache;
 pub use client::{Client, Github, Setup};
@@ -63,13 +63,13 @@ pub use looked_heads::{HeadDeliveries, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
-    CheckedConfiguration, Dormant, DormantRepository, LeftCheckRun, Observation, ObservedSurface, Observer,
-    OwnCheckRun, OwnComment, PullRequestFacts, Target,
+    CheckedConfiguration, Dormant, DormantRepository, LeftCheckRun, Observation, ObservedSurface,
+    Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
 };
 pub use pull_request::PullRequest;
 pub use reconcile::{
-    Failed, FoldResult, LoopEntry, ObservedPull, Preview, Reconcile, ReconcileOutcome, ReconcileRequest,
-    ReconcileResult, Summary, fold_ended_runs,
+    Failed, FoldResult, LoopEntry, ObservedPull, Preview, Reconcile, ReconcileOutcome,
+    ReconcileRequest, ReconcileResult, Summary, fold_ended_runs,
 };
 pub use recorded_loop::LoopReader;
 pub use repo::Repo;

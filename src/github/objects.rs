@@ -28,7 +28,8 @@ const MOST_PAGES_OF_REFS: usize = 50;
 
 /// All of the updates are made or none, and each only where the ref is at `beforeOid`; zeros stand for a ref that does
 /// not exist (<https://docs.github.com/en/graphql/reference/mutations#updaterefs>).
-const UPDATE_REFS: &str = "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
+const UPDATE_REFS: &str =
+    "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
 
 /// The git database of one repository on GitHub.
 #[derive(Clone)]
@@ -54,7 +55,11 @@ impl GithubObjects {
     }
 
     fn file_path(&self, commit: Sha, file: &str) -> String {
-        format!("{}/contents/{}?ref={commit}", path::repo(&self.repository), path::escape_path(file))
+        format!(
+            "{}/contents/{}?ref={commit}",
+            path::repo(&self.repository),
+            path::escape_path(file)
+        )
     }
 
     /// Not a path of GitHub's: the name under which it is remembered what we replaced a tip by.
@@ -73,15 +78,24 @@ impl GithubObjects {
 
     /// What we replaced a tip by, or the tip.
     fn newest(&self, name: &RefName, mut tip: Sha) -> Sha {
-        let newer = |tip| self.client.recall(&self.replaced_path(name, tip), Accept::Raw);
-        while let Some(newer) = newer(tip).and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok()) {
+        let newer = |tip| {
+            self.client
+                .recall(&self.replaced_path(name, tip), Accept::Raw)
+        };
+        while let Some(newer) =
+            newer(tip).and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok())
+        {
             tip = newer;
         }
         tip
     }
 
     fn replaces(&self, name: &RefName, old: Sha, new: Sha) {
-        self.client.remember(&self.replaced_path(name, old), Accept::Raw, Bytes::from(new.to_string()));
+        self.client.remember(
+            &self.replaced_path(name, old),
+            Accept::Raw,
+            Bytes::from(new.to_string()),
+        );
     }
 
     /// When a commit was made, and whether that was known without a request.
@@ -89,9 +103,16 @@ impl GithubObjects {
     /// # Errors
     /// When GitHub does not answer.
     pub(super) async fn made_at(&self, sha: Sha) -> Result<(Timestamp, bool)> {
-        let is_known = self.client.recall(&self.path(format_args!("commits/{sha}")), Accept::Json).is_some();
+        let is_known = self
+            .client
+            .recall(&self.path(format_args!("commits/{sha}")), Accept::Json)
+            .is_some();
         let made_at = self.commit(sha).await?.made_at();
-        Ok((made_at.ok_or_else(|| RefsError::Refused(format!("commit {} has no date", sha.short())))?, is_known))
+        Ok((
+            made_at
+                .ok_or_else(|| RefsError::Refused(format!("commit {} has no date", sha.short())))?,
+            is_known,
+        ))
     }
 
     /// Moves refs, all of them or none, each from where it was to where it is to be; none is a ref that does not exist.
@@ -99,14 +120,21 @@ impl GithubObjects {
     ///
     /// # Errors
     /// When GitHub does not answer, or asks to wait.
-    pub(super) async fn move_all(&self, moves: &[(RefName, Option<Sha>, Option<Sha>)]) -> Result<bool> {
+    pub(super) async fn move_all(
+        &self,
+        moves: &[(RefName, Option<Sha>, Option<Sha>)],
+    ) -> Result<bool> {
         let repository: Repository = self.client.get(&path::repo(&self.repository)).await?;
         let oid = |at: &Option<Sha>| at.unwrap_or(Sha::from_bytes([0; 20]));
         let updates: Vec<Value> = (moves.iter())
             .map(|(name, old, new)| json!({ "name": name.to_string(), "beforeOid": oid(old), "afterOid": oid(new) }))
             .collect();
         let input = json!({ "repositoryId": repository.node_id, "refUpdates": updates });
-        let answer = self.client.graphql(UPDATE_REFS, json!({ "input": input })).await.or_refused()?;
+        let answer = self
+            .client
+            .graphql(UPDATE_REFS, json!({ "input": input }))
+            .await
+            .or_refused()?;
         let is_done = answer.is_some_and(|answer| answer["data"]["updateRefs"].is_object());
         for (name, old, new) in moves.iter().filter(|_| is_done) {
             if let (Some(old), Some(new)) = (old, new) {
@@ -135,15 +163,27 @@ impl GitObjects for GithubObjects {
     }
 
     async fn read_file(&self, commit: Sha, file: &str, limit: usize) -> Result<Option<Vec<u8>>> {
-        match self.client.file(&self.file_path(commit, file), limit, true).await {
+        match self
+            .client
+            .file(&self.file_path(commit, file), limit, true)
+            .await
+        {
             Ok(bytes) => Ok(bytes.map(|bytes| bytes.to_vec())),
-            Err(Error::TooLarge { limit, .. }) => Err(RefsError::TooLarge { path: file.to_owned(), limit }),
+            Err(Error::TooLarge { limit, .. }) => Err(RefsError::TooLarge {
+                path: file.to_owned(),
+                limit,
+            }),
             Err(error) => Err(error.into()),
         }
     }
 
     async fn parent(&self, commit: Sha) -> Result<Option<Sha>> {
-        Ok(self.commit(commit).await?.parents.first().map(|parent| parent.sha))
+        Ok(self
+            .commit(commit)
+            .await?
+            .parents
+            .first()
+            .map(|parent| parent.sha))
     }
 
     async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha> {
@@ -158,40 +198,69 @@ impl GitObjects for GithubObjects {
         }
         let send = async |below: &str, body: &Value| -> Result<Sha> {
             // Named by their content: a second one is the same, or harmless.
-            let object: ObjectRef = self.client.post(&self.path(below), body, Repeat::Safe).await?;
+            let object: ObjectRef = self
+                .client
+                .post(&self.path(below), body, Repeat::Safe)
+                .await?;
             Ok(object.sha)
         };
         let tree = send("trees", &body).await?;
         let parents: Vec<Sha> = commit.parent.iter().chain(commit.keeps).copied().collect();
-        let sha = send("commits", &json!({ "message": commit.subject, "tree": tree, "parents": parents })).await?;
+        let sha = send(
+            "commits",
+            &json!({ "message": commit.subject, "tree": tree, "parents": parents }),
+        )
+        .await?;
         // What we have just written need not be read back at the next reconcile.
-        let parents: Vec<_> = parents.iter().map(|parent| json!({ "sha": parent })).collect();
+        let parents: Vec<_> = parents
+            .iter()
+            .map(|parent| json!({ "sha": parent }))
+            .collect();
         let committer = json!({ "date": self.client.now() });
-        let known = json!({ "tree": { "sha": tree }, "parents": parents, "committer": committer }).to_string();
-        self.client.remember(&self.path(format_args!("commits/{sha}")), Accept::Json, known.into());
+        let known = json!({ "tree": { "sha": tree }, "parents": parents, "committer": committer })
+            .to_string();
+        self.client.remember(
+            &self.path(format_args!("commits/{sha}")),
+            Accept::Json,
+            known.into(),
+        );
         for (path, content) in commit.files {
-            self.client.remember(&self.file_path(sha, path), Accept::Raw, Bytes::from(content.clone()));
+            self.client.remember(
+                &self.file_path(sha, path),
+                Accept::Raw,
+                Bytes::from(content.clone()),
+            );
         }
         // Nor does what the commit leaves as it was: a server that lags would answer that there is no history, and a
         // new one would take its place.
         if commit.files.iter().all(|(path, _)| path != HISTORY_FILE)
             && let Some(parent) = commit.parent
-            && let Some(history) = self.client.recall(&self.file_path(parent, HISTORY_FILE), Accept::Raw)
+            && let Some(history) = self
+                .client
+                .recall(&self.file_path(parent, HISTORY_FILE), Accept::Raw)
         {
-            self.client.remember(&self.file_path(sha, HISTORY_FILE), Accept::Raw, history);
+            self.client
+                .remember(&self.file_path(sha, HISTORY_FILE), Accept::Raw, history);
         }
         Ok(sha)
     }
 
     async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<()> {
         let (method, path, body) = match old {
-            None => (Method::POST, self.path("refs"), json!({ "ref": name.to_string(), "sha": new })),
+            None => (
+                Method::POST,
+                self.path("refs"),
+                json!({ "ref": name.to_string(), "sha": new }),
+            ),
             Some(_) => {
                 let path = self.path(format_args!("refs/{}", name.short()));
                 (Method::PATCH, path, json!({ "sha": new, "force": false }))
             }
         };
-        let answer = self.client.send(method, &path, Some(&body), Repeat::Safe).await;
+        let answer = self
+            .client
+            .send(method, &path, Some(&body), Repeat::Safe)
+            .await;
         match answer {
             Ok(()) => {
                 if let Some(old) = old {
@@ -200,16 +269,23 @@ impl GitObjects for GithubObjects {
                 Ok(())
             }
             // Not a fast-forward, exists already, does not exist: the message differs by version, the remedy does not.
-            Err(Error::Rejected { status: 409 | 422, .. } | Error::NotFound { .. }) => {
-                Err(RefsError::RefMoved { name: name.clone() })
-            }
+            Err(
+                Error::Rejected {
+                    status: 409 | 422, ..
+                }
+                | Error::NotFound { .. },
+            ) => Err(RefsError::RefMoved { name: name.clone() }),
             Err(error) => Err(error.into()),
         }
     }
 
     async fn delete_ref(&self, name: &RefName) -> Result<()> {
         let path = self.path(format_args!("refs/{}", name.short()));
-        match self.client.send(Method::DELETE, &path, None, Repeat::Safe).await {
+        match self
+            .client
+            .send(Method::DELETE, &path, None, Repeat::Safe)
+            .await
+        {
             Ok(()) | Err(Error::NotFound { .. } | Error::Rejected { status: 422, .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -217,7 +293,11 @@ impl GitObjects for GithubObjects {
 
     async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>> {
         let path = self.path(format_args!("matching-refs/loopgate/{below}"));
-        let found = match self.client.list::<Reference>(&path, MOST_PAGES_OF_REFS).await {
+        let found = match self
+            .client
+            .list::<Reference>(&path, MOST_PAGES_OF_REFS)
+            .await
+        {
             Ok(found) => found.items,
             // As in `read_ref`.
             Err(Error::Rejected { status: 409, .. }) => Vec::new(),
@@ -236,11 +316,19 @@ impl ListObjects for GithubObjects {
     async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>> {
         let tree = async |sha: Sha| {
             let path = self.path(format_args!("trees/{sha}"));
-            Ok::<_, RefsError>(self.client.get_immutable_json::<Tree>(&path).await?.unwrap_or_default().tree)
+            Ok::<_, RefsError>(
+                self.client
+                    .get_immutable_json::<Tree>(&path)
+                    .await?
+                    .unwrap_or_default()
+                    .tree,
+            )
         };
         let mut listed = tree(self.commit(commit).await?.tree.sha).await?;
         if !folder.is_empty() {
-            let Some(found) = listed.into_iter().find(|entry| entry.path == folder) else { return Ok(Vec::new()) };
+            let Some(found) = listed.into_iter().find(|entry| entry.path == folder) else {
+                return Ok(Vec::new());
+            };
             listed = tree(found.sha).await?;
         }
         Ok(listed.into_iter().map(|entry| entry.path).collect())
@@ -251,7 +339,10 @@ impl From<Error> for RefsError {
     fn from(error: Error) -> Self {
         match error.is_refusal() {
             true => Self::Refused(error.to_string()),
-            false => Self::Fault { message: error.to_string(), retry: error.retry() },
+            false => Self::Fault {
+                message: error.to_string(),
+                retry: error.retry(),
+            },
         }
     }
 }

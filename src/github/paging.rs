@@ -12,7 +12,12 @@ use loopgate_core::observed::Listing;
 fn entries<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<Vec<T>> {
     #[derive(Deserialize)]
     struct Wrapped<T> {
-        #[serde(alias = "artifacts", alias = "check_runs", alias = "check_suites", alias = "commits")]
+        #[serde(
+            alias = "artifacts",
+            alias = "check_runs",
+            alias = "check_suites",
+            alias = "commits"
+        )]
         #[serde(
             alias = "installations",
             alias = "jobs",
@@ -40,10 +45,17 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`](crate::github::Error), when any of the pages has one.
-    pub(crate) async fn list<T: DeserializeOwned>(&self, path: &str, most: usize) -> Result<Listing<T>> {
+    pub(crate) async fn list<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        most: usize,
+    ) -> Result<Listing<T>> {
         let joint = if path.contains('?') { '&' } else { '?' };
         let path = &format!("{path}{joint}per_page={PER_PAGE}");
-        let Page { mut links, content: mut items } = self.get_page(path, entries).await?;
+        let Page {
+            mut links,
+            content: mut items,
+        } = self.get_page(path, entries).await?;
         let mut read = 1;
         // The number of pages is in the first one's links: the others can be asked for side by side.
         if let Some(last) = link(links.as_deref(), "last").and_then(page_number) {
@@ -68,7 +80,10 @@ impl Client {
                 None => return Ok(Listing::complete(items)),
             };
             if read >= most {
-                return Ok(Listing { items, is_complete: false });
+                return Ok(Listing {
+                    items,
+                    is_complete: false,
+                });
             }
             let page = self.get_page(&next, entries).await?;
             if page.content.is_empty() {
@@ -105,7 +120,10 @@ impl Client {
                 None => return Ok(Listing::complete(items)),
             }
         }
-        Ok(Listing { items, is_complete: false })
+        Ok(Listing {
+            items,
+            is_complete: false,
+        })
     }
 
     /// [`list`](Self::list), with what we created there and the list does not show yet, and without what is gone and it
@@ -120,8 +138,12 @@ impl Client {
         id: impl Fn(&T) -> u64,
     ) -> Result<Listing<T>> {
         let mut listing = self.list(path, most).await?;
-        listing.items.retain(|item| !self.is_gone_from(path, id(item)));
-        let unlisted = self.unlisted(path, |created| listing.items.iter().any(|item| id(item) == created));
+        listing
+            .items
+            .retain(|item| !self.is_gone_from(path, id(item)));
+        let unlisted = self.unlisted(path, |created| {
+            listing.items.iter().any(|item| id(item) == created)
+        });
         listing.items.extend(unlisted);
         Ok(listing)
     }
@@ -139,5 +161,7 @@ fn link<'l>(links: Option<&'l str>, relation: &str) -> Option<&'l str> {
 /// The number in a link's `page` parameter; links by cursor have none.
 fn page_number(link: &str) -> Option<usize> {
     let (_, query) = link.split_once('?')?;
-    query.split('&').find_map(|pair| pair.strip_prefix("page=")?.parse().ok())
+    query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("page=")?.parse().ok())
 }

@@ -27,7 +27,10 @@ impl FromStr for PullRequest {
         let malformed = || "write it as OWNER/REPO#N, such as acme/widgets#12".to_owned();
         let (repository, number) = text.rsplit_once('#').ok_or_else(malformed)?;
         let number: u64 = number.parse().map_err(|_| malformed())?;
-        Ok(Self { repository: repository.parse().map_err(|_| malformed())?, number: PrNumber::new(number) })
+        Ok(Self {
+            repository: repository.parse().map_err(|_| malformed())?,
+            number: PrNumber::new(number),
+        })
     }
 }
 
@@ -46,8 +49,17 @@ mod tests {
     #[test]
     fn a_pull_request_is_written_as_github_writes_it() {
         let parsed: PullRequest = "acme/widgets#12".parse().unwrap();
-        assert_eq!((parsed.repository.to_string().as_str(), parsed.number), ("acme/widgets", PrNumber::new(12)));
-        for wrong in ["acme/widgets", "acme#12", "acme/widgets#x", "#12", "acme/widgets#"] {
+        assert_eq!(
+            (parsed.repository.to_string().as_str(), parsed.number),
+            ("acme/widgets", PrNumber::new(12))
+        );
+        for wrong in [
+            "acme/widgets",
+            "acme#12",
+            "acme/widgets#x",
+            "#12",
+            "acme/widgets#",
+        ] {
             assert!(wrong.parse::<PullRequest>().is_err(), "{wrong}");
         }
     }

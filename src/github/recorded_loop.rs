@@ -6,8 +6,8 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Error, Github, GithubObjects, Preview, Reconcile, ReconcileRequest, Repo, Result, error::OrAbsent as _, path,
-    ttl_cache::TtlCache, wire::ListedCommit,
+    Error, Github, GithubObjects, Preview, Reconcile, ReconcileRequest, Repo, Result,
+    error::OrAbsent as _, path, ttl_cache::TtlCache, wire::ListedCommit,
 };
 use crate::{
     refs::{RefName, RefsError, Seal, StateStore},
@@ -33,7 +33,12 @@ impl LoopReader {
     /// States that are not under this seal are not shown, if there is one.
     pub fn new(github: Github, seal: Option<Seal>) -> Self {
         let reconcile = Reconcile::new(github.clone()).sealing(seal.clone());
-        Self { reconcile, github, seal, readers: TtlCache::default() }
+        Self {
+            reconcile,
+            github,
+            seal,
+            readers: TtlCache::default(),
+        }
     }
 
     /// The installation that may see a repository, if this person may read it. GitHub's answer is believed for five
@@ -47,19 +52,29 @@ impl LoopReader {
         (id, login): (UserId, &Login),
     ) -> Result<Option<InstallationId>> {
         let asked = async {
-            let Some(installation) = self.github.client(None).installation_of(repository).await? else {
+            let Some(installation) = self.github.client(None).installation_of(repository).await?
+            else {
                 return Ok::<_, Error>(None);
             };
-            let (client, key) = (self.github.client(Some(installation)), (repository.clone(), id));
+            let (client, key) = (
+                self.github.client(Some(installation)),
+                (repository.clone(), id),
+            );
             let may_read = match self.readers.get(&key, client.now()) {
                 Some(known) => known,
                 None => {
                     let login = path::escape(login.as_str());
-                    let path = format!("{}/collaborators/{login}/permission", path::repo(repository));
+                    let path = format!(
+                        "{}/collaborators/{login}/permission",
+                        path::repo(repository)
+                    );
                     let rights: Value = client.get(&path).await.or_absent()?.unwrap_or_default();
                     // The login may belong to somebody else by now: ids are never reused.
                     let is_owner = rights["user"]["id"] == id.get();
-                    let may_read = is_owner && rights["permission"].as_str().is_some_and(|right| right != "none");
+                    let may_read = is_owner
+                        && rights["permission"]
+                            .as_str()
+                            .is_some_and(|right| right != "none");
                     self.readers.put(key, may_read, client.now());
                     may_read
                 }
@@ -70,7 +85,10 @@ impl LoopReader {
     }
 
     pub fn objects(&self, installation: InstallationId, repository: &RepoName) -> GithubObjects {
-        self.github.client(Some(installation)).repo(repository).objects()
+        self.github
+            .client(Some(installation))
+            .repo(repository)
+            .objects()
     }
 
     /// What would be decided now; none where Loopgate is not switched on, or there is no such pull request.
@@ -84,7 +102,12 @@ impl LoopReader {
         now: Timestamp,
     ) -> Result<Option<Preview>, super::Failed> {
         let (installation, repository) = (Some(installation), repository.clone());
-        let request = ReconcileRequest { installation, repository, number, hints: Vec::new() };
+        let request = ReconcileRequest {
+            installation,
+            repository,
+            number,
+            hints: Vec::new(),
+        };
         Box::pin(self.reconcile.peek(&request, now)).await
     }
 
@@ -103,7 +126,9 @@ impl LoopReader {
         let objects = client.repo(repository).objects();
         let seal = self.seal.as_ref().map(|seal| seal.of(repository, number));
         let store = StateStore::new(&objects, RefName::pull_request(number)).sealed(seal);
-        let Some(tip) = store.tip().await? else { return Ok(None) };
+        let Some(tip) = store.tip().await? else {
+            return Ok(None);
+        };
         let saved = saved_states(client.repo(repository), tip).await?;
         let commit = match at {
             // Any other commit of the repository holds nothing that was saved here.
@@ -111,27 +136,52 @@ impl LoopReader {
             Some(at) => at,
             None => tip,
         };
-        let Some((state, history)) = store.recorded(commit).await? else { return Ok(None) };
-        let mut newest: Vec<u32> = state.attempts.iter().map(|attempt| attempt.number).collect();
+        let Some((state, history)) = store.recorded(commit).await? else {
+            return Ok(None);
+        };
+        let mut newest: Vec<u32> = state
+            .attempts
+            .iter()
+            .map(|attempt| attempt.number)
+            .collect();
         newest.drain(..newest.len().saturating_sub(MOST_ATTEMPTS));
-        let documents = stream::iter(newest).map(async |number| (number, store.recorded_attempt(commit, number).await));
+        let documents = stream::iter(newest)
+            .map(async |number| (number, store.recorded_attempt(commit, number).await));
         let documents: Vec<_> = documents.buffered(MOST_ATTEMPTS).collect().await;
         let mut attempts = BTreeMap::new();
         for (number, document) in documents {
             attempts.extend(document?.map(|document| (number, document)));
         }
         let report = store.report(commit).await?;
-        Ok(Some(RecordedLoop { commit, state, history, attempts, report, saved }))
+        Ok(Some(RecordedLoop {
+            commit,
+            state,
+            history,
+            attempts,
+            report,
+            saved,
+        }))
     }
 }
 
 /// The commits of a state ref, newest first.
 async fn saved_states(repo: Repo<'_>, tip: Sha) -> Result<Vec<SavedState>, RefsError> {
     let path = repo.path(format!("commits?sha={tip}"));
-    let listed = repo.list::<ListedCommit>(&path, MOST_PAGES).await.or_absent()?;
+    let listed = repo
+        .list::<ListedCommit>(&path, MOST_PAGES)
+        .await
+        .or_absent()?;
     let saved = |ListedCommit { sha, commit, .. }: ListedCommit| {
         let subject = commit.message.lines().next().unwrap_or_default().to_owned();
-        Some(SavedState { sha, at: commit.made_at()?, subject })
+        Some(SavedState {
+            sha,
+            at: commit.made_at()?,
+            subject,
+        })
     };
-    Ok(listed.into_iter().flat_map(|listed| listed.items).filter_map(saved).collect())
+    Ok(listed
+        .into_iter()
+        .flat_map(|listed| listed.items)
+        .filter_map(saved)
+        .collect())
 }

@@ -29,7 +29,11 @@ impl Client {
     /// # Errors
     /// Every error that is no refusal.
     pub(super) async fn graphql_nodes(&self, query: &str, ids: &[&str]) -> Result<Vec<Value>> {
-        let answer = self.graphql(query, json!({ "ids": ids })).await.or_refused()?.unwrap_or_default();
+        let answer = self
+            .graphql(query, json!({ "ids": ids }))
+            .await
+            .or_refused()?
+            .unwrap_or_default();
         Ok(nodes(&answer["data"]).cloned().collect())
     }
 }
@@ -57,7 +61,12 @@ impl Repo<'_> {
     /// # Errors
     /// Every kind of [`Error`](crate::github::Error) but not found;
     /// [`Error::TooLarge`](crate::github::Error::TooLarge) above `limit` bytes.
-    pub(crate) async fn text(&self, file: &str, commit: Sha, limit: usize) -> Result<Option<String>> {
+    pub(crate) async fn text(
+        &self,
+        file: &str,
+        commit: Sha,
+        limit: usize,
+    ) -> Result<Option<String>> {
         let path = self.path(format!("contents/{}?ref={commit}", path::escape_path(file)));
         let bytes = self.get_file(&path, limit).await?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
@@ -68,7 +77,8 @@ impl Repo<'_> {
     /// # Errors
     /// Every kind of [`Error`](crate::github::Error) but not found.
     pub(super) async fn git_commit(&self, commit: Sha) -> Result<Option<GitCommit>> {
-        self.get_immutable_json(&self.path(format!("git/commits/{commit}"))).await
+        self.get_immutable_json(&self.path(format!("git/commits/{commit}")))
+            .await
     }
 
     /// What a query about one pull request answers; nothing where GitHub refuses. The query takes `$owner`, `$name`,
@@ -82,11 +92,16 @@ impl Repo<'_> {
         query: &str,
         before: Option<&str>,
     ) -> Result<Option<Value>> {
-        let mut variables = json!({ "owner": self.name.owner(), "name": self.name.name(), "number": number });
+        let mut variables =
+            json!({ "owner": self.name.owner(), "name": self.name.name(), "number": number });
         if let Some(before) = before {
             variables["before"] = before.into();
         }
-        let mut answer = self.graphql(query, variables).await.or_refused()?.unwrap_or_default();
+        let mut answer = self
+            .graphql(query, variables)
+            .await
+            .or_refused()?
+            .unwrap_or_default();
         Ok(Some(answer["data"]["repository"]["pullRequest"].take()).filter(|pull| !pull.is_null()))
     }
 

@@ -32,7 +32,9 @@ pub struct ListedPull {
 impl ListedPull {
     /// The branch whose rules hold for it: its stack's base, else the one it targets.
     pub(super) fn governed_by(&self) -> &str {
-        self.stack.as_ref().map_or(&self.base.branch, |stack| &stack.base.branch)
+        self.stack
+            .as_ref()
+            .map_or(&self.base.branch, |stack| &stack.base.branch)
     }
 }
 
@@ -43,23 +45,36 @@ impl Client {
     /// Every kind of [`Error`].
     pub async fn pull_requests_of(&self, target: &Target) -> Result<Vec<(RepoName, PrNumber)>> {
         let of = |repository: &RepoName, numbers: Vec<PrNumber>| {
-            numbers.into_iter().map(|number| (repository.clone(), number)).collect::<Vec<_>>()
+            numbers
+                .into_iter()
+                .map(|number| (repository.clone(), number))
+                .collect::<Vec<_>>()
         };
         Ok(match target {
             Target::PullRequest { repository, number } => of(repository, vec![*number]),
-            Target::Head { repository, sha } => {
-                of(repository, self.repo(repository).pull_requests_with_head(*sha).await?)
-            }
-            Target::Base { repository, branch } => {
-                of(repository, self.repo(repository).open_pull_requests(Some(branch)).await?)
-            }
-            Target::Repository(repository) => of(repository, self.repo(repository).open_pull_requests(None).await?),
+            Target::Head { repository, sha } => of(
+                repository,
+                self.repo(repository).pull_requests_with_head(*sha).await?,
+            ),
+            Target::Base { repository, branch } => of(
+                repository,
+                self.repo(repository)
+                    .open_pull_requests(Some(branch))
+                    .await?,
+            ),
+            Target::Repository(repository) => of(
+                repository,
+                self.repo(repository).open_pull_requests(None).await?,
+            ),
             // The answer to the queue names them: `Reconcile::merge_group`.
             Target::MergeGroup { .. } => Vec::new(),
             Target::Installation => {
                 let mut all = Vec::new();
                 for repository in self.repositories().await? {
-                    all.extend(of(&repository, self.repo(&repository).open_pull_requests(None).await?));
+                    all.extend(of(
+                        &repository,
+                        self.repo(&repository).open_pull_requests(None).await?,
+                    ));
                 }
                 all
             }
@@ -71,8 +86,14 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn repositories(&self) -> Result<Vec<RepoName>> {
-        let found = self.list::<SideRepository>("/installation/repositories", MOST_PAGES).await?;
-        Ok(found.items.into_iter().filter_map(|repository| repository.full_name).collect())
+        let found = self
+            .list::<SideRepository>("/installation/repositories", MOST_PAGES)
+            .await?;
+        Ok(found
+            .items
+            .into_iter()
+            .filter_map(|repository| repository.full_name)
+            .collect())
     }
 }
 
@@ -82,7 +103,12 @@ impl Repo<'_> {
     /// # Errors
     /// Every kind of [`Error`]; an unknown commit has none.
     pub async fn pull_requests_with_head(&self, head: Sha) -> Result<Vec<PrNumber>> {
-        Ok(self.open_with_head(head).await?.into_iter().map(|pull| pull.number).collect())
+        Ok(self
+            .open_with_head(head)
+            .await?
+            .into_iter()
+            .map(|pull| pull.number)
+            .collect())
     }
 
     /// The open pull requests that have this commit, as GitHub lists them.
@@ -111,7 +137,8 @@ impl Repo<'_> {
     pub async fn ended_with_head(&self, head: Sha, since: Timestamp) -> Result<Vec<PrNumber>> {
         let path = self.path("pulls?state=closed&sort=updated&direction=desc");
         let lately = self.list::<ListedPull>(&path, 1).await?.items.into_iter();
-        let ended = lately.filter(|pull| pull.head.sha == head && pull.closed_at.is_some_and(|at| at >= since));
+        let ended = lately
+            .filter(|pull| pull.head.sha == head && pull.closed_at.is_some_and(|at| at >= since));
         Ok(ended.map(|pull| pull.number).collect())
     }
 
@@ -122,7 +149,9 @@ impl Repo<'_> {
     /// Every kind of [`Error`].
     pub async fn open_pull_requests(&self, into: Option<&str>) -> Result<Vec<PrNumber>> {
         let pulls = self.open_pulls_by_update().await?.items;
-        let governed = pulls.iter().filter(|pull| into.is_none_or(|branch| pull.governed_by() == branch));
+        let governed = pulls
+            .iter()
+            .filter(|pull| into.is_none_or(|branch| pull.governed_by() == branch));
         Ok(governed.map(|pull| pull.number).collect())
     }
 
@@ -142,7 +171,11 @@ impl Repo<'_> {
     /// Faults and rate limits.
     pub async fn workflow_run_created_at(&self, run: WorkflowRunId) -> Result<Option<Timestamp>> {
         let path = self.path(format!("actions/runs/{run}"));
-        Ok(self.get::<WireRun>(&path).await.or_refused()?.and_then(|run| run.created_at))
+        Ok(self
+            .get::<WireRun>(&path)
+            .await
+            .or_refused()?
+            .and_then(|run| run.created_at))
     }
 }
 
@@ -151,7 +184,12 @@ fn concerned(pulls: Vec<ListedPull>, repository: &RepoName, head: Sha) -> Vec<Li
     let concerned = pulls.into_iter().filter(|pull| {
         pull.state == "open"
             && pull.head.sha == head
-            && pull.base.repo.as_ref().and_then(|base| base.full_name.as_ref()).is_none_or(|base| base == repository)
+            && pull
+                .base
+                .repo
+                .as_ref()
+                .and_then(|base| base.full_name.as_ref())
+                .is_none_or(|base| base == repository)
     });
     concerned.collect()
 }
@@ -170,7 +208,13 @@ mod tests {
 
     async fn client(server: &MockServer) -> Client {
         let credentials = Credentials::Token(Secret::new("t"));
-        Github::new(ApiUrl::parse(&server.uri()).unwrap(), credentials, Setup::default()).unwrap().client(None)
+        Github::new(
+            ApiUrl::parse(&server.uri()).unwrap(),
+            credentials,
+            Setup::default(),
+        )
+        .unwrap()
+        .client(None)
     }
 
     fn pull(number: u64, state: &str, head: &str, base: &str) -> Value {
@@ -198,7 +242,12 @@ mod tests {
             .await;
         Mock::given(path("/repos/acme/widgets/pulls"))
             .and(query_param("sort", "updated"))
-            .respond_with(ResponseTemplate::new(200).set_body_json(json!([pull(9, "open", FORKED, "acme/widgets")])))
+            .respond_with(ResponseTemplate::new(200).set_body_json(json!([pull(
+                9,
+                "open",
+                FORKED,
+                "acme/widgets"
+            )])))
             .mount(&server)
             .await;
         Mock::given(path(format!("/repos/acme/widgets/commits/{FORKED}/pulls")))
@@ -207,12 +256,25 @@ mod tests {
             .await;
         let (client, repository) = (client(&server).await, "acme/widgets".parse().unwrap());
         let repo = client.repo(&repository);
-        let found = repo.pull_requests_with_head(HEAD.parse().unwrap()).await.unwrap();
+        let found = repo
+            .pull_requests_with_head(HEAD.parse().unwrap())
+            .await
+            .unwrap();
         assert_eq!(found, [PrNumber::new(1), PrNumber::new(5)]);
-        let none = repo.pull_requests_with_head(OTHER.parse().unwrap()).await.unwrap();
+        let none = repo
+            .pull_requests_with_head(OTHER.parse().unwrap())
+            .await
+            .unwrap();
         assert_eq!(none, []);
-        let forked = repo.pull_requests_with_head(FORKED.parse().unwrap()).await.unwrap();
-        assert_eq!(forked, [PrNumber::new(9)], "GitHub lists no pull request for a commit that only a fork has");
+        let forked = repo
+            .pull_requests_with_head(FORKED.parse().unwrap())
+            .await
+            .unwrap();
+        assert_eq!(
+            forked,
+            [PrNumber::new(9)],
+            "GitHub lists no pull request for a commit that only a fork has"
+        );
     }
 
     #[tokio::test]

@@ -33,14 +33,19 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { retries: 2, pause: Duration::from_millis(300) }
+        Self {
+            retries: 2,
+            pause: Duration::from_millis(300),
+        }
     }
 }
 
 impl Patience {
     /// The pause before retry number `retry` (from 0): exponential, at least half of it, at most all of it.
     pub(crate) fn pause_before(&self, retry: u32) -> Duration {
-        self.pause.saturating_mul(1 << retry.min(6)).mul_f64(0.5 + fastrand::f64() / 2.0)
+        self.pause
+            .saturating_mul(1 << retry.min(6))
+            .mul_f64(0.5 + fastrand::f64() / 2.0)
     }
 }
 
@@ -71,25 +76,47 @@ pub(crate) fn judge(path: &str, answer: &Incoming, strikes: u32, now: Timestamp)
             Some(until) => RetryDecision::Failed(Error::RateLimited { until }),
             None => {
                 // GitHub names what an endpoint asks for, alternatives separated by `;`.
-                let needs = answer.header("x-accepted-github-permissions").filter(|needs| !needs.is_empty());
+                let needs = answer
+                    .header("x-accepted-github-permissions")
+                    .filter(|needs| !needs.is_empty());
                 let needs = needs.map(|needs| needs.chars().take(200).collect());
-                RetryDecision::Failed(Error::Forbidden { path: path(), needs, message })
+                RetryDecision::Failed(Error::Forbidden {
+                    path: path(),
+                    needs,
+                    message,
+                })
             }
         },
         404 | 410 => RetryDecision::Failed(Error::NotFound { path: path() }),
         408 | 500.. => {
             let retry_at = retry_after(answer).map(|wait| now + wait.min(LONGEST_WAIT));
-            let error =
-                Error::Unavailable { path: path(), message: format!("{}: {message}", status.as_u16()), retry_at };
+            let error = Error::Unavailable {
+                path: path(),
+                message: format!("{}: {message}", status.as_u16()),
+                retry_at,
+            };
             // Somebody who names a time does not want to be asked before it.
-            if retry_at.is_some() { RetryDecision::Failed(error) } else { RetryDecision::Again(error) }
+            if retry_at.is_some() {
+                RetryDecision::Failed(error)
+            } else {
+                RetryDecision::Again(error)
+            }
         }
-        status => RetryDecision::Failed(Error::Rejected { path: path(), status, message }),
+        status => RetryDecision::Failed(Error::Rejected {
+            path: path(),
+            status,
+            message,
+        }),
     }
 }
 
 /// When a 403 or 429 is a rate limit: the moment it ends.
-fn limited_until(answer: &Incoming, message: &str, strikes: u32, now: Timestamp) -> Option<Timestamp> {
+fn limited_until(
+    answer: &Incoming,
+    message: &str,
+    strikes: u32,
+    now: Timestamp,
+) -> Option<Timestamp> {
     let wait = if let Some(wait) = retry_after(answer) {
         wait
     } else if answer.header("x-ratelimit-remaining") == Some("0") {
@@ -100,7 +127,8 @@ fn limited_until(answer: &Incoming, message: &str, strikes: u32, now: Timestamp)
         // without any header; only their message distinguishes them from a missing permission.
         let message = message.to_ascii_lowercase();
         let is_limit = message.contains("rate limit") || message.contains("abuse detection");
-        (is_limit || answer.status == StatusCode::TOO_MANY_REQUESTS).then(|| TimeDelta::minutes(1 << strikes.min(4)))?
+        (is_limit || answer.status == StatusCode::TOO_MANY_REQUESTS)
+            .then(|| TimeDelta::minutes(1 << strikes.min(4)))?
     };
     Some(now + wait.clamp(TimeDelta::seconds(1), LONGEST_WAIT))
 }
@@ -112,16 +140,28 @@ fn retry_after(answer: &Incoming) -> Option<TimeDelta> {
 /// GitHub's own words, with the codes of a validation error: `Validation Failed: already_exists (name)`.
 fn message_of(answer: &Incoming) -> String {
     let Ok(body @ Value::Object(_)) = serde_json::from_slice(&answer.body) else {
-        return answer.status.canonical_reason().unwrap_or("no message").to_owned();
+        return answer
+            .status
+            .canonical_reason()
+            .unwrap_or("no message")
+            .to_owned();
     };
     let mut text = body["message"].as_str().unwrap_or_default().to_owned();
     for error in body["errors"].as_array().into_iter().flatten().take(3) {
-        let part = |key: &str| error.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+        let part = |key: &str| {
+            error
+                .get(key)
+                .and_then(|value| value.as_str())
+                .unwrap_or_default()
+        };
         let detail = match error.as_str() {
             Some(detail) => detail.to_owned(),
             None => format!("{} {} {}", part("code"), part("field"), part("message")),
         };
-        text = format!("{text}: {}", detail.split_whitespace().collect::<Vec<_>>().join(" "));
+        text = format!(
+            "{text}: {}",
+            detail.split_whitespace().collect::<Vec<_>>().join(" ")
+        );
     }
     text.chars().take(300).collect()
 }
@@ -134,14 +174,36 @@ mod tests {
         Timestamp::from_timestamp(1_800_000_000, 0).unwrap()
     }
 
-    fn verdict(status: u16, headers: &[(&'static str, &str)], body: &str, strikes: u32) -> RetryDecision {
-        let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
-        let (status, body) = (StatusCode::from_u16(status).unwrap(), body.to_owned().into());
-        judge("/x", &Incoming { status, headers, body }, strikes, now())
+    fn verdict(
+        status: u16,
+        headers: &[(&'static str, &str)],
+        body: &str,
+        strikes: u32,
+    ) -> RetryDecision {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .collect();
+        let (status, body) = (
+            StatusCode::from_u16(status).unwrap(),
+            body.to_owned().into(),
+        );
+        judge(
+            "/x",
+            &Incoming {
+                status,
+                headers,
+                body,
+            },
+            strikes,
+            now(),
+        )
     }
 
     fn limited(seconds: i64) -> RetryDecision {
-        RetryDecision::Failed(Error::RateLimited { until: now() + TimeDelta::seconds(seconds) })
+        RetryDecision::Failed(Error::RateLimited {
+            until: now() + TimeDelta::seconds(seconds),
+        })
     }
 
     #[test]
@@ -151,24 +213,57 @@ mod tests {
         for (status, headers, body, strikes, seconds) in [
             (403, vec![("retry-after", "30")], secondary, 0, 30),
             (429, vec![("retry-after", "5")], "", 0, 5),
-            (403, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1800000090")], "{}", 0, 90),
+            (
+                403,
+                vec![
+                    ("x-ratelimit-remaining", "0"),
+                    ("x-ratelimit-reset", "1800000090"),
+                ],
+                "{}",
+                0,
+                90,
+            ),
             (403, vec![], secondary, 0, 60),
-            (403, vec![("x-ratelimit-remaining", "4000")], secondary, 2, 240),
+            (
+                403,
+                vec![("x-ratelimit-remaining", "4000")],
+                secondary,
+                2,
+                240,
+            ),
             (403, vec![], abuse, 9, 960),
             (429, vec![], "", 0, 60),
             // Hostile or broken headers neither stop us for ever nor make us send requests without a pause.
             (403, vec![("retry-after", "99999999")], "", 0, 3_900),
-            (403, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1700000000")], "", 0, 1),
+            (
+                403,
+                vec![
+                    ("x-ratelimit-remaining", "0"),
+                    ("x-ratelimit-reset", "1700000000"),
+                ],
+                "",
+                0,
+                1,
+            ),
         ] {
-            assert_eq!(verdict(status, &headers, body, strikes), limited(seconds), "{status} {headers:?} {body}");
+            assert_eq!(
+                verdict(status, &headers, body, strikes),
+                limited(seconds),
+                "{status} {headers:?} {body}"
+            );
         }
         let forbidden = verdict(
             403,
-            &[("x-accepted-github-permissions", "checks=write"), ("x-ratelimit-remaining", "4999")],
+            &[
+                ("x-accepted-github-permissions", "checks=write"),
+                ("x-ratelimit-remaining", "4999"),
+            ],
             r#"{"message":"Resource not accessible by integration"}"#,
             0,
         );
-        let RetryDecision::Failed(error @ Error::Forbidden { .. }) = forbidden else { panic!("{forbidden:?}") };
+        let RetryDecision::Failed(error @ Error::Forbidden { .. }) = forbidden else {
+            panic!("{forbidden:?}")
+        };
         assert_eq!(
             error.to_string(),
             "not permitted: /x (Resource not accessible by integration) — it needs checks=write"
@@ -179,33 +274,61 @@ mod tests {
     fn other_answers() {
         assert_eq!(verdict(204, &[], "", 0), RetryDecision::Success);
         assert_eq!(verdict(304, &[], "", 0), RetryDecision::Success);
-        assert!(matches!(verdict(401, &[], r#"{"message":"Bad credentials"}"#, 0), RetryDecision::RenewToken(_)));
-        assert!(matches!(verdict(404, &[], "", 0), RetryDecision::Failed(Error::NotFound { .. })));
+        assert!(matches!(
+            verdict(401, &[], r#"{"message":"Bad credentials"}"#, 0),
+            RetryDecision::RenewToken(_)
+        ));
+        assert!(matches!(
+            verdict(404, &[], "", 0),
+            RetryDecision::Failed(Error::NotFound { .. })
+        ));
         assert!(matches!(
             verdict(502, &[], "<html>", 0),
             RetryDecision::Again(Error::Unavailable { retry_at: None, .. })
         ));
         let told = verdict(503, &[("retry-after", "10")], "", 0);
-        assert!(matches!(told, RetryDecision::Failed(Error::Unavailable { retry_at: Some(_), .. })), "{told:?}");
+        assert!(
+            matches!(
+                told,
+                RetryDecision::Failed(Error::Unavailable {
+                    retry_at: Some(_),
+                    ..
+                })
+            ),
+            "{told:?}"
+        );
     }
 
     #[test]
     fn a_refusal_carries_githubs_words() {
-        let body =
-            r#"{"message":"Validation Failed","errors":[{"resource":"Label","code":"already_exists","field":"name"}]}"#;
-        let RetryDecision::Failed(error) = verdict(422, &[], body, 0) else { panic!() };
-        assert_eq!(error.to_string(), "GitHub refused /x (422: Validation Failed: already_exists name)");
-        let RetryDecision::Failed(error) =
-            verdict(409, &[], r#"{"message":"Git Repository is empty.","errors":"x"}"#, 0)
-        else {
+        let body = r#"{"message":"Validation Failed","errors":[{"resource":"Label","code":"already_exists","field":"name"}]}"#;
+        let RetryDecision::Failed(error) = verdict(422, &[], body, 0) else {
             panic!()
         };
-        assert_eq!(error.to_string(), "GitHub refused /x (409: Git Repository is empty.)");
+        assert_eq!(
+            error.to_string(),
+            "GitHub refused /x (422: Validation Failed: already_exists name)"
+        );
+        let RetryDecision::Failed(error) = verdict(
+            409,
+            &[],
+            r#"{"message":"Git Repository is empty.","errors":"x"}"#,
+            0,
+        ) else {
+            panic!()
+        };
+        assert_eq!(
+            error.to_string(),
+            "GitHub refused /x (409: Git Repository is empty.)"
+        );
     }
 
     #[test]
     fn pauses_double_with_jitter() {
-        let patience = Patience { retries: 3, pause: Duration::from_secs(1) };
+        let patience = Patience {
+            retries: 3,
+            pause: Duration::from_secs(1),
+        };
         for (retry, least, most) in [(0, 0.5, 1.0), (1, 1.0, 2.0), (2, 2.0, 4.0)] {
             let pause = patience.pause_before(retry).as_secs_f64();
             assert!((least..=most).contains(&pause), "{retry}: {pause}");

@@ -39,6 +39,9 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_printed() {
-        assert_eq!(format!("{:?}", Some(Secret::new("hunter2"))), "Some(Secret(…))");
+        assert_eq!(
+            format!("{:?}", Some(Secret::new("hunter2"))),
+            "Some(Secret(…))"
+        );
     }
 }

@@ -45,9 +45,15 @@ impl ApiUrl {
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim().trim_end_matches('/');
         let usable = text.parse::<Uri>().is_ok_and(|uri| {
-            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
+            matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.host().is_some()
+                && uri.query().is_none()
         });
-        if usable { Ok(Self(text.to_owned())) } else { Err(Error::Setup(format!("`{text}` is no address of an API"))) }
+        if usable {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Error::Setup(format!("`{text}` is no address of an API")))
+        }
     }
 
     pub fn as_str(&self) -> &str {
@@ -82,7 +88,15 @@ pub(crate) struct Outgoing<'a> {
 impl<'a> Outgoing<'a> {
     /// A plain read.
     pub(crate) const fn read(target: &'a str, accept: Accept, limit: usize) -> Self {
-        Self { method: Method::GET, target, accept, etag: None, body: None, limit, may_be_absent: false }
+        Self {
+            method: Method::GET,
+            target,
+            accept,
+            etag: None,
+            body: None,
+            limit,
+            may_be_absent: false,
+        }
     }
 }
 
@@ -122,7 +136,12 @@ impl Transport {
 
     /// Whether GitHub runs it: for everybody, or for one enterprise.
     pub(crate) fn is_hosted(&self) -> bool {
-        let host = self.api.0.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+        let host = self
+            .api
+            .0
+            .parse::<Uri>()
+            .ok()
+            .and_then(|uri| uri.host().map(str::to_owned));
         self.is_public() || host.is_some_and(|host| host.ends_with(".ghe.com"))
     }
 
@@ -147,12 +166,17 @@ impl Transport {
         // On a server of one's own it stands beside the REST API, not below it
         // (<https://docs.github.com/en/enterprise-server@latest/graphql/guides/managing-enterprise-accounts>).
         if target == GRAPHQL {
-            return Ok(format!("{}{target}", api.strip_suffix("/v3").unwrap_or(api)));
+            return Ok(format!(
+                "{}{target}",
+                api.strip_suffix("/v3").unwrap_or(api)
+            ));
         }
         if target.starts_with('/') {
             return Ok(format!("{api}{target}"));
         }
-        let inside = target.strip_prefix(api).is_some_and(|rest| rest.starts_with('/'));
+        let inside = target
+            .strip_prefix(api)
+            .is_some_and(|rest| rest.starts_with('/'));
         if inside {
             Ok(target.to_owned())
         } else {
@@ -166,7 +190,12 @@ impl Transport {
     /// # Errors
     /// [`Error::Unavailable`] without an answer: the request may or may not have had an effect; and
     /// [`Error::TooLarge`].
-    pub(crate) async fn send(&self, address: &str, request: &Outgoing<'_>, token: Option<&Secret>) -> Result<Incoming> {
+    pub(crate) async fn send(
+        &self,
+        address: &str,
+        request: &Outgoing<'_>,
+        token: Option<&Secret>,
+    ) -> Result<Incoming> {
         let path = request.target;
         let mut builder = Request::builder()
             .method(request.method.clone())
@@ -182,21 +211,35 @@ impl Transport {
         if request.body.is_some() {
             builder = builder.header(header::CONTENT_TYPE, "application/json");
         }
-        let mut ready =
-            builder.body(request.body.clone().unwrap_or_default()).map_err(|error| unavailable(path, &error))?;
+        let mut ready = builder
+            .body(request.body.clone().unwrap_or_default())
+            .map_err(|error| unavailable(path, &error))?;
         if let Some(authorization) = ready.headers_mut().get_mut(header::AUTHORIZATION) {
             authorization.set_sensitive(true);
         }
-        let answer = self.octocrab.send(ready.map(Into::into)).await.map_err(|error| unavailable(path, &error))?;
+        let answer = self
+            .octocrab
+            .send(ready.map(Into::into))
+            .await
+            .map_err(|error| unavailable(path, &error))?;
         // The limit is for what was asked for; an error answer must be readable.
         let is_error = !answer.status().is_success();
-        let limit = if is_error { request.limit.max(MOST_ERROR_BYTES) } else { request.limit };
+        let limit = if is_error {
+            request.limit.max(MOST_ERROR_BYTES)
+        } else {
+            request.limit
+        };
         let (parts, body) = answer.into_parts();
         match Limited::new(body, limit).collect().await {
-            Ok(whole) => Ok(Incoming { status: parts.status, headers: parts.headers, body: whole.to_bytes() }),
-            Err(error) if error.is::<LengthLimitError>() => {
-                Err(Error::TooLarge { path: path.to_owned(), limit: request.limit })
-            }
+            Ok(whole) => Ok(Incoming {
+                status: parts.status,
+                headers: parts.headers,
+                body: whole.to_bytes(),
+            }),
+            Err(error) if error.is::<LengthLimitError>() => Err(Error::TooLarge {
+                path: path.to_owned(),
+                limit: request.limit,
+            }),
             Err(error) => Err(unavailable(path, error.as_ref())),
         }
     }
@@ -204,10 +247,14 @@ impl Transport {
     /// Whether an address outside the API may be asked: over https; over http on loopback alone, where the API is there too.
     pub(crate) fn may_be_followed(&self, address: &str) -> bool {
         let is_local = |uri: &Uri| matches!(uri.host(), Some("127.0.0.1" | "localhost" | "[::1]"));
-        let Ok(uri) = address.parse::<Uri>() else { return false };
+        let Ok(uri) = address.parse::<Uri>() else {
+            return false;
+        };
         match uri.scheme_str() {
             Some("https") => uri.host().is_some(),
-            Some("http") => is_local(&uri) && self.api.0.parse::<Uri>().is_ok_and(|api| is_local(&api)),
+            Some("http") => {
+                is_local(&uri) && self.api.0.parse::<Uri>().is_ok_and(|api| is_local(&api))
+            }
             _ => false,
         }
     }
@@ -221,9 +268,17 @@ impl Transport {
     ) -> Result<(StatusCode, Option<String>)> {
         let request = Request::get(address).body(octocrab::OctoBody::empty());
         let request = request.map_err(|error| unavailable(path, &error))?;
-        let answer = self.octocrab.send(request).await.map_err(|error| unavailable(path, &error))?;
+        let answer = self
+            .octocrab
+            .send(request)
+            .await
+            .map_err(|error| unavailable(path, &error))?;
         let (parts, mut body) = answer.into_parts();
-        let location = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let location = parts
+            .headers
+            .get(header::LOCATION)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned);
         while parts.status.is_success() {
             match body.frame().await {
                 None => break,
@@ -245,7 +300,11 @@ fn unavailable(path: &str, mut cause: &(dyn std::error::Error + 'static)) -> Err
         cause = inner;
     }
     let message = cause.to_string().chars().take(200).collect();
-    Error::Unavailable { path: path.to_owned(), message, retry_at: None }
+    Error::Unavailable {
+        path: path.to_owned(),
+        message,
+        retry_at: None,
+    }
 }
 
 #[cfg(test)]
@@ -254,21 +313,33 @@ mod tests {
 
     #[tokio::test]
     async fn tokens_go_nowhere_but_to_the_api() {
-        let transport = Transport::new(ApiUrl::parse("https://ghe.example/api/v3/").unwrap()).unwrap();
-        assert_eq!(transport.address("/repos/a/b").unwrap(), "https://ghe.example/api/v3/repos/a/b");
-        assert_eq!(transport.address(GRAPHQL).unwrap(), "https://ghe.example/api/graphql");
+        let transport =
+            Transport::new(ApiUrl::parse("https://ghe.example/api/v3/").unwrap()).unwrap();
+        assert_eq!(
+            transport.address("/repos/a/b").unwrap(),
+            "https://ghe.example/api/v3/repos/a/b"
+        );
+        assert_eq!(
+            transport.address(GRAPHQL).unwrap(),
+            "https://ghe.example/api/graphql"
+        );
         let next = "https://ghe.example/api/v3/repositories/1/issues?page=2";
         assert_eq!(transport.address(next).unwrap(), next);
-        for outside in
-            ["https://evil.example/x", "https://ghe.example/api/v3.evil.example/x", "http://ghe.example/api/v3/x"]
-        {
+        for outside in [
+            "https://evil.example/x",
+            "https://ghe.example/api/v3.evil.example/x",
+            "http://ghe.example/api/v3/x",
+        ] {
             assert!(transport.address(outside).is_err(), "{outside}");
         }
     }
 
     #[test]
     fn only_addresses_of_apis_are_taken() {
-        assert_eq!(ApiUrl::parse("http://127.0.0.1:3000/").unwrap().as_str(), "http://127.0.0.1:3000");
+        assert_eq!(
+            ApiUrl::parse("http://127.0.0.1:3000/").unwrap().as_str(),
+            "http://127.0.0.1:3000"
+        );
         for bad in ["", "api.github.com", "ftp://x", "https://", "https://x/?y"] {
             assert!(ApiUrl::parse(bad).is_err(), "{bad}");
         }

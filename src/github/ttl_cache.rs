@@ -37,7 +37,10 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
 
     fn find(&self, key: &K, now: Timestamp) -> Option<(V, bool)> {
         let known = self.0.lock();
-        known.get(key).filter(|answer| now < answer.until).map(|answer| (answer.value.clone(), answer.is_sure))
+        known
+            .get(key)
+            .filter(|answer| now < answer.until)
+            .map(|answer| (answer.value.clone(), answer.is_sure))
     }
 
     /// The stored value. A caller that relies on one in doubt looks again.
@@ -50,7 +53,15 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     }
 
     pub(crate) fn put(&self, key: K, value: V, now: Timestamp) {
-        put(&mut self.0.lock(), key, CachedValue { value, until: now + LIFE, is_sure: true });
+        put(
+            &mut self.0.lock(),
+            key,
+            CachedValue {
+                value,
+                until: now + LIFE,
+                is_sure: true,
+            },
+        );
     }
 
     /// The stored value, or what is asked now. What is no answer is asked for again.
@@ -79,7 +90,15 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     pub(crate) fn keep(&self, key: K, value: V, client: &Client, doubts: u64) {
         let is_sure = client.doubts() == doubts;
         let life = if is_sure { LIFE } else { LOOK_AGAIN_AFTER };
-        put(&mut self.0.lock(), key, CachedValue { value, until: client.now() + life, is_sure });
+        put(
+            &mut self.0.lock(),
+            key,
+            CachedValue {
+                value,
+                until: client.now() + life,
+                is_sure,
+            },
+        );
     }
 
     /// Changes what is known, or what stands for nothing known.
@@ -91,7 +110,15 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
         let answer = known.remove(&key).filter(|answer| now < answer.until);
         let mut value = answer.map(|answer| answer.value).unwrap_or_default();
         let changed = change(&mut value);
-        put(&mut known, key, CachedValue { value, until: now + LIFE, is_sure: true });
+        put(
+            &mut known,
+            key,
+            CachedValue {
+                value,
+                until: now + LIFE,
+                is_sure: true,
+            },
+        );
         changed
     }
 
@@ -118,7 +145,10 @@ mod tests {
 
     #[test]
     fn answers_grow_old() {
-        let (fresh, start) = (TtlCache::default(), Timestamp::from_timestamp(1_800_000_000, 0).unwrap());
+        let (fresh, start) = (
+            TtlCache::default(),
+            Timestamp::from_timestamp(1_800_000_000, 0).unwrap(),
+        );
         fresh.put("a", 1, start);
         assert_eq!(fresh.get(&"a", start + TimeDelta::seconds(299)), Some(1));
         assert_eq!(fresh.get(&"a", start + TimeDelta::minutes(5)), None);

@@ -72,13 +72,31 @@ impl SignIn {
     pub fn new(github: Github, web: &Url, callback: String, secret: Secret) -> Result<Self> {
         let web_url = ApiUrl::parse(web.as_str())?;
         let web = Transport::new(web_url.clone())?;
-        Ok(Self { github, web, web_url, callback, secret: RwLock::new(secret), client_id: OnceCell::new() })
+        Ok(Self {
+            github,
+            web,
+            web_url,
+            callback,
+            secret: RwLock::new(secret),
+            client_id: OnceCell::new(),
+        })
     }
 
     /// Asked once.
     async fn client_id(&self) -> Result<&str> {
-        let ask = async || Ok::<_, Error>(self.github.client(None).fetch::<SignInApp>("/app").await?.client_id);
-        self.client_id.get_or_try_init(ask).await.map(String::as_str)
+        let ask = async || {
+            Ok::<_, Error>(
+                self.github
+                    .client(None)
+                    .fetch::<SignInApp>("/app")
+                    .await?
+                    .client_id,
+            )
+        };
+        self.client_id
+            .get_or_try_init(ask)
+            .await
+            .map(String::as_str)
     }
 
     /// GitHub's page on which a person agrees. `challenge` is the SHA-256 of what is shown with the code.
@@ -89,8 +107,16 @@ impl SignIn {
         let client_id = self.client_id().await?;
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs([("client_id", client_id), ("redirect_uri", &self.callback)]);
-        query.extend_pairs([("state", state), ("code_challenge", challenge), ("code_challenge_method", "S256")]);
-        Ok(format!("{}/login/oauth/authorize?{}", self.web_url.as_str(), query.finish()))
+        query.extend_pairs([
+            ("state", state),
+            ("code_challenge", challenge),
+            ("code_challenge_method", "S256"),
+        ]);
+        Ok(format!(
+            "{}/login/oauth/authorize?{}",
+            self.web_url.as_str(),
+            query.finish()
+        ))
     }
 
     /// Who agreed; none where GitHub does not take the code.
@@ -111,16 +137,36 @@ impl SignIn {
             ..Outgoing::read(path, Accept::Plain, LIMIT)
         };
         // Once: a person waiting at a browser can reload the page.
-        let answer = self.web.send(&self.web.address(path)?, &request, None).await?;
+        let answer = self
+            .web
+            .send(&self.web.address(path)?, &request, None)
+            .await?;
         if answer.status != StatusCode::OK {
             let (path, status, message) = (path.to_owned(), answer.status.as_u16(), String::new());
-            return Err(Error::Rejected { path, status, message });
+            return Err(Error::Rejected {
+                path,
+                status,
+                message,
+            });
         }
-        let TokenAnswer { access_token, expires_in } = parse(path, &answer.body)?;
-        let Some(token) = access_token else { return Ok(None) };
+        let TokenAnswer {
+            access_token,
+            expires_in,
+        } = parse(path, &answer.body)?;
+        let Some(token) = access_token else {
+            return Ok(None);
+        };
         let Actor { id, login } = self.github.bearing(token.clone()).fetch("/user").await?;
-        let lives = expires_in.and_then(TimeDelta::try_seconds).unwrap_or(LONGEST).min(LONGEST);
-        Ok(Some(Visitor { id, login, token, lives }))
+        let lives = expires_in
+            .and_then(TimeDelta::try_seconds)
+            .unwrap_or(LONGEST)
+            .min(LONGEST);
+        Ok(Some(Visitor {
+            id,
+            login,
+            token,
+            lives,
+        }))
     }
 
     /// The repositories where Loopgate is installed, and to which the bearer of the token was given access. What is
@@ -131,7 +177,10 @@ impl SignIn {
     /// [`Error::Unauthorized`] where the token is not taken any more; others when GitHub does not answer.
     pub async fn repositories(&self, token: &Secret) -> Result<BTreeSet<RepoName>> {
         let client = self.github.bearing(token.clone());
-        let installations = client.list::<Installation>("/user/installations", 1).await?.items;
+        let installations = client
+            .list::<Installation>("/user/installations", 1)
+            .await?
+            .items;
         let (mut seen, mut pages) = (BTreeSet::new(), 0);
         for installation in installations.iter().filter(|it| it.suspended_at.is_none()) {
             if pages >= MOST_PAGES {
@@ -140,11 +189,20 @@ impl SignIn {
             let path = format!("/user/installations/{}/repositories", installation.id);
             // It is gone, or its organisation wants another sign-in first
             // (<https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api#authenticating-with-a-personal-access-token>).
-            let Some(listed) = client.list::<SideRepository>(&path, MOST_PAGES - pages).await.or_refused()? else {
+            let Some(listed) = client
+                .list::<SideRepository>(&path, MOST_PAGES - pages)
+                .await
+                .or_refused()?
+            else {
                 continue;
             };
             pages += listed.items.len() / 100 + 1;
-            seen.extend(listed.items.into_iter().filter_map(|repository| repository.full_name));
+            seen.extend(
+                listed
+                    .items
+                    .into_iter()
+                    .filter_map(|repository| repository.full_name),
+            );
         }
         Ok(seen)
     }

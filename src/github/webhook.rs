@@ -14,7 +14,9 @@ use serde::de::DeserializeOwned;
 
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
 use super::WorkClass;
-use loopgate_core::{AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, observed::Hint};
+use loopgate_core::{
+    AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, observed::Hint,
+};
 
 /// Who we are, to distinguish events of our own writes from those of people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,17 +31,28 @@ pub struct OwnApp {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// One pull request.
-    PullRequest { repository: RepoName, number: PrNumber },
+    PullRequest {
+        repository: RepoName,
+        number: PrNumber,
+    },
     /// The open pull requests with this head commit. Several may match, from forks too.
     Head { repository: RepoName, sha: Sha },
     /// The open pull requests into this branch.
-    Base { repository: RepoName, branch: String },
+    Base {
+        repository: RepoName,
+        branch: String,
+    },
     /// All open pull requests of the repository.
     Repository(RepoName),
     /// All open pull requests of the installation.
     Installation,
     /// The pull requests that a merge queue put between `base` and `head`.
-    MergeGroup { repository: RepoName, head: Sha, base: Sha, base_ref: String },
+    MergeGroup {
+        repository: RepoName,
+        head: Sha,
+        base: Sha,
+        base_ref: String,
+    },
 }
 
 impl Target {
@@ -71,14 +84,17 @@ pub fn class_of(event: &str, hints: &[Hint]) -> WorkClass {
     let is_pressed = |hint: &Hint| {
         matches!(
             hint,
-            Hint::ButtonPressed { .. } | Hint::CheckRunRerequested { .. } | Hint::CheckSuiteRerequested { .. }
+            Hint::ButtonPressed { .. }
+                | Hint::CheckRunRerequested { .. }
+                | Hint::CheckSuiteRerequested { .. }
         )
     };
     match event {
         _ if hints.iter().any(is_pressed) => WorkClass::Person,
-        "issue_comment" | "pull_request_review" | "pull_request_review_comment" | "pull_request_review_thread" => {
-            WorkClass::Person
-        }
+        "issue_comment"
+        | "pull_request_review"
+        | "pull_request_review_comment"
+        | "pull_request_review_thread" => WorkClass::Person,
         "pull_request" | "merge_group" | "workflow_run" | "check_suite" => WorkClass::Author,
         "check_run" | "status" => WorkClass::Progress,
         _ => WorkClass::Spread,
@@ -140,8 +156,14 @@ loopgate_core::words! {
 pub enum PayloadError {
     #[error("the body is not JSON (line {line}, column {column})")]
     NotJson { line: usize, column: usize },
-    #[error("the body is JSON, but not a `{event}` payload as GitHub documents it (line {line}, column {column})")]
-    Unexpected { event: String, line: usize, column: usize },
+    #[error(
+        "the body is JSON, but not a `{event}` payload as GitHub documents it (line {line}, column {column})"
+    )]
+    Unexpected {
+        event: String,
+        line: usize,
+        column: usize,
+    },
     #[error("the `{event}` payload lacks a usable {field}")]
     Lacking { event: String, field: &'static str },
 }
@@ -152,8 +174,19 @@ pub enum PayloadError {
 ///
 /// # Errors
 /// [`PayloadError`] when the body is not JSON, or lacks a field that GitHub documents as always there.
-pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, PayloadError> {
-    events::read(&Reader { event, body, own, received_at, installation: None })
+pub fn route(
+    event: &str,
+    body: &[u8],
+    own: &OwnApp,
+    received_at: Timestamp,
+) -> Result<Routed, PayloadError> {
+    events::read(&Reader {
+        event,
+        body,
+        own,
+        received_at,
+        installation: None,
+    })
 }
 
 /// One delivery while it is being routed.
@@ -171,7 +204,11 @@ impl Reader<'_> {
         serde_json::from_slice(self.body).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             if error.is_data() {
-                PayloadError::Unexpected { event: self.event.to_owned(), line, column }
+                PayloadError::Unexpected {
+                    event: self.event.to_owned(),
+                    line,
+                    column,
+                }
             } else {
                 PayloadError::NotJson { line, column }
             }
@@ -180,6 +217,9 @@ impl Reader<'_> {
 
     /// What this event's payload must have.
     fn of<T>(&self, part: Option<T>, field: &'static str) -> Result<T, PayloadError> {
-        part.ok_or_else(|| PayloadError::Lacking { event: self.event.to_owned(), field })
+        part.ok_or_else(|| PayloadError::Lacking {
+            event: self.event.to_owned(),
+            field,
+        })
     }
 }

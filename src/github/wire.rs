@@ -27,14 +27,23 @@ impl User {
 impl From<User> for Account {
     fn from(user: User) -> Self {
         // An account whose login is malformed cannot be named, and has no authority.
-        let Ok(login) = user.login.parse() else { return Self { id: user.id, ..ghost() } };
+        let Ok(login) = user.login.parse() else {
+            return Self {
+                id: user.id,
+                ..ghost()
+            };
+        };
         let kind = match user.kind.as_str() {
             "User" => AccountKind::User,
             "Bot" => AccountKind::Bot,
             "Organization" => AccountKind::Organization,
             _ => AccountKind::Other,
         };
-        Self { id: user.id, login, kind }
+        Self {
+            id: user.id,
+            login,
+            kind,
+        }
     }
 }
 
@@ -314,7 +323,11 @@ impl GraphqlAccount {
 
 /// The nodes of a list of GraphQL, without what may not be seen.
 pub(super) fn nodes(list: &Value) -> impl DoubleEndedIterator<Item = &Value> {
-    list["nodes"].as_array().into_iter().flatten().filter(|node| !node.is_null())
+    list["nodes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|node| !node.is_null())
 }
 
 /// The account at a part of an answer, or GitHub's placeholder for one that is gone.
@@ -329,5 +342,9 @@ pub(super) fn account(user: Option<User>) -> Account {
 
 fn ghost() -> Account {
     let login: Login = "ghost".parse().expect("five letters are a login");
-    Account { id: UserId::new(0), login, kind: AccountKind::Other }
+    Account {
+        id: UserId::new(0),
+        login,
+        kind: AccountKind::Other,
+    }
 }

@@ -37,11 +37,17 @@ pub struct Served {
 
 impl Served {
     pub fn new(class: WorkClass, behind: Arc<AtomicUsize>) -> Self {
-        Self { class: Arc::new(AtomicUsize::new(class as usize)), behind }
+        Self {
+            class: Arc::new(AtomicUsize::new(class as usize)),
+            behind,
+        }
     }
 
     pub fn class(&self) -> WorkClass {
-        WorkClass::ALL.get(self.class.load(Ordering::Relaxed)).copied().unwrap_or(WorkClass::Spread)
+        WorkClass::ALL
+            .get(self.class.load(Ordering::Relaxed))
+            .copied()
+            .unwrap_or(WorkClass::Spread)
     }
 
     /// Somebody of this class waits for it too.
@@ -68,5 +74,7 @@ pub async fn serving<T>(served: impl Into<Served>, work: impl Future<Output = T>
 
 /// In whose name a request is made now; an author's where none is set.
 pub(super) fn served() -> Served {
-    SERVED.try_with(Served::clone).unwrap_or_else(|_| WorkClass::Author.into())
+    SERVED
+        .try_with(Served::clone)
+        .unwrap_or_else(|_| WorkClass::Author.into())
 }

@@ -9,8 +9,9 @@ use futures::future::BoxFuture;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Extensions, Implementation,
-        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Extensions,
+        Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+        ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
 };
@@ -78,16 +79,32 @@ impl<T: Toolbox> ServerHandler for Tools<T> {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = TOOLS.iter().find(|tool| tool.name == request.name && tool.is_offered(T::PLACE));
-        let tool = tool.ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
-        let RequestContext { ct: cancelled, meta, peer, extensions, .. } = context;
+        let tool = TOOLS
+            .iter()
+            .find(|tool| tool.name == request.name && tool.is_offered(T::PLACE));
+        let tool = tool.ok_or_else(|| {
+            ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None)
+        })?;
+        let RequestContext {
+            ct: cancelled,
+            meta,
+            peer,
+            extensions,
+            ..
+        } = context;
         let stop = cancelled.clone();
         let stop: Stop = Box::pin(async move { stop.cancelled().await });
-        let (ends_itself, mut answer): (_, Answer) = match Call::of(tool, request.arguments.unwrap_or_default()) {
-            Ok(call) => (matches!(call, Call::Verify(_)), Arc::clone(&self.0).answer(call, extensions, stop)),
-            Err(refused) => (false, Box::pin(async { Err(refused) })),
-        };
-        let token = meta.get_progress_token().filter(|_| T::PLACE == Place::WorkingTree);
+        let (ends_itself, mut answer): (_, Answer) =
+            match Call::of(tool, request.arguments.unwrap_or_default()) {
+                Ok(call) => (
+                    matches!(call, Call::Verify(_)),
+                    Arc::clone(&self.0).answer(call, extensions, stop),
+                ),
+                Err(refused) => (false, Box::pin(async { Err(refused) })),
+            };
+        let token = meta
+            .get_progress_token()
+            .filter(|_| T::PLACE == Place::WorkingTree);
         let (mut every, mut sent) = (interval(PROGRESS_EVERY), 0);
         let answer = loop {
             tokio::select! {
@@ -111,7 +128,9 @@ impl<T: Toolbox> ServerHandler for Tools<T> {
                 result.content = vec![text];
                 result
             }
-            Err(Refused(why)) => CallToolResult::error(vec![ContentBlock::text(render::defused(&why))]),
+            Err(Refused(why)) => {
+                CallToolResult::error(vec![ContentBlock::text(render::defused(&why))])
+            }
         };
         Ok(result.into())
     }

@@ -43,7 +43,9 @@ pub async fn archived<G: GitObjects>(objects: &G, number: PrNumber) -> Result<Op
 
 /// The commit that a quarter names for a pull request.
 async fn entry<G: GitObjects>(objects: &G, quarter: Sha, number: PrNumber) -> Result<Option<Sha>> {
-    let text = objects.read_own(quarter, &archive_entry(number, quarter).0, ENTRY_LIMIT).await?;
+    let text = objects
+        .read_own(quarter, &archive_entry(number, quarter).0, ENTRY_LIMIT)
+        .await?;
     Ok(text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok()))
 }
 
@@ -63,7 +65,9 @@ pub async fn all_runs<G: ListObjects>(objects: &G) -> Result<Vec<(RefName, Sha)>
             continue;
         }
         for file in objects.list_folder(quarter, "pr").await? {
-            let Ok(number) = file.parse().map(PrNumber::new) else { continue };
+            let Ok(number) = file.parse().map(PrNumber::new) else {
+                continue;
+            };
             let commit = entry(objects, quarter, number).await?;
             runs.extend(commit.map(|commit| (RefName::pull_request(number), commit)));
         }
@@ -91,6 +95,10 @@ pub async fn each_run<G: GitObjects, T, R: Future<Output = Result<Option<T>>>>(
     runs.sort_by_key(|(name, _)| std::cmp::Reverse(name.number()));
     let left_out = runs.len().saturating_sub(most);
     runs.truncate(most);
-    let read = stream::iter(runs).map(|(name, tip)| read(name, tip)).buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
+    let read = stream::iter(runs)
+        .map(|(name, tip)| read(name, tip))
+        .buffered(AT_ONCE)
+        .try_collect::<Vec<_>>()
+        .await?;
     Ok((read.into_iter().flatten().collect(), left_out))
 }

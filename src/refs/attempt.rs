@@ -38,9 +38,14 @@ pub fn attempt_document(
     fix: Option<&FixRecord>,
 ) -> Result<TreeFile> {
     let digest = &record.digest;
-    let coverage =
-        record.coverage.as_ref().map(|coverage| ChangedCoverage { files: Default::default(), ..coverage.clone() });
-    let applied = record.fix_applied.as_ref().map(|fix| AppliedFix { hunks: vec![], ..fix.clone() });
+    let coverage = record.coverage.as_ref().map(|coverage| ChangedCoverage {
+        files: Default::default(),
+        ..coverage.clone()
+    });
+    let applied = record.fix_applied.as_ref().map(|fix| AppliedFix {
+        hunks: vec![],
+        ..fix.clone()
+    });
     let fix_applied = |fix: &FixRecord| {
         json!({
             "description": fix.description,
@@ -52,7 +57,9 @@ pub fn attempt_document(
             "cost_usd": fix.cost_usd,
         })
     };
-    let fix_applied = fix.map(fix_applied).or_else(|| applied.map(|fix| json!(fix)));
+    let fix_applied = fix
+        .map(fix_applied)
+        .or_else(|| applied.map(|fix| json!(fix)));
     let analysis = |view: &FailureView| {
         json!({
             "check": view.check,
@@ -119,17 +126,24 @@ pub(super) fn path(number: u32) -> String {
 fn shortened(check: &CheckEvidence, items: usize, characters: usize) -> CheckEvidence {
     let kept = check.failures.len().min(items);
     // A short log is whole in its head.
-    let log =
-        if check.log_cut_bytes == 0 { format!("{}{}", check.log_head, check.log_tail) } else { check.log_tail.clone() };
+    let log = if check.log_cut_bytes == 0 {
+        format!("{}{}", check.log_head, check.log_tail)
+    } else {
+        check.log_tail.clone()
+    };
     let most = if items < WITH_LOG { 0 } else { characters };
-    let log_tail: String = log.chars().skip(log.chars().count().saturating_sub(most)).collect();
+    let log_tail: String = log
+        .chars()
+        .skip(log.chars().count().saturating_sub(most))
+        .collect();
     let cut_bytes = check.log_head.len() + check.log_tail.len() - log_tail.len();
     CheckEvidence {
         log_cut_bytes: check.log_cut_bytes + u64::try_from(cut_bytes).unwrap_or(u64::MAX),
         log_head: String::new(),
         log_tail,
         failures: check.failures[..kept].to_vec(),
-        failures_not_kept: check.failures_not_kept + u64::try_from(check.failures.len() - kept).unwrap_or(u64::MAX),
+        failures_not_kept: check.failures_not_kept
+            + u64::try_from(check.failures.len() - kept).unwrap_or(u64::MAX),
         tests: None,
         // The code under test wrote the lines: they stand on the pull request alone.
         excerpts: check.excerpts.iter().map(LogExcerpt::reference).collect(),

@@ -51,7 +51,11 @@ pub(super) enum Unusable {
 
 impl<'g, G: GitObjects> StateStore<'g, G> {
     pub const fn new(objects: &'g G, name: RefName) -> Self {
-        Self { objects, name, seal: None }
+        Self {
+            objects,
+            name,
+            seal: None,
+        }
     }
 
     /// A store that seals what it saves and distrusts what is not sealed.
@@ -73,13 +77,18 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// The state in a commit, or why it is unusable.
     pub(super) async fn state_at(&self, commit: Sha) -> Result<Result<LoopState, Unusable>> {
         let broken = |why: String| Ok(Err(Unusable::Broken(why)));
-        let bytes = match self.objects.read_file(commit, STATE_FILE, STATE_LIMIT).await {
+        let bytes = match self
+            .objects
+            .read_file(commit, STATE_FILE, STATE_LIMIT)
+            .await
+        {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return broken(format!("{STATE_FILE} is missing")),
             Err(error @ RefsError::TooLarge { .. }) => return broken(error.to_string()),
             Err(error) => return Err(error),
         };
-        let unreadable = |error: serde_json::Error| broken(format!("{STATE_FILE} cannot be read: {error}"));
+        let unreadable =
+            |error: serde_json::Error| broken(format!("{STATE_FILE} cannot be read: {error}"));
         let mut document: Map<String, Value> = match serde_json::from_slice(&bytes) {
             Ok(document) => document,
             Err(error) => return unreadable(error),
@@ -92,10 +101,15 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             }
         };
         match serde_json::from_value::<LoopState>(Value::Object(document)) {
-            Ok(state) if state.schema != LOOP_STATE_SCHEMA => {
-                broken(format!("{STATE_FILE} is of another schema than {LOOP_STATE_SCHEMA}"))
-            }
-            Ok(state) if self.name.number().is_some_and(|number| state.pull_request != Some(number)) => {
+            Ok(state) if state.schema != LOOP_STATE_SCHEMA => broken(format!(
+                "{STATE_FILE} is of another schema than {LOOP_STATE_SCHEMA}"
+            )),
+            Ok(state)
+                if self
+                    .name
+                    .number()
+                    .is_some_and(|number| state.pull_request != Some(number)) =>
+            {
                 Ok(Err(Unusable::Foreign))
             }
             Ok(state) if trusted => Ok(Ok(state)),
@@ -110,9 +124,15 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer.
     pub async fn history(&self, commit: Sha) -> Result<Vec<HistoryLine>> {
-        let bytes = self.objects.read_own(commit, HISTORY_FILE, HISTORY_LIMIT).await?.unwrap_or_default();
+        let bytes = self
+            .objects
+            .read_own(commit, HISTORY_FILE, HISTORY_LIMIT)
+            .await?
+            .unwrap_or_default();
         let lines = bytes.split(|byte| *byte == b'\n');
-        Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+        Ok(lines
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect())
     }
 
     /// The checks of an attempt as its document keeps them, shortened; none when it has none that can be read.
@@ -128,8 +148,15 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn recorded_attempt<T: DeserializeOwned>(&self, commit: Sha, attempt: u32) -> Result<Option<T>> {
-        let bytes = self.objects.read_own(commit, &attempt::path(attempt), attempt::READ_LIMIT).await?;
+    pub async fn recorded_attempt<T: DeserializeOwned>(
+        &self,
+        commit: Sha,
+        attempt: u32,
+    ) -> Result<Option<T>> {
+        let bytes = self
+            .objects
+            .read_own(commit, &attempt::path(attempt), attempt::READ_LIMIT)
+            .await?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
@@ -139,8 +166,12 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer.
     pub async fn recorded_attempts(&self, most: usize) -> Result<Vec<RecordedAttempt>> {
-        let Some(tip) = self.tip().await? else { return Ok(Vec::new()) };
-        let Ok(state) = self.state_at(tip).await? else { return Ok(Vec::new()) };
+        let Some(tip) = self.tip().await? else {
+            return Ok(Vec::new());
+        };
+        let Ok(state) = self.state_at(tip).await? else {
+            return Ok(Vec::new());
+        };
         let mut attempts = Vec::new();
         for attempt in &state.attempts[state.attempts.len().saturating_sub(most)..] {
             attempts.extend(self.recorded_attempt(tip, attempt.number).await?);
@@ -153,7 +184,10 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer.
     pub async fn report(&self, commit: Sha) -> Result<String> {
-        let bytes = self.objects.read_own(commit, ARTIFACT_FILE, ARTIFACT_LIMIT).await?;
+        let bytes = self
+            .objects
+            .read_own(commit, ARTIFACT_FILE, ARTIFACT_LIMIT)
+            .await?;
         Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
     }
 
@@ -162,7 +196,9 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer.
     pub async fn statement(&self, commit: Sha) -> Result<Option<Vec<u8>>> {
-        self.objects.read_own(commit, STATEMENT_FILE, STATEMENT_LIMIT).await
+        self.objects
+            .read_own(commit, STATEMENT_FILE, STATEMENT_LIMIT)
+            .await
     }
 
     /// The run as a commit holds it; none where its state cannot be read.
@@ -170,7 +206,9 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// As [`history`](Self::history).
     pub async fn recorded(&self, commit: Sha) -> Result<Option<(LoopState, Vec<HistoryLine>)>> {
-        let Ok(state) = self.state_at(commit).await? else { return Ok(None) };
+        let Ok(state) = self.state_at(commit).await? else {
+            return Ok(None);
+        };
         Ok(Some((state, self.history(commit).await?)))
     }
 
@@ -179,7 +217,9 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// As [`history`](Self::history).
     pub async fn line(&self, commit: Sha, ended_at: Timestamp) -> Result<Option<RunLine>> {
-        let Some((state, history)) = self.recorded(commit).await? else { return Ok(None) };
+        let Some((state, history)) = self.recorded(commit).await? else {
+            return Ok(None);
+        };
         let mut checks = Vec::new();
         for attempt in &state.attempts {
             checks.extend(self.recorded_checks(commit, attempt.number).await?);

@@ -32,8 +32,13 @@ impl LocalRepository {
     /// # Errors
     /// [`RefsError::NoRepository`] when it is in none, with how to start one.
     pub async fn open(directory: &Path) -> Result<Self> {
-        let outside = Self { directory: directory.to_owned(), index: None };
-        let answer = outside.run(&["rev-parse", "--absolute-git-dir"], None).await?;
+        let outside = Self {
+            directory: directory.to_owned(),
+            index: None,
+        };
+        let answer = outside
+            .run(&["rev-parse", "--absolute-git-dir"], None)
+            .await?;
         if !answer.status.success() {
             return Err(RefsError::NoRepository);
         }
@@ -45,9 +50,15 @@ impl LocalRepository {
     /// # Errors
     /// When git does not answer.
     pub async fn tasks(&self) -> Result<Vec<String>> {
-        let listing = self.git(&["for-each-ref", "--format=%(refname)", TASKS], None).await?;
+        let listing = self
+            .git(&["for-each-ref", "--format=%(refname)", TASKS], None)
+            .await?;
         let listing = String::from_utf8_lossy(&listing).into_owned();
-        Ok(listing.lines().filter_map(|name| name.strip_prefix(TASKS)).map(str::to_owned).collect())
+        Ok(listing
+            .lines()
+            .filter_map(|name| name.strip_prefix(TASKS))
+            .map(str::to_owned)
+            .collect())
     }
 
     /// The name of the active loop.
@@ -55,9 +66,14 @@ impl LocalRepository {
     /// # Errors
     /// When git cannot be run.
     pub async fn current_task(&self) -> Result<Option<String>> {
-        let answer = self.run(&["symbolic-ref", "--quiet", CURRENT], None).await?;
+        let answer = self
+            .run(&["symbolic-ref", "--quiet", CURRENT], None)
+            .await?;
         let name = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
-        Ok(name.strip_prefix(TASKS).filter(|_| answer.status.success()).map(str::to_owned))
+        Ok(name
+            .strip_prefix(TASKS)
+            .filter(|_| answer.status.success())
+            .map(str::to_owned))
     }
 
     /// The commit that a revision names, if it names one.
@@ -73,7 +89,9 @@ impl LocalRepository {
     /// # Errors
     /// When git refuses.
     pub async fn enter_task(&self, name: &RefName) -> Result<()> {
-        self.git(&["symbolic-ref", CURRENT, &name.to_string()], None).await.map(drop)
+        self.git(&["symbolic-ref", CURRENT, &name.to_string()], None)
+            .await
+            .map(drop)
     }
 
     /// A loop is the active one no longer; fine if it was not.
@@ -83,7 +101,8 @@ impl LocalRepository {
     pub async fn leave_task(&self, name: &RefName) -> Result<()> {
         let current = self.current_task().await?;
         if current.is_some_and(|current| name.to_string() == format!("{TASKS}{current}")) {
-            self.git(&["symbolic-ref", "--delete", CURRENT], None).await?;
+            self.git(&["symbolic-ref", "--delete", CURRENT], None)
+                .await?;
         }
         Ok(())
     }
@@ -91,7 +110,9 @@ impl LocalRepository {
     async fn run(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<GitOutput> {
         let mut command = GitCommand::new(&self.directory, arguments);
         for role in ["AUTHOR", "COMMITTER"] {
-            command = command.env(&format!("GIT_{role}_NAME"), NAME).env(&format!("GIT_{role}_EMAIL"), EMAIL);
+            command = command
+                .env(&format!("GIT_{role}_NAME"), NAME)
+                .env(&format!("GIT_{role}_EMAIL"), EMAIL);
         }
         if let Some(index) = &self.index {
             command = command.env("GIT_INDEX_FILE", index);
@@ -113,7 +134,18 @@ impl LocalRepository {
 
     /// Resolves a revision; `None` when it names nothing.
     async fn resolve(&self, revision: &str) -> Result<Option<Sha>> {
-        let answer = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision], None).await?;
+        let answer = self
+            .run(
+                &[
+                    "rev-parse",
+                    "--verify",
+                    "--quiet",
+                    "--end-of-options",
+                    revision,
+                ],
+                None,
+            )
+            .await?;
         Ok(answer.object_id().ok())
     }
 }
@@ -124,13 +156,24 @@ impl GitObjects for LocalRepository {
     }
 
     async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>> {
-        let Some(blob) = self.resolve(&format!("{commit}:{path}")).await? else { return Ok(None) };
-        let size = self.git(&["cat-file", "-s", &blob.to_string()], None).await?;
-        let size: Option<usize> = std::str::from_utf8(&size).ok().and_then(|text| text.trim().parse().ok());
+        let Some(blob) = self.resolve(&format!("{commit}:{path}")).await? else {
+            return Ok(None);
+        };
+        let size = self
+            .git(&["cat-file", "-s", &blob.to_string()], None)
+            .await?;
+        let size: Option<usize> = std::str::from_utf8(&size)
+            .ok()
+            .and_then(|text| text.trim().parse().ok());
         if size.is_none_or(|size| size > limit) {
-            return Err(RefsError::TooLarge { path: path.to_owned(), limit });
+            return Err(RefsError::TooLarge {
+                path: path.to_owned(),
+                limit,
+            });
         }
-        self.git(&["cat-file", "blob", &blob.to_string()], None).await.map(Some)
+        self.git(&["cat-file", "blob", &blob.to_string()], None)
+            .await
+            .map(Some)
     }
 
     async fn parent(&self, commit: Sha) -> Result<Option<Sha>> {
@@ -138,21 +181,39 @@ impl GitObjects for LocalRepository {
     }
 
     async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha> {
-        let unusable = |error: io::Error| RefsError::Fault { message: error.to_string(), retry: Retry::Later };
+        let unusable = |error: io::Error| RefsError::Fault {
+            message: error.to_string(),
+            retry: Retry::Later,
+        };
         let folder = tempfile::tempdir().map_err(unusable)?;
-        let apart = Self { index: Some(folder.path().join("index")), ..self.clone() };
+        let apart = Self {
+            index: Some(folder.path().join("index")),
+            ..self.clone()
+        };
         if let Some(parent) = commit.parent {
             apart.git(&["read-tree", &parent.to_string()], None).await?;
         }
         let mut entries = String::new();
         for (path, text) in commit.files {
-            let blob = self.sha(&["hash-object", "-w", "--stdin"], Some(text.as_bytes())).await?;
+            let blob = self
+                .sha(&["hash-object", "-w", "--stdin"], Some(text.as_bytes()))
+                .await?;
             entries.push_str(&format!("100644 {blob}\t{path}\0"));
         }
-        apart.git(&["update-index", "-z", "--index-info"], Some(entries.as_bytes())).await?;
+        apart
+            .git(
+                &["update-index", "-z", "--index-info"],
+                Some(entries.as_bytes()),
+            )
+            .await?;
         let tree = apart.sha(&["write-tree"], None).await?.to_string();
         let mut arguments = vec!["commit-tree", &tree, "-m", commit.subject];
-        let parents: Vec<String> = commit.parent.iter().chain(commit.keeps).map(ToString::to_string).collect();
+        let parents: Vec<String> = commit
+            .parent
+            .iter()
+            .chain(commit.keeps)
+            .map(ToString::to_string)
+            .collect();
         for parent in &parents {
             arguments.extend(["-p", parent]);
         }
@@ -160,8 +221,20 @@ impl GitObjects for LocalRepository {
     }
 
     async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<()> {
-        let (name_text, new, old) = (name.to_string(), new.to_string(), old.unwrap_or(NO_COMMIT).to_string());
-        let arguments = ["update-ref", "--no-deref", "-m", "loopgate", &name_text, &new, &old];
+        let (name_text, new, old) = (
+            name.to_string(),
+            new.to_string(),
+            old.unwrap_or(NO_COMMIT).to_string(),
+        );
+        let arguments = [
+            "update-ref",
+            "--no-deref",
+            "-m",
+            "loopgate",
+            &name_text,
+            &new,
+            &old,
+        ];
         let answer = self.run(&arguments, None).await?;
         if answer.status.success() {
             return Ok(());
@@ -174,12 +247,23 @@ impl GitObjects for LocalRepository {
     }
 
     async fn delete_ref(&self, name: &RefName) -> Result<()> {
-        self.git(&["update-ref", "--no-deref", "-d", &name.to_string()], None).await.map(drop)
+        self.git(&["update-ref", "--no-deref", "-d", &name.to_string()], None)
+            .await
+            .map(drop)
     }
 
     async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>> {
         let pattern = format!("refs/loopgate/{below}");
-        let listing = self.git(&["for-each-ref", "--format=%(refname) %(objectname)", &pattern], None).await?;
+        let listing = self
+            .git(
+                &[
+                    "for-each-ref",
+                    "--format=%(refname) %(objectname)",
+                    &pattern,
+                ],
+                None,
+            )
+            .await?;
         let listing = String::from_utf8_lossy(&listing).into_owned();
         let named = |line: &str| {
             let (name, sha) = line.split_once(' ')?;
@@ -191,9 +275,16 @@ impl GitObjects for LocalRepository {
 
 impl ListObjects for LocalRepository {
     async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>> {
-        let Some(tree) = self.resolve(&format!("{commit}:{folder}")).await? else { return Ok(Vec::new()) };
-        let listing = self.git(&["ls-tree", "-z", "--name-only", &tree.to_string()], None).await?;
-        Ok(String::from_utf8_lossy(&listing).split_terminator('\0').map(str::to_owned).collect())
+        let Some(tree) = self.resolve(&format!("{commit}:{folder}")).await? else {
+            return Ok(Vec::new());
+        };
+        let listing = self
+            .git(&["ls-tree", "-z", "--name-only", &tree.to_string()], None)
+            .await?;
+        Ok(String::from_utf8_lossy(&listing)
+            .split_terminator('\0')
+            .map(str::to_owned)
+            .collect())
     }
 }
 

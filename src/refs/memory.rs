@@ -18,11 +18,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Result, TreeFile, objects::unwritable};
+use super::{
+    GitObjects, ListObjects, NewCommit, RefName, RefsError, Result, TreeFile, objects::unwritable,
+};
 use loopgate_core::{
     FailureId, Sha, Timestamp,
     memory::{
-        Card, Folder, LineStatus, Memory, MemoryLine, Offers, Recurring, Retention, Rights, Week, redact_value, union,
+        Card, Folder, LineStatus, Memory, MemoryLine, Offers, Recurring, Retention, Rights, Week,
+        redact_value, union,
     },
 };
 
@@ -57,7 +60,11 @@ struct RecordedRun {
 
 impl<'g, G: ListObjects> MemoryStore<'g, G> {
     pub const fn new(objects: &'g G, retention: Retention, now: Timestamp) -> Self {
-        Self { objects, retention, now }
+        Self {
+            objects,
+            retention,
+            now,
+        }
     }
 
     /// What is remembered, without the lines; empty where nothing is, or what is there cannot be read.
@@ -76,12 +83,24 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         let Some(tip) = self.objects.read_ref(&RefName::memory_cards()).await? else {
             return Ok((None, Memory::default()));
         };
-        let bytes = self.objects.read_own(tip, CARDS_FILE, CARDS_LIMIT).await?.unwrap_or_default();
+        let bytes = self
+            .objects
+            .read_own(tip, CARDS_FILE, CARDS_LIMIT)
+            .await?
+            .unwrap_or_default();
         let document: Cards = serde_json::from_slice(&bytes).unwrap_or_default();
-        let cards = if document.schema == SCHEMA { document.cards } else { Vec::new() };
+        let cards = if document.schema == SCHEMA {
+            document.cards
+        } else {
+            Vec::new()
+        };
         let mut memory = Memory {
             cards: cards.into_iter().map(|card| (card.id, card)).collect(),
-            recurring: document.recurring.into_iter().map(|seen| (seen.key(), seen)).collect(),
+            recurring: document
+                .recurring
+                .into_iter()
+                .map(|seen| (seen.key(), seen))
+                .collect(),
             offers: document.offers,
             weeks: document.weeks,
             recent: document.recent,
@@ -98,14 +117,23 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     pub async fn record(&self, notes: &MemoryNotes) -> Result<()> {
         let mut by_week: BTreeMap<Week, LinesByRun<'_>> = BTreeMap::new();
         // As it will be read: cut, and without what must not be written.
-        let clean = |line: &MemoryLine| line.to_json().map(|text| MemoryLine::read_all(&text)).map_err(unwritable);
-        let lines: Vec<Vec<MemoryLine>> = notes.lines.iter().map(clean).collect::<Result<_, _>>()?;
+        let clean = |line: &MemoryLine| {
+            line.to_json()
+                .map(|text| MemoryLine::read_all(&text))
+                .map_err(unwritable)
+        };
+        let lines: Vec<Vec<MemoryLine>> =
+            notes.lines.iter().map(clean).collect::<Result<_, _>>()?;
         for line in lines.iter().flatten() {
             let runs = by_week.entry(Week::of(line.timestamp)).or_default();
             runs.entry(&line.session_id).or_default().push(line.clone());
         }
         for run in &notes.merged {
-            by_week.entry(Week::of(self.now)).or_default().entry(run).or_default();
+            by_week
+                .entry(Week::of(self.now))
+                .or_default()
+                .entry(run)
+                .or_default();
         }
         let mut runs = Vec::new();
         for (week, of_week) in by_week {
@@ -115,7 +143,12 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Adds lines to the ref of a week; the whole runs come back.
-    async fn append(&self, week: Week, notes: LinesByRun<'_>, merged: &BTreeSet<String>) -> Result<Vec<RecordedRun>> {
+    async fn append(
+        &self,
+        week: Week,
+        notes: LinesByRun<'_>,
+        merged: &BTreeSet<String>,
+    ) -> Result<Vec<RecordedRun>> {
         let name = RefName::memory_week(week);
         for _ in 0..MOST_SAVES {
             let tip = self.objects.read_ref(&name).await?;
@@ -133,22 +166,40 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 {
                     last.rights = Rights::Write;
                 }
-                let of_week: Vec<&MemoryLine> = lines.iter().filter(|line| Week::of(line.timestamp) == week).collect();
+                let of_week: Vec<&MemoryLine> = lines
+                    .iter()
+                    .filter(|line| Week::of(line.timestamp) == week)
+                    .collect();
                 let known: BTreeSet<_> = before.iter().map(MemoryLine::key).collect();
                 let is_new = |line: &&&MemoryLine| !known.contains(&line.key());
-                let new = of_week.iter().filter(is_new).map(|line| line.attempt).collect();
+                let new = of_week
+                    .iter()
+                    .filter(is_new)
+                    .map(|line| line.attempt)
+                    .collect();
                 if before.iter().ne(of_week.iter().copied()) {
                     files.extend(files_of(Folder::Failures, run, &of_week)?);
                     if !Memory::learn(lines.clone()).cards.is_empty() {
-                        files.extend(files_of(Folder::Taught, run, &lines.iter().collect::<Vec<_>>())?);
+                        files.extend(files_of(
+                            Folder::Taught,
+                            run,
+                            &lines.iter().collect::<Vec<_>>(),
+                        )?);
                     }
-                    if of_week.iter().any(|line| line.status == LineStatus::Escalated) {
+                    if of_week
+                        .iter()
+                        .any(|line| line.status == LineStatus::Escalated)
+                    {
                         files.extend(files_of(Folder::Escalated, run, &of_week)?);
                     }
                 }
                 runs.push(RecordedRun { lines, new });
             }
-            if files.is_empty() || self.commit(&name, tip, &files, "failures remembered").await? {
+            if files.is_empty()
+                || self
+                    .commit(&name, tip, &files, "failures remembered")
+                    .await?
+            {
                 return Ok(runs);
             }
         }
@@ -156,7 +207,9 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     async fn last_week(&self, week: Week, run: &str) -> Result<Vec<MemoryLine>> {
-        let Some(before) = week.before() else { return Ok(Vec::new()) };
+        let Some(before) = week.before() else {
+            return Ok(Vec::new());
+        };
         let tip = self.objects.read_ref(&RefName::memory_week(before)).await?;
         read_run(self.objects, tip, Folder::Failures, run).await
     }
@@ -171,8 +224,13 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 memory.take_in(&run.lines, |line| run.new.contains(&line.attempt));
             }
             memory.drop_old(self.retention, now);
-            let over: Vec<Week> =
-                memory.weeks.iter().copied().filter(|week| self.retention.is_over(*week, now)).take(2).collect();
+            let over: Vec<Week> = memory
+                .weeks
+                .iter()
+                .copied()
+                .filter(|week| self.retention.is_over(*week, now))
+                .take(2)
+                .collect();
             for week in over {
                 self.end_week(week).await?;
                 memory.weeks.remove(&week);
@@ -182,20 +240,29 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 return Ok(());
             }
         }
-        Err(RefsError::RefMoved { name: RefName::memory_cards() })
+        Err(RefsError::RefMoved {
+            name: RefName::memory_cards(),
+        })
     }
 
     /// Removes the ref of a week, once what outlives it stands in this one.
     async fn end_week(&self, week: Week) -> Result<()> {
-        let (name, current) = (RefName::memory_week(week), RefName::memory_week(Week::of(self.now)));
-        let Some(ended) = self.objects.read_ref(&name).await? else { return Ok(()) };
+        let (name, current) = (
+            RefName::memory_week(week),
+            RefName::memory_week(Week::of(self.now)),
+        );
+        let Some(ended) = self.objects.read_ref(&name).await? else {
+            return Ok(());
+        };
         for _ in 0..MOST_SAVES {
             let tip = self.objects.read_ref(&current).await?;
             let mut files = Vec::new();
             for folder in [Folder::Taught, Folder::Escalated] {
                 for run in runs_in(self.objects, ended, folder).await? {
                     let old = read_run(self.objects, Some(ended), folder, &run).await?;
-                    let kept = old.into_iter().filter(|line| self.retention.keeps(folder, line.timestamp, self.now));
+                    let kept = old
+                        .into_iter()
+                        .filter(|line| self.retention.keeps(folder, line.timestamp, self.now));
                     let there = read_run(self.objects, tip, folder, &run).await?;
                     let lines = union(kept.chain(there.iter().cloned()));
                     if lines != there {
@@ -203,7 +270,11 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                     }
                 }
             }
-            if files.is_empty() || self.commit(&current, tip, &files, "what outlives its week").await? {
+            if files.is_empty()
+                || self
+                    .commit(&current, tip, &files, "what outlives its week")
+                    .await?
+            {
                 return self.objects.delete_ref(&name).await;
             }
         }
@@ -221,7 +292,9 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 for folder in Folder::ALL {
                     for run in runs_in(self.objects, tip, folder).await? {
                         let of_run = read_run(self.objects, Some(tip), folder, &run).await?;
-                        let is_kept = |line: &MemoryLine| self.retention.keeps(folder, line.timestamp, self.now);
+                        let is_kept = |line: &MemoryLine| {
+                            self.retention.keeps(folder, line.timestamp, self.now)
+                        };
                         lines.extend(of_run.into_iter().filter(is_kept));
                     }
                 }
@@ -258,19 +331,24 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 return Ok(memory.give_up(id));
             }
         }
-        Err(RefsError::RefMoved { name: RefName::memory_cards() })
+        Err(RefsError::RefMoved {
+            name: RefName::memory_cards(),
+        })
     }
 
     async fn forget_in(&self, week: Week, id: FailureId) -> Result<usize> {
         let name = RefName::memory_week(week);
-        let Some(tip) = self.objects.read_ref(&name).await? else { return Ok(0) };
+        let Some(tip) = self.objects.read_ref(&name).await? else {
+            return Ok(0);
+        };
         let (mut files, mut is_found, mut forgotten) = (Vec::new(), false, 0);
         for folder in Folder::ALL {
             for run in runs_in(self.objects, tip, folder).await? {
                 let mut lines = read_run(self.objects, Some(tip), folder, &run).await?;
                 for line in &mut lines {
                     let before = line.failures.len();
-                    line.failures.retain(|failure| failure.fingerprint.map(FailureId::from) != Some(id));
+                    line.failures
+                        .retain(|failure| failure.fingerprint.map(FailureId::from) != Some(id));
                     if line.failures.len() < before {
                         line.analysis = None;
                         is_found = true;
@@ -281,7 +359,11 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             }
         }
         if is_found {
-            let commit = NewCommit { files: &files, subject: "an error forgotten", ..NewCommit::default() };
+            let commit = NewCommit {
+                files: &files,
+                subject: "an error forgotten",
+                ..NewCommit::default()
+            };
             let commit = self.objects.write_commit(commit).await?;
             self.objects.delete_ref(&name).await?;
             self.objects.compare_and_swap(&name, None, commit).await?;
@@ -301,12 +383,36 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     async fn save(&self, tip: Option<Sha>, memory: &Memory) -> Result<bool> {
-        self.commit(&RefName::memory_cards(), tip, &write_cards(memory)?, "cards").await
+        self.commit(
+            &RefName::memory_cards(),
+            tip,
+            &write_cards(memory)?,
+            "cards",
+        )
+        .await
     }
 
     /// Writes files on a tip; false when somebody was faster.
-    async fn commit(&self, name: &RefName, parent: Option<Sha>, files: &[TreeFile], subject: &str) -> Result<bool> {
-        match self.objects.commit(name, NewCommit { parent, files, subject, ..NewCommit::default() }).await {
+    async fn commit(
+        &self,
+        name: &RefName,
+        parent: Option<Sha>,
+        files: &[TreeFile],
+        subject: &str,
+    ) -> Result<bool> {
+        match self
+            .objects
+            .commit(
+                name,
+                NewCommit {
+                    parent,
+                    files,
+                    subject,
+                    ..NewCommit::default()
+                },
+            )
+            .await
+        {
             Err(RefsError::RefMoved { .. }) => Ok(false),
             written => written.map(|_| true),
         }
@@ -339,7 +445,10 @@ struct Cards {
 /// The items of a list that can be read.
 fn readable<'de, T: DeserializeOwned, D: Deserializer<'de>>(list: D) -> Result<Vec<T>, D::Error> {
     let items = Vec::<Value>::deserialize(list)?;
-    Ok(items.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
+    Ok(items
+        .into_iter()
+        .filter_map(|item| serde_json::from_value(item).ok())
+        .collect())
 }
 
 fn write_cards(memory: &Memory) -> Result<Vec<TreeFile>> {
@@ -352,13 +461,18 @@ fn write_cards(memory: &Memory) -> Result<Vec<TreeFile>> {
         recent: memory.recent.clone(),
     };
     let recurring = serde_json::to_value(&cards.recurring);
-    let documents = [(CARDS_FILE, serde_json::to_value(cards)), (RECURRING_FILE, recurring)];
+    let documents = [
+        (CARDS_FILE, serde_json::to_value(cards)),
+        (RECURRING_FILE, recurring),
+    ];
     let written = documents.into_iter().map(|(path, value)| {
         let mut value = value?;
         redact_value(&mut value);
         Ok((path.to_owned(), format!("{value}\n")))
     });
-    written.collect::<Result<_, serde_json::Error>>().map_err(unwritable)
+    written
+        .collect::<Result<_, serde_json::Error>>()
+        .map_err(unwritable)
 }
 
 /// Bytes of a file at most.
@@ -370,18 +484,38 @@ const MOST_FILES: usize = 64;
 
 fn path(folder: Folder, run: &str, nth: usize) -> String {
     // Runs are named by states, which others can write.
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
+            c
+        } else {
+            '-'
+        }
+    };
     let name: String = run.chars().take(100).map(plain).collect();
-    let nth = if nth == 0 { String::new() } else { format!(".{}", nth + 1) };
+    let nth = if nth == 0 {
+        String::new()
+    } else {
+        format!(".{}", nth + 1)
+    };
     format!("{}/{name}{nth}.jsonl", folder.as_str())
 }
 
 /// The lines of a run in a commit.
-async fn read_run<G: GitObjects>(objects: &G, tip: Option<Sha>, folder: Folder, run: &str) -> Result<Vec<MemoryLine>> {
+async fn read_run<G: GitObjects>(
+    objects: &G,
+    tip: Option<Sha>,
+    folder: Folder,
+    run: &str,
+) -> Result<Vec<MemoryLine>> {
     let mut lines = Vec::new();
     let Some(tip) = tip else { return Ok(lines) };
     for nth in 0..MOST_FILES {
-        let Some(bytes) = objects.read_file(tip, &path(folder, run, nth), 2 * MOST_BYTES).await? else { break };
+        let Some(bytes) = objects
+            .read_file(tip, &path(folder, run, nth), 2 * MOST_BYTES)
+            .await?
+        else {
+            break;
+        };
         lines.extend(MemoryLine::read_all(&String::from_utf8_lossy(&bytes)));
         if bytes.len() < NEARLY_FULL {
             break;
@@ -393,7 +527,11 @@ async fn read_run<G: GitObjects>(objects: &G, tip: Option<Sha>, folder: Folder, 
 /// The runs that have files in a folder.
 async fn runs_in<G: ListObjects>(objects: &G, tip: Sha, folder: Folder) -> Result<Vec<String>> {
     let names = objects.list_folder(tip, folder.as_str()).await?;
-    let first = |name: String| name.strip_suffix(".jsonl").filter(|run| !run.contains('.')).map(str::to_owned);
+    let first = |name: String| {
+        name.strip_suffix(".jsonl")
+            .filter(|run| !run.contains('.'))
+            .map(str::to_owned)
+    };
     Ok(names.into_iter().filter_map(first).collect())
 }
 
@@ -402,11 +540,16 @@ fn files_of(folder: Folder, run: &str, lines: &[&MemoryLine]) -> Result<Vec<Tree
     let mut files: Vec<TreeFile> = vec![(path(folder, run, 0), String::new())];
     for line in lines {
         let text = line.to_json().map_err(unwritable)?;
-        let is_full = files.last().is_some_and(|(_, file)| file.len() + text.len() >= MOST_BYTES);
+        let is_full = files
+            .last()
+            .is_some_and(|(_, file)| file.len() + text.len() >= MOST_BYTES);
         if is_full && files.len() < MOST_FILES {
             files.push((path(folder, run, files.len()), String::new()));
         }
-        if let Some((_, file)) = files.last_mut().filter(|(_, file)| file.len() + text.len() < MOST_BYTES) {
+        if let Some((_, file)) = files
+            .last_mut()
+            .filter(|(_, file)| file.len() + text.len() < MOST_BYTES)
+        {
             file.push_str(&text);
             file.push('\n');
         }

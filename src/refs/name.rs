@@ -17,7 +17,11 @@ impl RefName {
 
     /// The archive of the quarter of a year that this moment is in.
     pub fn quarter(of: Timestamp) -> Self {
-        Self(format!("loopgate/archive/{}Q{}", of.year(), of.month0() / 3 + 1))
+        Self(format!(
+            "loopgate/archive/{}Q{}",
+            of.year(),
+            of.month0() / 3 + 1
+        ))
     }
 
     /// What is remembered of a week.
@@ -39,7 +43,10 @@ impl RefName {
         if (3..=64).contains(&alias.len()) && alias.chars().all(plain) && !alias.starts_with('-') {
             Ok(Self(format!("loopgate/task/{alias}")))
         } else {
-            Err(Malformed::new(alias, "an alias (lower-case letters, digits and hyphens, 3 to 64 of them)"))
+            Err(Malformed::new(
+                alias,
+                "an alias (lower-case letters, digits and hyphens, 3 to 64 of them)",
+            ))
         }
     }
 
@@ -56,13 +63,17 @@ impl RefName {
     /// One of ours by its whole name; none for any other ref.
     pub fn of(name: &str) -> Option<Self> {
         let short = name.strip_prefix("refs/")?;
-        short.starts_with("loopgate/").then(|| Self(short.to_owned()))
+        short
+            .starts_with("loopgate/")
+            .then(|| Self(short.to_owned()))
     }
 
     /// Whether it holds the state of a run, of a pull request or a local one, that is not archived.
     pub fn is_run(&self) -> bool {
         let is_task = |alias| Self::task(alias).is_ok();
-        self.0.strip_prefix("loopgate/task/").map_or_else(|| self.is_of_pull_request(), is_task)
+        self.0
+            .strip_prefix("loopgate/task/")
+            .map_or_else(|| self.is_of_pull_request(), is_task)
     }
 
     /// Whether it holds the state of a pull request's run that is not archived.
@@ -72,7 +83,9 @@ impl RefName {
 
     /// The pull request whose state it is.
     pub fn number(&self) -> Option<PrNumber> {
-        let number = ["loopgate/pr/", "loopgate/archive/"].iter().find_map(|folder| self.0.strip_prefix(folder))?;
+        let number = ["loopgate/pr/", "loopgate/archive/"]
+            .iter()
+            .find_map(|folder| self.0.strip_prefix(folder))?;
         number.parse().ok().map(PrNumber::new)
     }
 
@@ -94,7 +107,10 @@ mod tests {
 
     #[test]
     fn names_are_whole_refs() {
-        assert_eq!(RefName::pull_request(PrNumber::new(12)).to_string(), "refs/loopgate/pr/12");
+        assert_eq!(
+            RefName::pull_request(PrNumber::new(12)).to_string(),
+            "refs/loopgate/pr/12"
+        );
         let twelve = Some(PrNumber::new(12));
         for (name, is_run, number) in [
             ("refs/loopgate/pr/12", true, twelve),
@@ -105,15 +121,35 @@ mod tests {
             ("refs/loopgate/pr/twelve", false, None),
         ] {
             let read = RefName::of(name).unwrap();
-            assert_eq!((read.to_string().as_str(), read.is_run(), read.number()), (name, is_run, number));
+            assert_eq!(
+                (read.to_string().as_str(), read.is_run(), read.number()),
+                (name, is_run, number)
+            );
         }
         assert_eq!(RefName::of("refs/heads/pr/12"), None);
-        for (moment, name) in [("2026-01-01T00:00:00Z", "2026Q1"), ("2026-12-31T23:59:59Z", "2026Q4")] {
-            assert_eq!(RefName::quarter(moment.parse().unwrap()).short(), format!("loopgate/archive/{name}"));
+        for (moment, name) in [
+            ("2026-01-01T00:00:00Z", "2026Q1"),
+            ("2026-12-31T23:59:59Z", "2026Q4"),
+        ] {
+            assert_eq!(
+                RefName::quarter(moment.parse().unwrap()).short(),
+                format!("loopgate/archive/{name}")
+            );
         }
         assert_eq!(RefName::task("pr-12").unwrap().number(), None);
-        assert_eq!(RefName::task("fix-login").unwrap().to_string(), "refs/loopgate/task/fix-login");
-        for bad in ["ab", "Fix-login", "a b c", "a/b/c", "../../heads/main", "-abc", &"a".repeat(65)] {
+        assert_eq!(
+            RefName::task("fix-login").unwrap().to_string(),
+            "refs/loopgate/task/fix-login"
+        );
+        for bad in [
+            "ab",
+            "Fix-login",
+            "a b c",
+            "a/b/c",
+            "../../heads/main",
+            "-abc",
+            &"a".repeat(65),
+        ] {
             assert!(RefName::task(bad).is_err(), "{bad}");
         }
     }

@@ -20,11 +20,21 @@ pub trait GitObjects: Sync {
     ///
     /// # Errors
     /// [`RefsError::TooLarge`] above `limit` bytes.
-    fn read_file(&self, commit: Sha, path: &str, limit: usize) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send;
+    fn read_file(
+        &self,
+        commit: Sha,
+        path: &str,
+        limit: usize,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send;
 
     /// The bytes of a document of ours in a commit's tree, if it is there. What is larger than ours was written by
     /// somebody else, and counts as absent.
-    fn read_own(&self, commit: Sha, path: &str, limit: usize) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send {
+    fn read_own(
+        &self,
+        commit: Sha,
+        path: &str,
+        limit: usize,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send {
         async move {
             match self.read_file(commit, path, limit).await {
                 Err(RefsError::TooLarge { .. }) => Ok(None),
@@ -43,16 +53,27 @@ pub trait GitObjects: Sync {
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when the ref is not at `old`.
-    fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> impl Future<Output = Result<()>> + Send;
+    fn compare_and_swap(
+        &self,
+        name: &RefName,
+        old: Option<Sha>,
+        new: Sha,
+    ) -> impl Future<Output = Result<()>> + Send;
 
     /// Writes a commit, and moves a ref to it from its parent.
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when the ref is not at the parent.
-    fn commit(&self, name: &RefName, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha>> + Send {
+    fn commit(
+        &self,
+        name: &RefName,
+        commit: NewCommit<'_>,
+    ) -> impl Future<Output = Result<Sha>> + Send {
         async move {
             let made = self.write_commit(commit).await?;
-            self.compare_and_swap(name, commit.parent, made).await.map(|()| made)
+            self.compare_and_swap(name, commit.parent, made)
+                .await
+                .map(|()| made)
         }
     }
 
@@ -67,7 +88,11 @@ pub trait GitObjects: Sync {
 pub trait ListObjects: GitObjects {
     /// The names in a folder at the top of a commit's tree, or at the top itself (`""`); none where there is no such
     /// folder.
-    fn list_folder(&self, commit: Sha, folder: &str) -> impl Future<Output = Result<Vec<String>>> + Send;
+    fn list_folder(
+        &self,
+        commit: Sha,
+        folder: &str,
+    ) -> impl Future<Output = Result<Vec<String>>> + Send;
 }
 
 /// A file of a commit's tree: its path and its text.
@@ -119,7 +144,10 @@ pub enum RefsError {
 
 impl From<GitError> for RefsError {
     fn from(error: GitError) -> Self {
-        Self::Fault { message: error.to_string(), retry: Retry::Later }
+        Self::Fault {
+            message: error.to_string(),
+            retry: Retry::Later,
+        }
     }
 }
 
@@ -131,5 +159,8 @@ pub(super) fn document(value: &impl Serialize) -> Result<String> {
 }
 
 pub(super) fn unwritable(error: serde_json::Error) -> RefsError {
-    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry: Retry::Later }
+    RefsError::Fault {
+        message: format!("the state cannot be written as JSON: {error}"),
+        retry: Retry::Later,
+    }
 }

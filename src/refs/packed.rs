@@ -65,7 +65,10 @@ struct PackedVersion {
 
 impl<S> PackedObjects<S> {
     pub fn new(slot: S) -> Self {
-        Self { slot, known: Mutex::default() }
+        Self {
+            slot,
+            known: Mutex::default(),
+        }
     }
 
     fn known(&self, commit: Sha) -> Option<PackedVersion> {
@@ -84,13 +87,17 @@ impl<S> PackedObjects<S> {
 
 /// `loop-state.json` of a packed run, for people who look at one. None when it is none that can be read.
 pub fn packed_state(packed: &str) -> Option<String> {
-    Bundle::unpack(packed).ok()?.file(STATE_FILE).map(str::to_owned)
+    Bundle::unpack(packed)
+        .ok()?
+        .file(STATE_FILE)
+        .map(str::to_owned)
 }
 
 /// Whether a packed run ended, and was last saved before this moment. One that a person stopped has not: it waits to be
 /// resumed.
 pub fn ended_before(packed: &str, moment: Timestamp) -> bool {
-    let state = packed_state(packed).and_then(|state| serde_json::from_str::<LoopState>(&state).ok());
+    let state =
+        packed_state(packed).and_then(|state| serde_json::from_str::<LoopState>(&state).ok());
     state.is_some_and(|state| {
         let over = match state.status {
             RunStatus::Completed => true,
@@ -103,16 +110,28 @@ pub fn ended_before(packed: &str, moment: Timestamp) -> bool {
 
 impl<S: Slot> GitObjects for PackedObjects<S> {
     async fn read_ref(&self, _: &RefName) -> Result<Option<Sha>> {
-        let Some(packed) = self.slot.read().await? else { return Ok(None) };
+        let Some(packed) = self.slot.read().await? else {
+            return Ok(None);
+        };
         // A text that cannot be unpacked holds no state: that is damage, and reported as such.
         let bundle = Bundle::unpack(&packed).unwrap_or_default();
-        Ok(Some(self.learn(PackedVersion { packed, bundle, report: String::new() })))
+        Ok(Some(self.learn(PackedVersion {
+            packed,
+            bundle,
+            report: String::new(),
+        })))
     }
 
     async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>> {
         let version = self.known(commit);
-        match version.as_ref().and_then(|version| version.bundle.file(path)) {
-            Some(text) if text.len() > limit => Err(RefsError::TooLarge { path: path.to_owned(), limit }),
+        match version
+            .as_ref()
+            .and_then(|version| version.bundle.file(path))
+        {
+            Some(text) if text.len() > limit => Err(RefsError::TooLarge {
+                path: path.to_owned(),
+                limit,
+            }),
             text => Ok(text.map(|text| text.as_bytes().to_vec())),
         }
     }
@@ -123,17 +142,37 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
 
     async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha> {
         let before = commit.parent.and_then(|parent| self.known(parent));
-        let bundle = before.map(|before| before.bundle).unwrap_or_default().with(commit.files);
+        let bundle = before
+            .map(|before| before.bundle)
+            .unwrap_or_default()
+            .with(commit.files);
         let packed = bundle.pack(S::ROOM)?;
-        let report = commit.files.iter().find(|(path, _)| path == ARTIFACT_FILE).map(|(_, text)| text.clone());
-        Ok(self.learn(PackedVersion { packed, bundle, report: report.unwrap_or_default() }))
+        let report = commit
+            .files
+            .iter()
+            .find(|(path, _)| path == ARTIFACT_FILE)
+            .map(|(_, text)| text.clone());
+        Ok(self.learn(PackedVersion {
+            packed,
+            bundle,
+            report: report.unwrap_or_default(),
+        }))
     }
 
     async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<()> {
         let moved = || RefsError::RefMoved { name: name.clone() };
-        let old = old.map(|old| self.known(old).ok_or_else(moved)).transpose()?;
+        let old = old
+            .map(|old| self.known(old).ok_or_else(moved))
+            .transpose()?;
         let PackedVersion { packed, report, .. } = self.known(new).ok_or_else(moved)?;
-        self.slot.replace(name, old.as_ref().map(|old| old.packed.as_str()), &packed, &report).await
+        self.slot
+            .replace(
+                name,
+                old.as_ref().map(|old| old.packed.as_str()),
+                &packed,
+                &report,
+            )
+            .await
     }
 
     /// What is packed goes with the place that holds it.
@@ -160,7 +199,12 @@ impl Bundle {
     /// it: where there is a bundle, the status comment is that report.
     fn with(&self, files: &[TreeFile]) -> Self {
         let mut all = self.0.clone();
-        all.extend(files.iter().filter(|(path, _)| path != ARTIFACT_FILE).cloned());
+        all.extend(
+            files
+                .iter()
+                .filter(|(path, _)| path != ARTIFACT_FILE)
+                .cloned(),
+        );
         Self(all)
     }
 
@@ -190,7 +234,10 @@ impl Bundle {
     }
 
     fn packed(&self) -> Result<String> {
-        let unwritable = |error: String| RefsError::Fault { message: error, retry: Retry::Later };
+        let unwritable = |error: String| RefsError::Fault {
+            message: error,
+            retry: Retry::Later,
+        };
         let json = serde_json::to_vec(&self.0).map_err(|error| unwritable(error.to_string()))?;
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
         let written = encoder.write_all(&json).and_then(|()| encoder.finish());
@@ -200,15 +247,26 @@ impl Bundle {
 
     /// Whether there was something to leave out.
     fn leave_out(&mut self) -> bool {
-        if let Some(oldest) = self.0.keys().find(|path| path.starts_with(attempt::FOLDER)).cloned() {
+        if let Some(oldest) = self
+            .0
+            .keys()
+            .find(|path| path.starts_with(attempt::FOLDER))
+            .cloned()
+        {
             self.0.remove(&oldest);
             return true;
         }
-        let Some(history) = self.0.get_mut(HISTORY_FILE) else { return false };
+        let Some(history) = self.0.get_mut(HISTORY_FILE) else {
+            return false;
+        };
         // A quarter at a time, so that a long history is not packed once for each of its lines.
         let lines = history.lines().count();
         let dropped = lines.div_ceil(4);
-        *history = history.lines().skip(dropped).map(|line| format!("{line}\n")).collect();
+        *history = history
+            .lines()
+            .skip(dropped)
+            .map(|line| format!("{line}\n"))
+            .collect();
         if history.is_empty() {
             self.0.remove(HISTORY_FILE);
         }
@@ -217,15 +275,24 @@ impl Bundle {
 
     /// What was packed, or why it cannot be read.
     fn unpack(packed: &str) -> Result<Self, String> {
-        let text = packed.strip_prefix(VERSION).ok_or("it is of another version")?;
+        let text = packed
+            .strip_prefix(VERSION)
+            .ok_or("it is of another version")?;
         let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
         let mut json = Vec::new();
-        let read = ZlibDecoder::new(bytes.as_slice()).take(UNPACKED_LIMIT + 1).read_to_end(&mut json);
+        let read = ZlibDecoder::new(bytes.as_slice())
+            .take(UNPACKED_LIMIT + 1)
+            .read_to_end(&mut json);
         read.map_err(|error| error.to_string())?;
         if json.len() as u64 > UNPACKED_LIMIT {
-            return Err(format!("it unpacks to more than {} MB", UNPACKED_LIMIT >> 20));
+            return Err(format!(
+                "it unpacks to more than {} MB",
+                UNPACKED_LIMIT >> 20
+            ));
         }
-        serde_json::from_slice(&json).map(Self).map_err(|error| error.to_string())
+        serde_json::from_slice(&json)
+            .map(Self)
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -238,10 +305,19 @@ mod tests {
     use crate::refs::fixtures::sample_state;
 
     fn packed(status: RunStatus, reason: Option<StopReason>) -> String {
-        let mut state = LoopState { status, ..sample_state() };
+        let mut state = LoopState {
+            status,
+            ..sample_state()
+        };
         state.stop.reason = reason;
-        let document = (STATE_FILE.to_owned(), serde_json::to_string(&state).unwrap());
-        Bundle::default().with(&[document]).pack(usize::MAX).unwrap()
+        let document = (
+            STATE_FILE.to_owned(),
+            serde_json::to_string(&state).unwrap(),
+        );
+        Bundle::default()
+            .with(&[document])
+            .pack(usize::MAX)
+            .unwrap()
     }
 
     #[test]
@@ -252,7 +328,11 @@ mod tests {
             (RunStatus::Completed, None, true),
             (RunStatus::Stopped, None, true),
             (RunStatus::Stopped, Some(StopReason::UserStop), false),
-            (RunStatus::Escalated, Some(StopReason::IterationLimit), false),
+            (
+                RunStatus::Escalated,
+                Some(StopReason::IterationLimit),
+                false,
+            ),
             (RunStatus::Passed, None, false),
             (RunStatus::InProgress, None, false),
         ] {
@@ -260,11 +340,17 @@ mod tests {
             assert_eq!(ended_before(&packed, after), over, "{status:?} {reason:?}");
             assert!(!ended_before(&packed, before), "{status:?}");
         }
-        assert!(!ended_before("v1.damaged", after), "damage is told to people, not dropped");
+        assert!(
+            !ended_before("v1.damaged", after),
+            "damage is told to people, not dropped"
+        );
     }
 
     fn bundle(files: &[(&str, &str)]) -> Bundle {
-        let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
         Bundle::default().with(&files)
     }
 
@@ -272,7 +358,9 @@ mod tests {
     fn noise(bytes: usize, seed: u64) -> String {
         let mut at = seed;
         let mut next = || {
-            at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            at = at
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             char::from(b'a' + u8::try_from((at >> 33) % 26).expect("below 26"))
         };
         (0..bytes).map(|_| next()).collect()
@@ -280,10 +368,18 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_goes_oldest_records_first_then_the_oldest_history_never_the_state() {
-        let history: String = (0..40).map(|line| format!("{line} {}\n", noise(100, line))).collect();
+        let history: String = (0..40)
+            .map(|line| format!("{line} {}\n", noise(100, line)))
+            .collect();
         let state = noise(1_000, 7);
-        let records: Vec<_> = (1..=9).map(|n| (attempt::path(n), noise(2_000, u64::from(n)))).collect();
-        let mut all = bundle(&[("loop-state.json", &state), (HISTORY_FILE, &history), (ARTIFACT_FILE, "# report")]);
+        let records: Vec<_> = (1..=9)
+            .map(|n| (attempt::path(n), noise(2_000, u64::from(n))))
+            .collect();
+        let mut all = bundle(&[
+            ("loop-state.json", &state),
+            (HISTORY_FILE, &history),
+            (ARTIFACT_FILE, "# report"),
+        ]);
         assert_eq!(all.file(ARTIFACT_FILE), None, "the comment is the report");
         all = all.with(&records);
         let whole = all.pack(usize::MAX).unwrap().len();
@@ -293,16 +389,35 @@ mod tests {
             assert!(packed.len() <= room);
             let kept = Bundle::unpack(&packed).unwrap();
             assert_eq!(kept.file("loop-state.json"), Some(&*state));
-            let numbers: Vec<_> = (1..=9).filter(|n| kept.file(&attempt::path(*n)).is_some()).collect();
-            assert!(numbers.iter().rev().zip((1..=9).rev()).all(|(kept, newest)| *kept == newest), "{numbers:?}");
+            let numbers: Vec<_> = (1..=9)
+                .filter(|n| kept.file(&attempt::path(*n)).is_some())
+                .collect();
+            assert!(
+                numbers
+                    .iter()
+                    .rev()
+                    .zip((1..=9).rev())
+                    .all(|(kept, newest)| *kept == newest),
+                "{numbers:?}"
+            );
             let lines = kept.file(HISTORY_FILE).unwrap_or_default();
-            assert!(history.ends_with(lines) && (lines.len() == history.len() || numbers.is_empty()));
+            assert!(
+                history.ends_with(lines) && (lines.len() == history.len() || numbers.is_empty())
+            );
             assert!(kept.0.len() <= last.0.len());
             last = kept;
         }
-        assert_eq!(last.0.len(), 1, "the state alone is left: {:?}", last.0.keys());
+        assert_eq!(
+            last.0.len(),
+            1,
+            "the state alone is left: {:?}",
+            last.0.keys()
+        );
         let refused = all.pack(500).unwrap_err().to_string();
-        assert!(refused.contains("room for 500") && refused.contains("backend: ref"), "{refused}");
+        assert!(
+            refused.contains("room for 500") && refused.contains("backend: ref"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -314,8 +429,18 @@ mod tests {
         }
         let bomb = format!("{VERSION}{}", STANDARD.encode(encoder.finish().unwrap()));
         assert!(bomb.len() < 200_000, "{}", bomb.len());
-        assert_eq!(Bundle::unpack(&bomb).unwrap_err(), "it unpacks to more than 10 MB");
-        for bad in ["", "v2.eJw=", "v1.", "v1.***", "v1.eJwrS", "v1.eJyrVgIAAOoAlQ=="] {
+        assert_eq!(
+            Bundle::unpack(&bomb).unwrap_err(),
+            "it unpacks to more than 10 MB"
+        );
+        for bad in [
+            "",
+            "v2.eJw=",
+            "v1.",
+            "v1.***",
+            "v1.eJwrS",
+            "v1.eJyrVgIAAOoAlQ==",
+        ] {
             assert!(Bundle::unpack(bad).is_err(), "{bad}");
         }
     }

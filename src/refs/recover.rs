@@ -10,10 +10,11 @@ use loopgate_core::{
     deciding::new_run::workflow_id,
     reflex,
     state::{
-        Answer, AnswerOutcome, Answered, Asked, AttemptDigest, HeadObservation, LoopState, RunStatus, Stop, StopReason,
+        Answer, AnswerOutcome, Answered, Asked, AttemptDigest, HeadObservation, LoopState,
+        RunStatus, Stop, StopReason,
         history::{
-            ArtifactCreated, CommandRun, Escalated, Event, HistoryLine, LocalLoopStarted, OwnCommand, Resumed, RunEnd,
-            RunStarted,
+            ArtifactCreated, CommandRun, Escalated, Event, HistoryLine, LocalLoopStarted,
+            OwnCommand, Resumed, RunEnd, RunStarted,
         },
     },
 };
@@ -33,7 +34,11 @@ pub struct Damaged {
 #[derive(Debug)]
 enum Basis {
     /// The newest good one, which the first `known` lines made.
-    Older { state: Box<LoopState>, commit: Sha, known: usize },
+    Older {
+        state: Box<LoopState>,
+        commit: Sha,
+        known: usize,
+    },
     /// The state as it stands, without what somebody could have forged for their own good.
     Stripped(Box<LoopState>),
     /// A new run's: everything else is derived at the next decision.
@@ -50,14 +55,28 @@ const MOST_ATTEMPTS: u32 = 100;
 /// Finds something to go on from: the newest good state of the run, and what the history recorded since. An author of a
 /// rewritten state could rewrite the history beside it, so only an older state under our seal stands in for one that
 /// lacks it.
-pub(super) async fn salvage<G: GitObjects>(store: &StateStore<'_, G>, tip: Sha, unusable: Unusable) -> Result<Damaged> {
+pub(super) async fn salvage<G: GitObjects>(
+    store: &StateStore<'_, G>,
+    tip: Sha,
+    unusable: Unusable,
+) -> Result<Damaged> {
     let is_history_believed = store.seal.is_none() && !matches!(unusable, Unusable::Foreign);
     let (why, mut basis) = match unusable {
-        Unusable::Foreign => ("the saved state is that of another pull request".to_owned(), Basis::New),
-        Unusable::Unsealed(state) => (UNSEALED.to_owned(), Basis::Stripped(Box::new(stripped(*state)))),
+        Unusable::Foreign => (
+            "the saved state is that of another pull request".to_owned(),
+            Basis::New,
+        ),
+        Unusable::Unsealed(state) => (
+            UNSEALED.to_owned(),
+            Basis::Stripped(Box::new(stripped(*state))),
+        ),
         Unusable::Broken(why) => (why, Basis::New),
     };
-    let lines = if is_history_believed { store.history(tip).await? } else { Vec::new() };
+    let lines = if is_history_believed {
+        store.history(tip).await?
+    } else {
+        Vec::new()
+    };
     // The digests of the attempts of the last run in the history, as far as their documents can be read.
     let judged = last_run(&lines).filter(|line| matches!(line.event, Event::EvaluationDone { .. }));
     let counted = judged.map(|line| line.iteration).max();
@@ -69,16 +88,28 @@ pub(super) async fn salvage<G: GitObjects>(store: &StateStore<'_, G>, tip: Sha, 
     let is_of_local_loop = store.name.number().is_none();
     let is_of_the_run = |state: &LoopState| {
         let last = lines.last();
-        last.is_none_or(|last| state.run_id == last.run_id && state.reflex.is_some() == is_of_local_loop)
+        last.is_none_or(|last| {
+            state.run_id == last.run_id && state.reflex.is_some() == is_of_local_loop
+        })
     };
     let mut commit = tip;
     for _ in 0..MOST_PARENTS {
-        let Some(parent) = store.objects.parent(commit).await? else { break };
+        let Some(parent) = store.objects.parent(commit).await? else {
+            break;
+        };
         commit = parent;
         match store.state_at(commit).await? {
             Ok(state) if is_of_the_run(&state) => {
-                let known = if lines.is_empty() { 0 } else { store.history(commit).await?.len() };
-                basis = Basis::Older { state: Box::new(state), commit, known };
+                let known = if lines.is_empty() {
+                    0
+                } else {
+                    store.history(commit).await?.len()
+                };
+                basis = Basis::Older {
+                    state: Box::new(state),
+                    commit,
+                    known,
+                };
                 break;
             }
             Err(Unusable::Unsealed(state)) if matches!(basis, Basis::New) => {
@@ -87,7 +118,13 @@ pub(super) async fn salvage<G: GitObjects>(store: &StateStore<'_, G>, tip: Sha, 
             _ => {}
         }
     }
-    Ok(Damaged { why, basis, lines, attempts, is_of_local_loop })
+    Ok(Damaged {
+        why,
+        basis,
+        lines,
+        attempts,
+        is_of_local_loop,
+    })
 }
 
 /// A state without what grants something: attempts and answers stay, so nothing is spent or answered twice.
@@ -113,14 +150,18 @@ impl Damaged {
     /// The state to go on from.
     pub(super) fn rebuild(&self, begin: impl FnOnce() -> LoopState) -> LoopState {
         match &self.basis {
-            Basis::Older { state, known, .. } => {
-                led_on(state.as_ref().clone(), self.lines.get(*known..).unwrap_or_default(), &self.attempts)
-            }
+            Basis::Older { state, known, .. } => led_on(
+                state.as_ref().clone(),
+                self.lines.get(*known..).unwrap_or_default(),
+                &self.attempts,
+            ),
             Basis::Stripped(state) => state.as_ref().clone(),
             // A new run that goes by the name of the one in the history, led on by its lines and attempts.
             Basis::New => {
                 let fresh = begin();
-                let Some(last) = self.lines.last() else { return fresh };
+                let Some(last) = self.lines.last() else {
+                    return fresh;
+                };
                 let named = LoopState {
                     workflow_id: workflow_id(&fresh.repository, &last.run_id),
                     run_id: last.run_id.clone(),
@@ -147,8 +188,17 @@ impl Damaged {
 /// A state with the attempts that it lacks, and with what the lines since then record.
 fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
     let known = state.attempts.last().map_or(0, |last| last.number);
-    state.attempts.extend(attempts.iter().filter(|attempt| attempt.number > known).cloned());
-    state.last_score = state.attempts.last().map(|attempt| attempt.score).or(state.last_score);
+    state.attempts.extend(
+        attempts
+            .iter()
+            .filter(|attempt| attempt.number > known)
+            .cloned(),
+    );
+    state.last_score = state
+        .attempts
+        .last()
+        .map(|attempt| attempt.score)
+        .or(state.last_score);
     for line in last_run(since) {
         if state.reflex.is_some() {
             reflex::replay(&mut state, line, loop_call);
@@ -163,21 +213,47 @@ fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest
 /// is left out: then people are asked again.
 fn restore(state: &mut LoopState, line: &HistoryLine) {
     match &line.event {
-        Event::ArtifactCreated(ArtifactCreated::HeadSeen { head, base, gates, merge_base, at, .. }) => {
+        Event::ArtifactCreated(ArtifactCreated::HeadSeen {
+            head,
+            base,
+            gates,
+            merge_base,
+            at,
+            ..
+        }) => {
             let (base, gates, merge_base) = (base.clone(), gates.clone(), *merge_base);
-            state.first_seen_heads.push(HeadObservation { sha: *head, at: *at, gates, base, merge_base });
+            state.first_seen_heads.push(HeadObservation {
+                sha: *head,
+                at: *at,
+                gates,
+                base,
+                merge_base,
+            });
         }
         Event::ArtifactCreated(ArtifactCreated::Head { head }) => {
-            let seen = HeadObservation { sha: *head, at: line.ts, ..HeadObservation::default() };
+            let seen = HeadObservation {
+                sha: *head,
+                at: line.ts,
+                ..HeadObservation::default()
+            };
             state.first_seen_heads.push(seen);
         }
         Event::CheckSkipped(skip) => state.skips.push(skip.clone()),
         Event::Disputed(dispute) => {
-            state.disputes.retain(|known| (known.failure, known.source) != (dispute.failure, dispute.source));
+            state
+                .disputes
+                .retain(|known| (known.failure, known.source) != (dispute.failure, dispute.source));
             state.disputes.push(dispute.as_ref().clone());
         }
-        Event::Escalated(Escalated::PullRequest { blocked, .. }) => state.blocked.clone_from(blocked),
-        Event::Resumed(Resumed::PullRequest { resume, accepted, accepted_tampering, .. }) => {
+        Event::Escalated(Escalated::PullRequest { blocked, .. }) => {
+            state.blocked.clone_from(blocked)
+        }
+        Event::Resumed(Resumed::PullRequest {
+            resume,
+            accepted,
+            accepted_tampering,
+            ..
+        }) => {
             release(state);
             state.resumes.push(resume.clone());
             state.accepted.extend(accepted);
@@ -193,17 +269,41 @@ fn restore(state: &mut LoopState, line: &HistoryLine) {
         Event::CommandRun(CommandRun::Own(OwnCommand::ApproveRuns { runs, .. })) => {
             state.approved_runs.extend(runs);
         }
-        Event::CommandRun(CommandRun::Written { command, by, answer, source, head, .. }) => {
+        Event::CommandRun(CommandRun::Written {
+            command,
+            by,
+            answer,
+            source,
+            head,
+            ..
+        }) => {
             if let AnswerOutcome::Stopped = answer {
                 let (reason, by) = (Some(StopReason::UserStop), Some(by.clone()));
-                state.stop = Stop { passed: false, reason, words: None, by };
+                state.stop = Stop {
+                    passed: false,
+                    reason,
+                    words: None,
+                    by,
+                };
                 state.status = RunStatus::Stopped;
             }
             let (verb, source) = (command.clone(), Asked::InWords(*source));
-            let answer = Answer { by: by.clone(), verb, outcome: answer.clone(), head_sha: *head };
-            match state.answered.iter_mut().find(|known| known.source == source) {
+            let answer = Answer {
+                by: by.clone(),
+                verb,
+                outcome: answer.clone(),
+                head_sha: *head,
+            };
+            match state
+                .answered
+                .iter_mut()
+                .find(|known| known.source == source)
+            {
                 Some(known) => known.answers.push(answer),
-                None => state.answered.push(Answered { source, answers: vec![answer] }),
+                None => state.answered.push(Answered {
+                    source,
+                    answers: vec![answer],
+                }),
             }
         }
         // The command's own line does not hold the person's reason for the stop.
@@ -224,10 +324,21 @@ fn release(state: &mut LoopState) {
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { why, basis, lines, attempts, is_of_local_loop } = self;
+        let Self {
+            why,
+            basis,
+            lines,
+            attempts,
+            is_of_local_loop,
+        } = self;
         write!(f, "{why}; ")?;
         if !lines.is_empty() {
-            write!(f, "rebuilt from {} lines of history and {} attempts", lines.len(), attempts.len())?;
+            write!(
+                f,
+                "rebuilt from {} lines of history and {} attempts",
+                lines.len(),
+                attempts.len()
+            )?;
         }
         match basis {
             Basis::Older { commit, .. } if lines.is_empty() => {
@@ -268,10 +379,23 @@ mod tests {
     fn a_rebuilt_run_remembers_what_people_decided_and_asks_them_nothing_twice() {
         let mut story = Story::opened();
         let (source, is_detected) = (CheckSource::Command(CommandCheck::new("lint")), false);
-        let lint = CheckPolicy { kind: CheckKind::Lint, source, is_detected };
-        story.policy.verify.checks.insert("lint".parse().unwrap(), lint);
+        let lint = CheckPolicy {
+            kind: CheckKind::Lint,
+            source,
+            is_detected,
+        };
+        story
+            .policy
+            .verify
+            .checks
+            .insert("lint".parse().unwrap(), lint);
         let mut lines = story.decide().events.clone();
-        lines.extend(story.comment("bob", "/loop skip lint --reason \"no linter here\"").events.clone());
+        lines.extend(
+            story
+                .comment("bob", "/loop skip lint --reason \"no linter here\"")
+                .events
+                .clone(),
+        );
         for head in 1..=3 {
             lines.extend(story.push(head, &["rounds"], &[]).events.clone());
         }
@@ -282,7 +406,13 @@ mod tests {
         let fresh = LoopState::begin(&story.snapshot, &story.policy, story.now);
         let rebuilt = |lines: &[HistoryLine], attempts: &[AttemptDigest]| {
             let (lines, attempts) = (lines.to_vec(), attempts.to_vec());
-            let damaged = Damaged { why: String::new(), basis: Basis::New, lines, attempts, is_of_local_loop: false };
+            let damaged = Damaged {
+                why: String::new(),
+                basis: Basis::New,
+                lines,
+                attempts,
+                is_of_local_loop: false,
+            };
             damaged.rebuild(|| fresh.clone())
         };
         let once = rebuilt(&lines, &story.state.attempts);
@@ -292,17 +422,34 @@ mod tests {
         assert_eq!(once.blocked, story.state.blocked);
         let decision = decide(&story.snapshot, &once, &story.policy, story.now);
         assert_eq!(decision.action, story.last.as_ref().unwrap().action);
-        assert_eq!(once.stop, story.state.stop, "with the words of the person who stopped it");
+        assert_eq!(
+            once.stop, story.state.stop,
+            "with the words of the person who stopped it"
+        );
         assert_eq!(once.workflow_id, story.state.workflow_id);
         let is_told_twice = |line: &HistoryLine| {
             use Event::{CheckSkipped, CommandRun, Escalated, Resumed, RunStarted};
-            matches!(line.event, RunStarted(_) | CommandRun(_) | Resumed(_) | CheckSkipped(_) | Escalated(_))
+            matches!(
+                line.event,
+                RunStarted(_) | CommandRun(_) | Resumed(_) | CheckSkipped(_) | Escalated(_)
+            )
         };
-        assert!(!decision.events.iter().any(is_told_twice), "{:?}", decision.events);
+        assert!(
+            !decision.events.iter().any(is_told_twice),
+            "{:?}",
+            decision.events
+        );
 
         // The note of a recovery releases nothing, when the state is damaged once more.
-        let note = Event::Resumed(Resumed::Recovered { recovered: "damaged; rebuilt".into() });
-        lines.push(HistoryLine::of(&story.state, story.now, note, EventStatus::Fail));
+        let note = Event::Resumed(Resumed::Recovered {
+            recovered: "damaged; rebuilt".into(),
+        });
+        lines.push(HistoryLine::of(
+            &story.state,
+            story.now,
+            note,
+            EventStatus::Fail,
+        ));
         assert_eq!(rebuilt(&lines, &story.state.attempts), once);
     }
 }

@@ -37,14 +37,18 @@ pub struct SealOf {
 impl Seal {
     /// None without a secret. The first secret seals, all are believed.
     pub fn derived_from<'a>(secrets: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
-        let keyed = |key: &[u8]| Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
+        let keyed = |key: &[u8]| {
+            Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length")
+        };
         let derive = |secret: &'a [u8]| {
             let mut key = keyed(secret);
             key.update(KEY_PURPOSE);
             keyed(&key.finalize().into_bytes())
         };
         let keys: Vec<_> = secrets.into_iter().map(derive).collect();
-        (!keys.is_empty()).then(|| Self { keys: Arc::new(RwLock::new(keys)) })
+        (!keys.is_empty()).then(|| Self {
+            keys: Arc::new(RwLock::new(keys)),
+        })
     }
 
     /// Goes by the keys of another seal from now on.
@@ -54,7 +58,10 @@ impl Seal {
     }
 
     pub fn of(&self, repository: &RepoName, number: PrNumber) -> SealOf {
-        SealOf { seal: self.clone(), subject: format!("{repository}#{number}") }
+        SealOf {
+            seal: self.clone(),
+            subject: format!("{repository}#{number}"),
+        }
     }
 }
 
@@ -71,17 +78,28 @@ impl SealOf {
     /// Takes the seal off a document, so that it is not taken for a newer writer's field, and returns whether it was
     /// ours. The comparison takes the same time wherever the first difference stands.
     pub(super) fn fits(&self, document: &mut Map<String, Value>) -> bool {
-        let Some(Value::String(claimed)) = document.shift_remove(FIELD) else { return false };
+        let Some(Value::String(claimed)) = document.shift_remove(FIELD) else {
+            return false;
+        };
         let mut seal = [0; 32];
         hex::decode_to_slice(&claimed, &mut seal).is_ok()
-            && self.seal.keys.read().iter().any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
+            && self
+                .seal
+                .keys
+                .read()
+                .iter()
+                .any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
     }
 
     fn mac(&self, key: &Hmac<Sha256>, document: &Map<String, Value>) -> Hmac<Sha256> {
         let mut mac = key.clone();
         mac.update(self.subject.as_bytes());
         mac.update(b"\0");
-        mac.update(serde_json::to_string(document).expect("a JSON value is writable").as_bytes());
+        mac.update(
+            serde_json::to_string(document)
+                .expect("a JSON value is writable")
+                .as_bytes(),
+        );
         mac
     }
 }
@@ -112,7 +130,10 @@ mod tests {
         let mut read: Map<String, Value> =
             serde_json::from_str(&serde_json::to_string_pretty(&sealed).unwrap()).unwrap();
         assert!(seal(&["now"]).fits(&mut read.clone()));
-        assert!(seal(&["next", "now"]).fits(&mut read), "while the secret is rotated");
+        assert!(
+            seal(&["next", "now"]).fits(&mut read),
+            "while the secret is rotated"
+        );
         assert_eq!(read, document(), "and comes off");
     }
 
@@ -131,7 +152,11 @@ mod tests {
             assert!(!seal(&["now"]).fits(&mut forged));
         }
         let elsewhere = Seal::derived_from([b"now".as_slice()]).unwrap();
-        assert!(!elsewhere.of(&"acme/widgets".parse().unwrap(), PrNumber::new(13)).fits(&mut sealed));
+        assert!(
+            !elsewhere
+                .of(&"acme/widgets".parse().unwrap(), PrNumber::new(13))
+                .fits(&mut sealed)
+        );
         assert!(Seal::derived_from([]).is_none());
     }
 

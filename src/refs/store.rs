@@ -2,7 +2,10 @@
 
 use super::{
     GitObjects, NewCommit, RefsError, Result, StateStore, TreeFile, attempt,
-    documents::{ARTIFACT_FILE, ARTIFACT_LIMIT, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT, STATEMENT_FILE},
+    documents::{
+        ARTIFACT_FILE, ARTIFACT_LIMIT, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT,
+        STATEMENT_FILE,
+    },
     objects::unwritable,
     recover::{self, Damaged},
 };
@@ -76,12 +79,26 @@ impl<G: GitObjects> StateStore<'_, G> {
     /// # Errors
     /// As there.
     pub async fn load_at(&self, tip: Option<Sha>) -> Result<LoadedRun> {
-        let Some(at) = tip else { return Ok(LoadedRun { tip, whole: None, damaged: None }) };
+        let Some(at) = tip else {
+            return Ok(LoadedRun {
+                tip,
+                whole: None,
+                damaged: None,
+            });
+        };
         Ok(match self.state_at(at).await? {
-            Ok(state) => LoadedRun { tip, whole: Some(Box::new(state)), damaged: None },
+            Ok(state) => LoadedRun {
+                tip,
+                whole: Some(Box::new(state)),
+                damaged: None,
+            },
             Err(why) => {
                 let damaged = recover::salvage(self, at, why).await?;
-                LoadedRun { tip, whole: None, damaged: Some(Box::new(damaged)) }
+                LoadedRun {
+                    tip,
+                    whole: None,
+                    damaged: Some(Box::new(damaged)),
+                }
             }
         })
     }
@@ -98,7 +115,13 @@ impl<G: GitObjects> StateStore<'_, G> {
             (statement, _) => statement,
         };
         // Equal in everything but the time of the last change.
-        let is_same = |before: &LoopState| before == &LoopState { updated_at: before.updated_at, ..save.state.clone() };
+        let is_same = |before: &LoopState| {
+            before
+                == &LoopState {
+                    updated_at: before.updated_at,
+                    ..save.state.clone()
+                }
+        };
         if loaded.intact().is_some_and(is_same)
             && save.lines.is_empty()
             && save.attempt.is_none()
@@ -110,16 +133,29 @@ impl<G: GitObjects> StateStore<'_, G> {
         let mut lines = save.lines.to_vec();
         if let Some(damaged) = &loaded.damaged {
             // A recovery is noted in the history too, before whatever came after it.
-            let note = Event::Resumed(Resumed::Recovered { recovered: damaged.to_string() });
-            lines.insert(0, HistoryLine::of(save.state, save.state.updated_at, note, EventStatus::Fail));
+            let note = Event::Resumed(Resumed::Recovered {
+                recovered: damaged.to_string(),
+            });
+            lines.insert(
+                0,
+                HistoryLine::of(save.state, save.state.updated_at, note, EventStatus::Fail),
+            );
         }
         if !lines.is_empty() {
-            files.push((HISTORY_FILE.to_owned(), self.appended(loaded.tip, &lines).await?));
+            files.push((
+                HISTORY_FILE.to_owned(),
+                self.appended(loaded.tip, &lines).await?,
+            ));
         }
         files.extend(save.attempt.clone());
         files.push((ARTIFACT_FILE.to_owned(), save.artifact.to_owned()));
         files.extend(statement.map(|text| (STATEMENT_FILE.to_owned(), text.to_owned())));
-        let commit = NewCommit { parent: loaded.tip, files: &files, subject: save.subject, ..NewCommit::default() };
+        let commit = NewCommit {
+            parent: loaded.tip,
+            files: &files,
+            subject: save.subject,
+            ..NewCommit::default()
+        };
         self.objects.commit(&self.name, commit).await.map(Some)
     }
 
@@ -139,10 +175,24 @@ impl<G: GitObjects> StateStore<'_, G> {
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when somebody was faster.
-    pub async fn adopt<O: GitObjects>(&self, from: &StateStore<'_, O>, tip: Sha, state: &LoopState) -> Result<()> {
-        let documents = [(STATE_FILE, STATE_LIMIT), (HISTORY_FILE, HISTORY_LIMIT), (ARTIFACT_FILE, ARTIFACT_LIMIT)];
-        let documents = documents.map(|(path, limit)| (path.to_owned(), limit)).into_iter();
-        let attempts = state.attempts.iter().map(|attempt| (attempt::path(attempt.number), attempt::READ_LIMIT));
+    pub async fn adopt<O: GitObjects>(
+        &self,
+        from: &StateStore<'_, O>,
+        tip: Sha,
+        state: &LoopState,
+    ) -> Result<()> {
+        let documents = [
+            (STATE_FILE, STATE_LIMIT),
+            (HISTORY_FILE, HISTORY_LIMIT),
+            (ARTIFACT_FILE, ARTIFACT_LIMIT),
+        ];
+        let documents = documents
+            .map(|(path, limit)| (path.to_owned(), limit))
+            .into_iter();
+        let attempts = state
+            .attempts
+            .iter()
+            .map(|attempt| (attempt::path(attempt.number), attempt::READ_LIMIT));
         let mut files = Vec::new();
         for (path, limit) in documents.chain(attempts) {
             let bytes = from.objects.read_own(tip, &path, limit).await?;
@@ -162,9 +212,15 @@ impl<G: GitObjects> StateStore<'_, G> {
     async fn appended(&self, tip: Option<Sha>, lines: &[HistoryLine]) -> Result<String> {
         let before = match tip {
             None => None,
-            Some(tip) => self.objects.read_own(tip, HISTORY_FILE, HISTORY_LIMIT).await?,
+            Some(tip) => {
+                self.objects
+                    .read_own(tip, HISTORY_FILE, HISTORY_LIMIT)
+                    .await?
+            }
         };
-        let mut text = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        let mut text = before
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

@@ -15,7 +15,9 @@ use loopgate_core::{
 pub fn subject(decision: &Decision) -> String {
     let rules = failed_rules(&decision.view.evaluation.failed_rules());
     let what = match &decision.action {
-        NextAction::Complete => return format!("complete: merged after attempt {}", decision.view.attempt),
+        NextAction::Complete => {
+            return format!("complete: merged after attempt {}", decision.view.attempt);
+        }
         NextAction::Stopped => {
             return match (decision.next.status, decision.next.stop.reason) {
                 (RunStatus::Failed, _) => format!("failed: the attempts are used up{rules}"),
@@ -25,14 +27,22 @@ pub fn subject(decision: &Decision) -> String {
         }
         NextAction::Retry { .. } => format!("retry{rules}"),
         NextAction::Escalate { cause } => format!("escalate, {}{rules}", cause.as_str()),
-        NextAction::WaitForHuman { cause } => format!("wait for a human, {}{rules}", cause.as_str()),
+        NextAction::WaitForHuman { cause } => {
+            format!("wait for a human, {}{rules}", cause.as_str())
+        }
         NextAction::WaitForApproval { gate } => format!("wait for approval of {gate}"),
         NextAction::WaitForEvidence { missing } => {
             let names: Vec<_> = missing.iter().take(3).map(|check| check.as_str()).collect();
-            let more = if missing.len() > names.len() { ", …" } else { "" };
+            let more = if missing.len() > names.len() {
+                ", …"
+            } else {
+                ""
+            };
             format!("wait for evidence ({}{more})", names.join(", "))
         }
-        NextAction::WaitForRunApproval { .. } => "wait until somebody lets the workflows run".to_owned(),
+        NextAction::WaitForRunApproval { .. } => {
+            "wait until somebody lets the workflows run".to_owned()
+        }
         NextAction::WaitForPush { .. } => "wait for the next capability".to_owned(),
         NextAction::WaitForReady => "wait until the draft is ready".to_owned(),
         NextAction::WaitForReview => "wait for a review".to_owned(),
@@ -43,20 +53,44 @@ pub fn subject(decision: &Decision) -> String {
 
 /// One line about a turn of a local loop: `iteration 2: fail, 0.33 — 1 failed rule (unit)`.
 pub fn loop_subject(turn: &Turn) -> String {
-    let newest = turn.lines.iter().rev().find(|line| !matches!(line.event, Event::IterationAdvanced { .. }));
+    let newest = turn
+        .lines
+        .iter()
+        .rev()
+        .find(|line| !matches!(line.event, Event::IterationAdvanced { .. }));
     let what = match (turn.senior_for, newest) {
         (Some(cause), _) => format!("{}: the senior fixer is next", cause.as_str()),
-        (None, Some(HistoryLine { event: Event::RunStarted(_), .. })) => {
+        (
+            None,
+            Some(HistoryLine {
+                event: Event::RunStarted(_),
+                ..
+            }),
+        ) => {
             return format!("begin: {}", one_line(&turn.state.title));
         }
-        (None, Some(HistoryLine { event: Event::Stopped(RunEnd::ByPerson { words, .. }), .. })) => {
-            return format!("stopped: {}", words.as_deref().map_or_else(|| "by a person".to_owned(), one_line));
+        (
+            None,
+            Some(HistoryLine {
+                event: Event::Stopped(RunEnd::ByPerson { words, .. }),
+                ..
+            }),
+        ) => {
+            return format!(
+                "stopped: {}",
+                words
+                    .as_deref()
+                    .map_or_else(|| "by a person".to_owned(), one_line)
+            );
         }
         (None, Some(line)) => line_subject(&turn.state, line),
         (None, None) if turn.state.current_step == Step::Refine => "the fixer is called".to_owned(),
         (None, None) => "the task command is run".to_owned(),
     };
-    format!("iteration {}: {what}", newest.map_or(turn.state.iteration, |line| line.iteration))
+    format!(
+        "iteration {}: {what}",
+        newest.map_or(turn.state.iteration, |line| line.iteration)
+    )
 }
 
 fn line_subject(state: &LoopState, line: &HistoryLine) -> String {
@@ -67,36 +101,72 @@ fn line_subject(state: &LoopState, line: &HistoryLine) -> String {
             match line.step {
                 Step::Prepare => format!("prepared {checks} for phase B"),
                 _ => {
-                    let hash = state.code_artifact.content_hash.get(..8).unwrap_or_default();
+                    let hash = state
+                        .code_artifact
+                        .content_hash
+                        .get(..8)
+                        .unwrap_or_default();
                     format!("produced {hash}, prepared {checks}")
                 }
             }
         }
         Event::PhaseSwitched { .. } => {
-            format!("phase A passes, {}", state.evaluation.as_ref().map_or(Score::ZERO, |evaluation| evaluation.score))
+            format!(
+                "phase A passes, {}",
+                state
+                    .evaluation
+                    .as_ref()
+                    .map_or(Score::ZERO, |evaluation| evaluation.score)
+            )
         }
-        Event::EvaluationDone { score, failed_rules: rules, .. } => format!("fail, {score}{}", failed_rules(rules)),
+        Event::EvaluationDone {
+            score,
+            failed_rules: rules,
+            ..
+        } => format!("fail, {score}{}", failed_rules(rules)),
         Event::CritiqueDone { items } => format!("critique, {}", count(items.len(), "item")),
         Event::RefinementDone { subject, .. } => one_line(subject),
-        Event::PhaseError { step, why, .. } => format!("{} went wrong, once more: {}", step.as_str(), one_line(why)),
-        Event::Failed(RunEnd::Broken { .. }) => format!("failed, {} went wrong twice", line.step.as_str()),
+        Event::PhaseError { step, why, .. } => {
+            format!("{} went wrong, once more: {}", step.as_str(), one_line(why))
+        }
+        Event::Failed(RunEnd::Broken { .. }) => {
+            format!("failed, {} went wrong twice", line.step.as_str())
+        }
         Event::Failed(RunEnd::Aborted { reason }) => format!("aborted, {}", reason.as_str()),
         Event::Resumed(_) => "resumed by a person".to_owned(),
-        Event::Completed(RunEnd::LocalLoop { reason, .. }) => format!("completed, {}", reason.as_str()),
+        Event::Completed(RunEnd::LocalLoop { reason, .. }) => {
+            format!("completed, {}", reason.as_str())
+        }
         Event::Stopped(RunEnd::ShortOfPassing {
             reason,
-            distance_to_success: DistanceToSuccess { score, blocking_rule_ids, .. },
+            distance_to_success:
+                DistanceToSuccess {
+                    score,
+                    blocking_rule_ids,
+                    ..
+                },
         }) => {
-            format!("stopped, {}: fail, {score}{}", reason.as_str(), failed_rules(blocking_rule_ids))
+            format!(
+                "stopped, {}: fail, {score}{}",
+                reason.as_str(),
+                failed_rules(blocking_rule_ids)
+            )
         }
-        Event::Escalated(Escalated::LocalLoop { trigger, .. }) => format!("escalate, {}", trigger.as_str()),
+        Event::Escalated(Escalated::LocalLoop { trigger, .. }) => {
+            format!("escalate, {}", trigger.as_str())
+        }
         other => other.name(),
     }
 }
 
 /// ` — 2 failed rules (unit, lint)`; of more than three the first three.
 fn failed_rules(rules: &[RuleId]) -> String {
-    let names = rules.iter().take(3).map(RuleId::as_str).collect::<Vec<_>>().join(", ");
+    let names = rules
+        .iter()
+        .take(3)
+        .map(RuleId::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     match rules.len() {
         0 => String::new(),
         many @ 1..=3 => format!(" — {} ({names})", count(many, "failed rule")),
@@ -105,11 +175,18 @@ fn failed_rules(rules: &[RuleId]) -> String {
 }
 
 fn count(n: usize, one: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {one}s")
+    }
 }
 
 fn one_line(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     text::one_line(&plain, 100)
 }
 
@@ -142,25 +219,47 @@ mod tests {
             config: None,
             base: None,
         };
-        let task = Task { prompt: "round numbers".into(), ideal_result: None };
+        let task = Task {
+            prompt: "round numbers".into(),
+            ideal_result: None,
+        };
         let alias = Alias::of_task("round numbers");
         let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, now);
         let begun = Turn::on(&state, now).begun();
         let once = Turn::on(&begun.state, now).broke("the plan\nis empty".into());
         let twice = Turn::on(&once.state, now).broke("the plan is empty".into());
-        let call = LoopCall { notes: Vec::new(), ask: Ask { question: String::new(), options: Vec::new() } };
-        let called = Turn::on(&begun.state, now).refused(&[Trigger::Tampering], call.clone(), &policy);
+        let call = LoopCall {
+            notes: Vec::new(),
+            ask: Ask {
+                question: String::new(),
+                options: Vec::new(),
+            },
+        };
+        let called =
+            Turn::on(&begun.state, now).refused(&[Trigger::Tampering], call.clone(), &policy);
         let resumed = Turn::on(&called.state, now).resumed(fixtures::login("alice"), None, None);
         let stopped = |words: Option<&str>| {
             Turn::on(&begun.state, now).stopped(words.map(str::to_owned), fixtures::login("alice"))
         };
-        let own = TriggerPolicy { action: Some(EscalationAction::AbortWithReport), to: Vec::new() };
+        let own = TriggerPolicy {
+            action: Some(EscalationAction::AbortWithReport),
+            to: Vec::new(),
+        };
         policy.escalation.triggers.insert(Trigger::Tampering, own);
         let aborted = Turn::on(&begun.state, now).refused(&[Trigger::Tampering], call, &policy);
         let mut senior = begun.clone();
         senior.senior_for = Some(Trigger::SameError);
-        let turns =
-            [begun.clone(), once, twice, called, resumed, stopped(None), stopped(Some("not now")), aborted, senior];
+        let turns = [
+            begun.clone(),
+            once,
+            twice,
+            called,
+            resumed,
+            stopped(None),
+            stopped(Some("not now")),
+            aborted,
+            senior,
+        ];
         assert_eq!(
             turns.each_ref().map(loop_subject),
             [

@@ -33,7 +33,11 @@ pub fn moment(at: Timestamp) -> String {
 /// `1 test`, `2 tests`.
 pub fn count(n: impl TryInto<u64>, one: &str) -> String {
     let n = n.try_into().unwrap_or(u64::MAX);
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {one}s")
+    }
 }
 
 /// `once`, `twice`, `3 times`.
@@ -48,7 +52,11 @@ pub fn times(n: u32) -> String {
 /// `1 retry`, `2 retries`: for words that do not simply take an s.
 pub fn plural(n: impl TryInto<u64>, one: &str, many: &str) -> String {
     let n = n.try_into().unwrap_or(u64::MAX);
-    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {many}")
+    }
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -64,14 +72,22 @@ pub fn or(items: impl IntoIterator<Item: ToString>) -> String {
 fn series(items: impl IntoIterator<Item: ToString>, word: &str) -> String {
     let mut items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     let last = items.pop().unwrap_or_default();
-    if items.is_empty() { last } else { format!("{} {word} {last}", items.join(", ")) }
+    if items.is_empty() {
+        last
+    } else {
+        format!("{} {word} {last}", items.join(", "))
+    }
 }
 
 /// The first few of many: `a, b and 3 more`.
 pub fn few(items: impl IntoIterator<Item: ToString>, most: usize) -> String {
     let mut items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     let more = items.split_off(items.len().min(most)).len();
-    if more > 0 { format!("{} and {more} more", items.join(", ")) } else { and(items) }
+    if more > 0 {
+        format!("{} and {more} more", items.join(", "))
+    } else {
+        and(items)
+    }
 }
 
 #[cfg(test)]

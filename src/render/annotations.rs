@@ -17,7 +17,8 @@ use super::{
     word, words,
 };
 use loopgate_core::{
-    deciding::View, failure::Blame, observed::AnnotationLevel, policy::ConfigError, verdict::FailureView,
+    deciding::View, failure::Blame, observed::AnnotationLevel, policy::ConfigError,
+    verdict::FailureView,
 };
 
 /// At most so many are sent, in batches of 50, as many as GitHub takes at once.
@@ -42,12 +43,21 @@ pub struct CheckAnnotation {
 /// The most severe first, and how many were left out.
 pub fn annotations(view: &View) -> (Vec<CheckAnnotation>, usize) {
     let mut places = BTreeSet::new();
-    let failures = view.failures.iter().filter(|one| places.insert((one.cause, one.failure.location())));
+    let failures = view
+        .failures
+        .iter()
+        .filter(|one| places.insert((one.cause, one.failure.location())));
     let failures = failures.filter_map(failure);
-    let uncovered = view.coverage.iter().flat_map(|coverage| &coverage.uncovered).filter_map(|range| uncovered(range));
+    let uncovered = view
+        .coverage
+        .iter()
+        .flat_map(|coverage| &coverage.uncovered)
+        .filter_map(|range| uncovered(range));
     // What leaves the repository has no place on GitHub's page.
-    let mut all: Vec<CheckAnnotation> =
-        failures.chain(uncovered).filter(|it| path_in_address(&it.path).is_some()).collect();
+    let mut all: Vec<CheckAnnotation> = failures
+        .chain(uncovered)
+        .filter(|it| path_in_address(&it.path).is_some())
+        .collect();
     all.sort_by_key(|annotation| std::cmp::Reverse(annotation.level));
     let left_out = all.len().saturating_sub(MOST);
     all.truncate(MOST);
@@ -57,31 +67,68 @@ pub fn annotations(view: &View) -> (Vec<CheckAnnotation>, usize) {
 fn failure(view: &FailureView) -> Option<CheckAnnotation> {
     let (path, line) = view.failure.location()?;
     let (path, line) = (path.to_owned(), line.unwrap_or(1).max(1));
-    let level = if view.blame == Blame::PrCode { AnnotationLevel::Failure } else { AnnotationLevel::Warning };
+    let level = if view.blame == Blame::PrCode {
+        AnnotationLevel::Failure
+    } else {
+        AnnotationLevel::Warning
+    };
     let (title, message) = (title(view), message(view));
-    Some(CheckAnnotation { path, start_line: line, end_line: line, level, title, message })
+    Some(CheckAnnotation {
+        path,
+        start_line: line,
+        end_line: line,
+        level,
+        title,
+        message,
+    })
 }
 
 /// The check, the test where there is one, and the failure's id.
 fn title(view: &FailureView) -> String {
-    let test = view.failure.test_name.as_deref().filter(|name| !name.trim().is_empty());
+    let test = view
+        .failure
+        .test_name
+        .as_deref()
+        .filter(|name| !name.trim().is_empty());
     let test = test.map(|name| format!(": {name}")).unwrap_or_default();
-    format!("{} ({})", clip(&line(&format!("{}{test}", view.check)), 190), view.cause)
+    format!(
+        "{} ({})",
+        clip(&line(&format!("{}{test}", view.check)), 190),
+        view.cause
+    )
 }
 
 /// The tool's message, and our lines about it.
 fn message(view: &FailureView) -> String {
     let reported = clip_lines(&block(&view.failure.reported()), 20);
     let advice: Vec<String> = advice_lines(view, &mut ShownTexts::new()).collect();
-    clip(format!("{reported}\n\n{}", advice.join("\n")).trim(), MESSAGE).into_owned()
+    clip(
+        format!("{reported}\n\n{}", advice.join("\n")).trim(),
+        MESSAGE,
+    )
+    .into_owned()
 }
 
 fn uncovered(range: &str) -> Option<CheckAnnotation> {
     let (path, start_line, end_line) = parse_range(range)?;
-    let what = if start_line == end_line { "This added line is" } else { "These added lines are" };
-    let (title, message) = ("not covered by tests".to_owned(), format!("{what} not executed by any test."));
+    let what = if start_line == end_line {
+        "This added line is"
+    } else {
+        "These added lines are"
+    };
+    let (title, message) = (
+        "not covered by tests".to_owned(),
+        format!("{what} not executed by any test."),
+    );
     let (path, level) = (path.to_owned(), AnnotationLevel::Notice);
-    Some(CheckAnnotation { path, start_line, end_line, level, title, message })
+    Some(CheckAnnotation {
+        path,
+        start_line,
+        end_line,
+        level,
+        title,
+        message,
+    })
 }
 
 /// `src/a.rs:10-12` or `src/a.rs:10`.
@@ -100,25 +147,52 @@ const MOST_OF_STEP: usize = 10;
 pub fn annotation_commands(view: &View) -> String {
     let (placed, left_out) = annotations(view);
     let placed = placed.iter().map(|one| {
-        let CheckAnnotation { path, start_line, end_line, level, title, message } = one;
+        let CheckAnnotation {
+            path,
+            start_line,
+            end_line,
+            level,
+            title,
+            message,
+        } = one;
         let (path, title) = (property(path), property(title));
         let properties = format!("file={path},line={start_line},endLine={end_line},title={title}");
-        (*level == AnnotationLevel::Failure, body(&properties, message))
+        (
+            *level == AnnotationLevel::Failure,
+            body(&properties, message),
+        )
     });
     let titled = |title: &str, message: &str| body(&format!("title={}", property(title)), message);
     let nowhere = causes(&view.failures).into_iter().map(|cause| cause.first);
     let nowhere = nowhere.filter(|view| view.failure.location().is_none());
-    let nowhere = nowhere.map(|view| (view.blame == Blame::PrCode, titled(&title(view), &message(view))));
+    let nowhere = nowhere.map(|view| {
+        (
+            view.blame == Blame::PrCode,
+            titled(&title(view), &message(view)),
+        )
+    });
     let unexplained = view.checks.iter().filter_map(|check| {
         let outcome = words::evidence(check)?.outcome;
-        let is_explained = view.failures.iter().any(|failure| failure.check == check.name);
-        let command = || (true, titled(check.name.as_str(), word("outcome", outcome.as_str())));
+        let is_explained = view
+            .failures
+            .iter()
+            .any(|failure| failure.check == check.name);
+        let command = || {
+            (
+                true,
+                titled(check.name.as_str(), word("outcome", outcome.as_str())),
+            )
+        };
         (outcome.is_failure() && !is_explained).then(command)
     });
     let all = placed.chain(nowhere).chain(unexplained);
     let (errors, warnings): (Vec<_>, Vec<_>) = all.partition(|(is_error, _)| *is_error);
     // The most severe come first, so what was left out is milder than what is there.
-    let (more_errors, more_warnings) = if warnings.is_empty() { (left_out, 0) } else { (0, left_out) };
+    let (more_errors, more_warnings) = if warnings.is_empty() {
+        (left_out, 0)
+    } else {
+        (0, left_out)
+    };
     commands("error", &errors, more_errors) + &commands("warning", &warnings, more_warnings)
 }
 
@@ -126,8 +200,18 @@ pub fn annotation_commands(view: &View) -> String {
 pub fn configuration_commands(errors: &[ConfigError], warnings: &[ConfigError]) -> String {
     let all = |level: &str, problems: &[ConfigError]| -> String {
         let command = |problem: &ConfigError| {
-            let ConfigError { file, line, column, message, hint, .. } = problem;
-            let hint = hint.as_ref().map(|hint| format!("\n{hint}")).unwrap_or_default();
+            let ConfigError {
+                file,
+                line,
+                column,
+                message,
+                hint,
+                ..
+            } = problem;
+            let hint = hint
+                .as_ref()
+                .map(|hint| format!("\n{hint}"))
+                .unwrap_or_default();
             let place = format!("file={},line={line},col={column}", property(file));
             format!("::{level}{}\n", body(&place, &format!("{message}{hint}")))
         };
@@ -142,11 +226,21 @@ pub fn error_command(message: &str) -> String {
 }
 
 fn commands(level: &str, all: &[(bool, String)], more: usize) -> String {
-    let shown = if all.len() + more > MOST_OF_STEP { MOST_OF_STEP - 1 } else { all.len() };
-    let mut lines: String = all.iter().take(shown).map(|(_, body)| format!("::{level}{body}\n")).collect();
+    let shown = if all.len() + more > MOST_OF_STEP {
+        MOST_OF_STEP - 1
+    } else {
+        all.len()
+    };
+    let mut lines: String = all
+        .iter()
+        .take(shown)
+        .map(|(_, body)| format!("::{level}{body}\n"))
+        .collect();
     let rest = all.len() + more - shown.min(all.len());
     if rest > 0 {
-        lines.push_str(&format!("::{level}::{rest} more; the summary of the job lists them\n"));
+        lines.push_str(&format!(
+            "::{level}::{rest} more; the summary of the job lists them\n"
+        ));
     }
     lines
 }
@@ -158,7 +252,9 @@ fn body(properties: &str, text: &str) -> String {
 
 /// The text of a command.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// The value of a command's property.
@@ -169,7 +265,11 @@ fn property(text: &str) -> String {
 /// A log in which the runner reads no command. `token` must be new and unguessable: text that holds it can turn the
 /// commands on again.
 pub fn silenced(text: &str, token: &str) -> String {
-    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let end = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
     format!("::stop-commands::{token}\n{text}{end}::{token}::\n")
 }
 
@@ -178,7 +278,11 @@ pub fn silenced(text: &str, token: &str) -> String {
 pub fn defused(text: &str) -> String {
     let line = |line: &str| {
         let line = line.replace("##[", "## [");
-        if line.trim_start().starts_with("::") { line.replacen("::", ": :", 1) } else { line }
+        if line.trim_start().starts_with("::") {
+            line.replacen("::", ": :", 1)
+        } else {
+            line
+        }
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
@@ -192,7 +296,10 @@ mod tests {
     #[test]
     fn failures_come_before_uncovered_lines() {
         let (all, left_out) = annotations(&fixtures::first_failure().view);
-        let shown: Vec<_> = all.iter().map(|a| (a.path.as_str(), a.start_line, a.end_line, a.level)).collect();
+        let shown: Vec<_> = all
+            .iter()
+            .map(|a| (a.path.as_str(), a.start_line, a.end_line, a.level))
+            .collect();
         assert_eq!(
             shown,
             [
@@ -220,7 +327,10 @@ mod tests {
         view.failures = (1..=300).map(fixtures::failure_in_line).collect();
         let (all, left_out) = annotations(&view);
         assert_eq!((all.len(), left_out), (200, 101));
-        assert!(all.iter().all(|annotation| annotation.level == AnnotationLevel::Failure));
+        assert!(
+            all.iter()
+                .all(|annotation| annotation.level == AnnotationLevel::Failure)
+        );
     }
 
     #[test]
@@ -228,7 +338,11 @@ mod tests {
         let mut view = fixtures::view();
         for file in ["/usr/lib/x.rs", "../x.rs", ""] {
             let mut failure = fixtures::failure();
-            failure.failure.source = Some(SourceLocation { file: file.into(), line: Some(1), function: None });
+            failure.failure.source = Some(SourceLocation {
+                file: file.into(),
+                line: Some(1),
+                function: None,
+            });
             view.failures.push(failure);
         }
         assert_eq!(annotations(&view).0, []);
@@ -254,7 +368,10 @@ mod workflow_tests {
     /// Whether the runner takes the line for a command.
     fn is_command(line: &str) -> bool {
         let line = line.trim_start();
-        line.contains("##[") || line.strip_prefix("::").is_some_and(|rest| rest.contains("::"))
+        line.contains("##[")
+            || line
+                .strip_prefix("::")
+                .is_some_and(|rest| rest.contains("::"))
     }
 
     #[test]
@@ -267,12 +384,18 @@ mod workflow_tests {
             hint: hint.map(str::to_owned),
             snippet: String::new(),
         };
-        let told = configuration_commands(&[problem("100%\n::error::no", Some("yes"))], &[problem("hm", None)]);
+        let told = configuration_commands(
+            &[problem("100%\n::error::no", Some("yes"))],
+            &[problem("hm", None)],
+        );
         insta::assert_snapshot!(told, @"
         ::error file=a%2Cb%3Ac.yml,line=3,col=5::100%25%0A::error::no%0Ayes
         ::warning file=a%2Cb%3Ac.yml,line=3,col=5::hm
         ");
-        assert_eq!(error_command("one\ntwo"), "::error title=Loopgate::one%0Atwo");
+        assert_eq!(
+            error_command("one\ntwo"),
+            "::error title=Loopgate::one%0Atwo"
+        );
     }
 
     #[test]
@@ -290,8 +413,9 @@ mod workflow_tests {
         view.failures[0].failure.source = None;
         view.failures[0].failure.test_file = None;
         assert!(
-            annotation_commands(&view)
-                .starts_with("::error title=unit%3A auth%3A%3Arejects_expired (01010101)::assertion")
+            annotation_commands(&view).starts_with(
+                "::error title=unit%3A auth%3A%3Arejects_expired (01010101)::assertion"
+            )
         );
         view.failures.clear();
         assert_eq!(annotation_commands(&view), "::error title=unit::failed\n");
@@ -302,25 +426,46 @@ mod workflow_tests {
         let mut view = fixtures::first_failure().view;
         view.failures = (1..=300).map(fixtures::failure_in_line).collect();
         let lines = annotation_commands(&view);
-        assert_eq!(lines.lines().filter(|line| line.starts_with("::error file=")).count(), 9);
-        assert!(lines.contains("\n::error::292 more; the summary of the job lists them\n"), "{lines}");
+        assert_eq!(
+            lines
+                .lines()
+                .filter(|line| line.starts_with("::error file="))
+                .count(),
+            9
+        );
+        assert!(
+            lines.contains("\n::error::292 more; the summary of the job lists them\n"),
+            "{lines}"
+        );
         assert_eq!(lines.lines().count(), 10);
     }
 
     #[test]
     fn hostile_texts_forge_nothing() {
         let mut view = fixtures::first_failure().view;
-        view.failures[0].failure.test_name = Some("a,line=1::\n::set-output name=decision::proceed".into());
-        view.failures[0].failure.error_message = "x\r\n::add-mask::y\n##[error]z %0A::stop-commands::q".into();
+        view.failures[0].failure.test_name =
+            Some("a,line=1::\n::set-output name=decision::proceed".into());
+        view.failures[0].failure.error_message =
+            "x\r\n::add-mask::y\n##[error]z %0A::stop-commands::q".into();
         let lines = annotation_commands(&view);
         assert_eq!(lines.lines().count(), 2, "{lines}");
-        assert!(lines.lines().all(|line| line.starts_with("::error file=") || line.starts_with("::warning file=")));
-        assert!(lines.contains("title=unit%3A a%2Cline=1%3A%3A %3A%3Aset-output"), "{lines}");
+        assert!(
+            lines.lines().all(
+                |line| line.starts_with("::error file=") || line.starts_with("::warning file=")
+            )
+        );
+        assert!(
+            lines.contains("title=unit%3A a%2Cline=1%3A%3A %3A%3Aset-output"),
+            "{lines}"
+        );
     }
 
     #[test]
     fn a_log_is_silenced() {
-        assert_eq!(silenced("::error::x\nlast", "t0k3n"), "::stop-commands::t0k3n\n::error::x\nlast\n::t0k3n::\n");
+        assert_eq!(
+            silenced("::error::x\nlast", "t0k3n"),
+            "::stop-commands::t0k3n\n::error::x\nlast\n::t0k3n::\n"
+        );
     }
 
     proptest! {

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Links, Markdown, Subject, attempt_row, code, explain, messages, short_text, summary, texts, warning, word, words,
+    Links, Markdown, Subject, attempt_row, code, explain, messages, short_text, summary, texts,
+    warning, word, words,
 };
 use loopgate_core::{
     PrNumber,
@@ -31,24 +32,46 @@ const QUESTIONS: [(Verb, Answerer); 6] = [
 /// One answer for each question asked on this head, however often it was asked.
 pub fn answers(subject: &Subject<'_>) -> impl Iterator<Item = Value> {
     let is_asked = |verb: Verb| {
-        let is_question =
-            |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Shown | AnswerOutcome::Searched { .. });
-        subject.decision.next.replies().any(|(_, answer)| is_question(&answer.outcome) && answer.verb == verb.as_str())
+        let is_question = |outcome: &AnswerOutcome| {
+            matches!(
+                outcome,
+                AnswerOutcome::Shown | AnswerOutcome::Searched { .. }
+            )
+        };
+        subject
+            .decision
+            .next
+            .replies()
+            .any(|(_, answer)| is_question(&answer.outcome) && answer.verb == verb.as_str())
     };
-    let asked = QUESTIONS.into_iter().filter(move |(verb, _)| is_asked(*verb));
+    let asked = QUESTIONS
+        .into_iter()
+        .filter(move |(verb, _)| is_asked(*verb));
     asked.map(|(verb, answer)| context! { command => verb.usage(), body => Markdown::ours(answer(subject)) })
 }
 
 /// What was searched for in the debug memory; the newest three searches.
 fn searched(subject: &Subject<'_>) -> String {
     let mut words_known = BTreeSet::new();
-    let searches = subject.decision.next.replies().rev().filter_map(|(_, answer)| match &answer.outcome {
-        AnswerOutcome::Searched { words, found } => Some((words, found)),
-        _ => None,
-    });
-    let answers = searches.filter(|(words, _)| words_known.insert(*words)).take(3);
+    let searches = subject
+        .decision
+        .next
+        .replies()
+        .rev()
+        .filter_map(|(_, answer)| match &answer.outcome {
+            AnswerOutcome::Searched { words, found } => Some((words, found)),
+            _ => None,
+        });
+    let answers = searches
+        .filter(|(words, _)| words_known.insert(*words))
+        .take(3);
     let answers = answers.map(|(words, found)| {
-        messages::markdown("memory", &"answer", context! { words, found => Serde(found) }).into_string()
+        messages::markdown(
+            "memory",
+            &"answer",
+            context! { words, found => Serde(found) },
+        )
+        .into_string()
     });
     answers.collect::<Vec<_>>().join("\n\n")
 }
@@ -57,7 +80,11 @@ fn searched(subject: &Subject<'_>) -> String {
 fn status(subject: &Subject<'_>) -> String {
     let (view, next) = (&subject.decision.view, &subject.decision.next);
     let applies = |gate: &&GateReport| gate.status != GateStatus::NotApplicable;
-    let gates = view.gates.iter().filter(applies).map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
+    let gates = view
+        .gates
+        .iter()
+        .filter(applies)
+        .map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
     let since = next.state_entered_at;
     let model = context! {
         title => short_text(&next.title, 200),
@@ -84,8 +111,17 @@ fn history(subject: &Subject<'_>) -> String {
         context! { when => words::moment(attempt.at), ..attempt_row(attempt, &links) }
     });
     let number = subject.decision.next.pull_request.map(PrNumber::get);
-    let everything = messages::plain("how_to_read", &summary::state_place(subject), context! { number });
-    messages::markdown("history", &"table", context! { rows => rows.collect::<Vec<_>>(), everything }).into_string()
+    let everything = messages::plain(
+        "how_to_read",
+        &summary::state_place(subject),
+        context! { number },
+    );
+    messages::markdown(
+        "history",
+        &"table",
+        context! { rows => rows.collect::<Vec<_>>(), everything },
+    )
+    .into_string()
 }
 
 fn lint(subject: &Subject<'_>) -> String {
@@ -110,7 +146,10 @@ fn lint(subject: &Subject<'_>) -> String {
 pub(super) fn line((asked, answer): (&Asked, &Answer)) -> Markdown {
     let carried_out = |outcome: &AnswerOutcome| messages::markdown("answer", outcome, context! {});
     let (icon, sentence) = match &answer.outcome {
-        AnswerOutcome::Refused(refusal) => ("😕", messages::markdown("command_refusal", refusal, context! {})),
+        AnswerOutcome::Refused(refusal) => (
+            "😕",
+            messages::markdown("command_refusal", refusal, context! {}),
+        ),
         AnswerOutcome::NothingToRun { .. } => ("😕", carried_out(&answer.outcome)),
         done => ("👍", carried_out(done)),
     };
@@ -125,7 +164,10 @@ pub(super) fn line((asked, answer): (&Asked, &Answer)) -> Markdown {
         (_, AnswerOutcome::Refused(CommandRefusal::Usage { .. })) => "wrote a command".to_owned(),
         _ => format!("wrote {}", code(&format!("/loop {}", answer.verb))),
     };
-    Markdown::ours(format!("{icon} {} {action}: {sentence}", words::person(&answer.by)))
+    Markdown::ours(format!(
+        "{icon} {} {action}: {sentence}",
+        words::person(&answer.by)
+    ))
 }
 
 /// Why a command was not carried out, for a terminal.
@@ -147,7 +189,10 @@ mod tests {
 
     fn asked(decision: &mut Decision, snapshot: &Snapshot, verb: Verb) -> String {
         let outcome = match verb {
-            Verb::Memory => AnswerOutcome::Searched { words: "null @bob".to_owned(), found: Some(vec![remembered()]) },
+            Verb::Memory => AnswerOutcome::Searched {
+                words: "null @bob".to_owned(),
+                found: Some(vec![remembered()]),
+            },
             _ => AnswerOutcome::Shown,
         };
         let answer = Answer {
@@ -158,12 +203,19 @@ mod tests {
         };
         decision.next.head_sha = answer.head_sha;
         let source = Asked::InWords(WordSource::Comment(CommentId::new(7)));
-        decision.next.answered = vec![Answered { source, answers: vec![answer; 2] }];
+        decision.next.answered = vec![Answered {
+            source,
+            answers: vec![answer; 2],
+        }];
         let policy = fixtures::policy();
         let subject = Subject::new(decision, snapshot, &policy);
         let answers: Vec<Value> = answers(&subject).collect();
         assert_eq!(answers.len(), 1, "asked twice, answered once");
-        answers[0].get_attr("body").unwrap().to_string().replace("https://github.com/acme/widgets", "…")
+        answers[0]
+            .get_attr("body")
+            .unwrap()
+            .to_string()
+            .replace("https://github.com/acme/widgets", "…")
     }
 
     fn remembered() -> ShownFix {
@@ -185,8 +237,17 @@ mod tests {
         let (mut decision, snapshot) = fixtures::same_error_again();
         let gate = fixtures::open_security_gate_with_an_outsider().view.gates;
         decision.view.gates = gate;
-        for verb in [Verb::Status, Verb::History, Verb::Explain, Verb::Memory, Verb::LintConfig] {
-            insta::assert_snapshot!(format!("answer_{verb}"), asked(&mut decision, &snapshot, verb));
+        for verb in [
+            Verb::Status,
+            Verb::History,
+            Verb::Explain,
+            Verb::Memory,
+            Verb::LintConfig,
+        ] {
+            insta::assert_snapshot!(
+                format!("answer_{verb}"),
+                asked(&mut decision, &snapshot, verb)
+            );
         }
         assert!(asked(&mut decision, &snapshot, Verb::Help).contains("| `/loop resume` |"));
     }
@@ -208,11 +269,22 @@ mod reply_tests {
     use loopgate_core::{CheckRunId, CommentId, Sha, state::WordSource};
 
     fn said(verb: &str, outcome: AnswerOutcome) -> String {
-        answered(Asked::InWords(WordSource::Comment(CommentId::new(1))), verb, outcome)
+        answered(
+            Asked::InWords(WordSource::Comment(CommentId::new(1))),
+            verb,
+            outcome,
+        )
     }
 
     fn pressed(verb: &str, outcome: AnswerOutcome) -> String {
-        answered(Asked::ByButton { check_run: CheckRunId::new(4), button: verb.to_owned() }, verb, outcome)
+        answered(
+            Asked::ByButton {
+                check_run: CheckRunId::new(4),
+                button: verb.to_owned(),
+            },
+            verb,
+            outcome,
+        )
     }
 
     fn answered(source: Asked, verb: &str, outcome: AnswerOutcome) -> String {
@@ -229,8 +301,14 @@ mod reply_tests {
     fn answers_say_what_came_of_it_and_what_to_write_instead() {
         use CommandRefusal as R;
         let unit = BTreeSet::from(["unit".parse().expect("a name")]);
-        let typo = R::UnknownCommand { typed: "resme".to_owned(), nearest: Some("resume".to_owned()) };
-        let check = R::UnknownCheck { check: "lit".parse().expect("a name"), nearest: "lint".parse().ok() };
+        let typo = R::UnknownCommand {
+            typed: "resme".to_owned(),
+            nearest: Some("resume".to_owned()),
+        };
+        let check = R::UnknownCheck {
+            check: "lit".parse().expect("a name"),
+            nearest: "lint".parse().ok(),
+        };
         insta::assert_snapshot!(
             [
                 said("resume", AnswerOutcome::Resumed),

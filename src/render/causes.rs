@@ -31,14 +31,20 @@ pub(super) const fn adds_to_trigger(cause: &Cause) -> bool {
             | Cause::TimeoutExceeded { .. }
             | Cause::CoverageThresholdUnmet { .. }
             | Cause::NoChange
-            | Cause::MaxAttemptsReached { reason: AttemptsEnd::NotRetried { .. } }
+            | Cause::MaxAttemptsReached {
+                reason: AttemptsEnd::NotRetried { .. }
+            }
     )
 }
 
 /// The lines of the history as they are saved: a call for a human has in words what was recognised.
 pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
     let mut lines = decision.events.clone();
-    let cause = decision.view.escalation.as_ref().and_then(|escalation| escalation.cause.as_ref());
+    let cause = decision
+        .view
+        .escalation
+        .as_ref()
+        .and_then(|escalation| escalation.cause.as_ref());
     for line in &mut lines {
         if let Event::Escalated(Escalated::PullRequest { pattern, .. }) = &mut line.event {
             *pattern = cause.map(|cause| reason("cause", cause));
@@ -50,13 +56,18 @@ pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
 /// What was recognised, or the trigger alone where nothing of it is known any more.
 pub(super) fn recognised(escalation: &EscalationView) -> String {
     let trigger = || words::trigger(escalation.trigger).to_owned();
-    escalation.cause.as_ref().map_or_else(trigger, |cause| reason("cause", cause))
+    escalation
+        .cause
+        .as_ref()
+        .map_or_else(trigger, |cause| reason("cause", cause))
 }
 
 /// The answers that the question offers, in their order.
 pub(super) fn options(question: &Question) -> Vec<String> {
     match question {
-        Question::Disputed { dispute, .. } => options_by(question, &format!("/loop settle {}", dispute.failure)),
+        Question::Disputed { dispute, .. } => {
+            options_by(question, &format!("/loop settle {}", dispute.failure))
+        }
         _ => options_by(question, "/loop settle"),
     }
 }
@@ -83,8 +94,12 @@ pub fn dispute_to_say(words: &str) -> Value {
 /// "bob settled it: the test is right."
 pub(super) fn settled(dispute: &Dispute) -> String {
     match &dispute.end {
-        Some(DisputeEnd::Settled { outcome, by, .. }) => format!("{by} settled it: {}.", reason("settlement", outcome)),
-        Some(DisputeEnd::Mended { .. }) => "A push fixed it and left the test as it was.".to_owned(),
+        Some(DisputeEnd::Settled { outcome, by, .. }) => {
+            format!("{by} settled it: {}.", reason("settlement", outcome))
+        }
+        Some(DisputeEnd::Mended { .. }) => {
+            "A push fixed it and left the test as it was.".to_owned()
+        }
         None => "It is not settled yet.".to_owned(),
     }
 }
@@ -109,7 +124,12 @@ mod tests {
         (1..=3).for_each(|head| drop(story.push(head, &["rounds"], &[]).clone()));
         let decision = story.last.as_ref().unwrap();
         let lines = serde_json::to_value(history_lines(decision)).unwrap();
-        let called = lines.as_array().unwrap().iter().find(|line| line["event"] == "escalated").unwrap();
+        let called = lines
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|line| line["event"] == "escalated")
+            .unwrap();
         let pattern = "the same failure in 3 attempts in a row: unit: assertion failed in rounds";
         let triggers = ["same_error", "max_attempts_reached"];
         let blocked = serde_json::to_value(&decision.next.blocked).unwrap();
@@ -123,10 +143,22 @@ mod tests {
     /// The sentences of causes that no story of `decided_tests` meets.
     #[test]
     fn what_is_rarely_recognised() {
-        let end = |errors| Cause::MaxAttemptsReached { reason: AttemptsEnd::UsedUp { attempts: 3, errors } };
-        assert_eq!(reason("cause", &end(2)), "3 failing attempts in a row, 2 different errors");
+        let end = |errors| Cause::MaxAttemptsReached {
+            reason: AttemptsEnd::UsedUp {
+                attempts: 3,
+                errors,
+            },
+        };
+        assert_eq!(
+            reason("cause", &end(2)),
+            "3 failing attempts in a row, 2 different errors"
+        );
         let unit = || [fixtures::check("unit")].into();
-        let outage = Outage { since: fixtures::at(0), checks: unit(), unclear: unit() };
+        let outage = Outage {
+            since: fixtures::at(0),
+            checks: unit(),
+            unclear: unit(),
+        };
         assert_eq!(
             reason("cause", &Cause::ExternalDependencyDown { outage }),
             "unit fails for reasons outside the code since 20 Nov 2026, 10:15 UTC; unit ended without a result \

@@ -70,19 +70,30 @@ fn title(words: String) -> String {
 
 /// A check run with a title and a summary alone.
 fn summed_up(words: String, summary: Markdown) -> CheckRunText {
-    CheckRunText { title: title(words), summary: summary.into_string(), ..CheckRunText::default() }
+    CheckRunText {
+        title: title(words),
+        summary: summary.into_string(),
+        ..CheckRunText::default()
+    }
 }
 
 /// The text of `loopgate / verify` where work was given up because the server ended so many times during it.
 pub fn given_up(times: u32) -> CheckRunText {
     let summary = messages::markdown("check_run", &"given_up", context! { times });
-    summed_up("Not looked at any more: the server failed".to_owned(), summary)
+    summed_up(
+        "Not looked at any more: the server failed".to_owned(),
+        summary,
+    )
 }
 
 /// A check run on a head that was left for another one, or for a base that was left.
 pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
     let now = by.map_or_else(|| format!("into {base}"), |head| head.short());
-    let summary = messages::markdown("check_run", &"superseded", context! { is_new_head => by.is_some() });
+    let summary = messages::markdown(
+        "check_run",
+        &"superseded",
+        context! { is_new_head => by.is_some() },
+    );
     summed_up(format!("Superseded: now {now}"), summary)
 }
 
@@ -100,7 +111,11 @@ pub fn add_shared(text: &mut CheckRunText, number: PrNumber, branch: &str, plan:
         CheckRunPlan::InProgress => "⏳ is not decided yet",
         CheckRunPlan::Completed(_) => "❌ does not pass",
     };
-    text.summary = format!("- #{number} into {} {state}\n\n{}", code(branch), text.summary);
+    text.summary = format!(
+        "- #{number} into {} {state}\n\n{}",
+        code(branch),
+        text.summary
+    );
 }
 
 /// The title of the check itself, or where its own part passes and a layer of the stack beneath does not, that.
@@ -117,13 +132,21 @@ fn layered(subject: &Subject<'_>, check: OwnCheck, own: String) -> String {
 fn verify_title(subject: &Subject<'_>) -> String {
     let view = &subject.decision.view;
     if let Some(error) = view.origin.error() {
-        return format!("Configuration error at line {}, column {}", error.line, error.column);
+        return format!(
+            "Configuration error at line {}, column {}",
+            error.line, error.column
+        );
     }
     let failing = words::failing(view);
     let tests = |count: fn(CheckResults) -> u64| -> u64 {
-        view.checks.iter().filter_map(|check| words::evidence(check)?.results).map(count).sum()
+        view.checks
+            .iter()
+            .filter_map(|check| words::evidence(check)?.results)
+            .map(count)
+            .sum()
     };
-    let awaits_approval = |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
+    let awaits_approval =
+        |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
     match (&subject.decision.action, &view.evidence_held_by) {
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
             format!("Blocked: {}", words::trigger(*cause))
@@ -135,12 +158,20 @@ fn verify_title(subject: &Subject<'_>) -> String {
         (_, Some(Blocker::MissingEvidence(_))) if view.checks.iter().any(awaits_approval) => {
             "Waits for somebody to press Approve and run".to_owned()
         }
-        (_, Some(Blocker::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
+        (_, Some(Blocker::MissingEvidence(missing))) => {
+            format!("Waiting for {}", words::checks(missing))
+        }
         (_, Some(Blocker::Capability(_))) => {
-            format!("{} of {} capabilities", view.capabilities.completed, view.capabilities.total)
+            format!(
+                "{} of {} capabilities",
+                view.capabilities.completed, view.capabilities.total
+            )
         }
         (_, Some(Blocker::Evaluation(phase))) => {
-            format!("Score {} of {} in phase {phase:?}", view.evaluation.score, view.evaluation.threshold)
+            format!(
+                "Score {} of {} in phase {phase:?}",
+                view.evaluation.score, view.evaluation.threshold
+            )
         }
         (_, Some(Blocker::Configuration)) => "The configuration could not be read".to_owned(),
         _ if !failing.is_empty() => {
@@ -149,7 +180,8 @@ fn verify_title(subject: &Subject<'_>) -> String {
             messages::plain("check_title", &"failed", model)
         }
         _ => {
-            let model = context! { checks => view.checks.len(), tests => tests(|results| results.passed) };
+            let model =
+                context! { checks => view.checks.len(), tests => tests(|results| results.passed) };
             messages::plain("check_title", &"passed", model)
         }
     }
@@ -160,23 +192,46 @@ fn actions(decision: &Decision) -> Vec<CheckAction> {
     let failing = words::failing(&decision.view);
     let over = matches!(decision.action, NextAction::Complete | NextAction::Stopped);
     let running = decision.surface.verify == Some(CheckRunPlan::InProgress);
-    if over || running || failing.is_empty() && !matches!(decision.action, NextAction::WaitForHuman { .. }) {
+    if over
+        || running
+        || failing.is_empty() && !matches!(decision.action, NextAction::WaitForHuman { .. })
+    {
         return Vec::new();
     }
     // Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
     let skip = decision.view.checks.iter().find_map(|check| {
-        let is_skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test) && failing.contains(&check.name);
-        let (label, button) = (format!("Skip {}…", check.name), format!("{}:{}", Verb::Skip, check.name));
+        let is_skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test)
+            && failing.contains(&check.name);
+        let (label, button) = (
+            format!("Skip {}…", check.name),
+            format!("{}:{}", Verb::Skip, check.name),
+        );
         let fits = label.chars().count() <= LABEL && button.len() <= IDENTIFIER;
         (is_skippable && fits).then_some((label, "Go on without it; asks for a reason", button))
     });
-    let retry = ("Retry".to_owned(), "Run the checks again on this commit", Verb::Retry.to_string());
-    let explain = ("Explain".to_owned(), "Say why this stands where it stands", Verb::Explain.to_string());
+    let retry = (
+        "Retry".to_owned(),
+        "Run the checks again on this commit",
+        Verb::Retry.to_string(),
+    );
+    let explain = (
+        "Explain".to_owned(),
+        "Say why this stands where it stands",
+        Verb::Explain.to_string(),
+    );
     let action = |(label, description, identifier): (String, &str, String)| {
         debug_assert!(label.chars().count() <= LABEL && description.chars().count() <= DESCRIPTION);
-        CheckAction { label, description: description.to_owned(), identifier }
+        CheckAction {
+            label,
+            description: description.to_owned(),
+            identifier,
+        }
     };
-    [Some(retry), skip, Some(explain)].into_iter().flatten().map(action).collect()
+    [Some(retry), skip, Some(explain)]
+        .into_iter()
+        .flatten()
+        .map(action)
+        .collect()
 }
 
 pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
@@ -191,7 +246,11 @@ pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
 
 fn gates_title(gates: &[GateReport]) -> String {
     let named = |wanted: fn(&GateReport) -> bool| -> Vec<String> {
-        gates.iter().filter(|gate| wanted(gate)).map(|gate| gate.name.to_string()).collect()
+        gates
+            .iter()
+            .filter(|gate| wanted(gate))
+            .map(|gate| gate.name.to_string())
+            .collect()
     };
     let model = context! {
         rejected => named(|gate| gate.is_closed() && gate.status == GateStatus::Rejected),
@@ -203,14 +262,22 @@ fn gates_title(gates: &[GateReport]) -> String {
 
 fn gates_summary(subject: &Subject<'_>) -> String {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
-    let (shown, quiet): (Vec<_>, Vec<_>) = view.gates.iter().partition(|gate| GateCard::is_worth_showing(gate));
-    let verdict = match (view.gates.iter().any(GateReport::is_closed), shown.is_empty()) {
+    let (shown, quiet): (Vec<_>, Vec<_>) = view
+        .gates
+        .iter()
+        .partition(|gate| GateCard::is_worth_showing(gate));
+    let verdict = match (
+        view.gates.iter().any(GateReport::is_closed),
+        shown.is_empty(),
+    ) {
         (true, _) => "A gate is not approved yet. The people named below decide.",
         (false, true) => "Nothing in this pull request needs a gate.",
         (false, false) => "No gate stands in the way.",
     };
     let model = |brevity: Brevity| {
-        let cards = shown.iter().map(|gate| GateCard::new(gate, subject, &links));
+        let cards = shown
+            .iter()
+            .map(|gate| GateCard::new(gate, subject, &links));
         context! {
             verdict,
             gates => Shown::first(brevity.of(60, 0), cards, |card| card),
@@ -241,8 +308,17 @@ pub fn merge_group(members: &[GroupMember], unknown: &[Sha]) -> [(CheckRunPlan, 
         // Nothing more will come for this group: a queue must not wait for it.
         (CheckRunPlan::InProgress, false) | (CheckRunPlan::Completed(_), _) => "bad",
     };
-    let gated = |member: &GroupMember| if member.closed.is_empty() { "good" } else { "bad" };
-    [text("verify", members, verified, unknown), text("gates", members, gated, unknown)]
+    let gated = |member: &GroupMember| {
+        if member.closed.is_empty() {
+            "good"
+        } else {
+            "bad"
+        }
+    };
+    [
+        text("verify", members, verified, unknown),
+        text("gates", members, gated, unknown),
+    ]
 }
 
 /// How a check ends by the state of each member, and its texts. A queue throws out what ends in any other way than
@@ -254,10 +330,19 @@ fn text(
     unknown: &[Sha],
 ) -> (CheckRunPlan, CheckRunText) {
     let of_state = |wanted: &str| -> Vec<String> {
-        members.iter().filter(|member| state(member) == wanted).map(|member| format!("#{}", member.number)).collect()
+        members
+            .iter()
+            .filter(|member| state(member) == wanted)
+            .map(|member| format!("#{}", member.number))
+            .collect()
     };
     let line = |member: &GroupMember| {
-        let GroupMember { number, closed, is_tested, .. } = member;
+        let GroupMember {
+            number,
+            closed,
+            is_tested,
+            ..
+        } = member;
         context! { number => number.get(), state => state(member), is_tested, closed => Serde(closed) }
     };
     let lines: Vec<_> = members.iter().map(line).collect();
@@ -270,7 +355,10 @@ fn text(
     let unknown: Vec<String> = unknown.iter().take(20).map(Sha::short).collect();
     let model = context! { check, members => lines, unknown, good, bad, running };
     let summary = messages::markdown("merge_group", &"summary", model.clone());
-    (plan, summed_up(messages::plain("merge_group", &"title", model), summary))
+    (
+        plan,
+        summed_up(messages::plain("merge_group", &"title", model), summary),
+    )
 }
 
 #[cfg(test)]
@@ -281,12 +369,17 @@ mod merge_group_tests {
 
     fn member(number: u64, closed: &[&str], verify: CheckRunPlan, is_tested: bool) -> GroupMember {
         let closed = closed.iter().map(|gate| gate.parse().unwrap()).collect();
-        GroupMember { number: PrNumber::new(number), closed, verify, is_tested }
+        GroupMember {
+            number: PrNumber::new(number),
+            closed,
+            verify,
+            is_tested,
+        }
     }
 
     fn said(members: &[GroupMember], unknown: &[Sha]) -> String {
-        let texts =
-            merge_group(members, unknown).map(|(plan, text)| format!("{plan:?} — {}\n{}", text.title, text.summary));
+        let texts = merge_group(members, unknown)
+            .map(|(plan, text)| format!("{plan:?} — {}\n{}", text.title, text.summary));
         texts.join("\n")
     }
 

@@ -6,19 +6,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use minijinja::{Value, context};
 
 use super::{
-    Links, Markdown, Shown, annotations::parse_range, clip, clip_lines, code, fence, messages, short_text, word, words,
+    Links, Markdown, Shown, annotations::parse_range, clip, clip_lines, code, fence, messages,
+    short_text, word, words,
 };
 use loopgate_core::{
     deciding::{CheckView, View},
-    evidence::{Against, BaseTestRun, CheckEvidence, CheckResults, Compare, Outcome, ProofEnd, ReportQuality, TestId},
+    evidence::{
+        Against, BaseTestRun, CheckEvidence, CheckResults, Compare, Outcome, ProofEnd,
+        ReportQuality, TestId,
+    },
     observed::{ReceivedEvidence, Snapshot},
-    verdict::{CheckStanding, FeedbackFact, evaluate::COVERAGE_RULE, gather::OnBase, tamper::Tampering},
+    verdict::{
+        CheckStanding, FeedbackFact, evaluate::COVERAGE_RULE, gather::OnBase, tamper::Tampering,
+    },
 };
 
 /// Whether nothing has to be shown of it but that it passes.
 pub fn passes(check: &CheckView) -> bool {
-    let is_read =
-        |evidence: &CheckEvidence| evidence.reports.iter().all(|report| report.quality != ReportQuality::Invalid);
+    let is_read = |evidence: &CheckEvidence| {
+        evidence
+            .reports
+            .iter()
+            .all(|report| report.quality != ReportQuality::Invalid)
+    };
     matches!(&check.standing, CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed && is_read(evidence))
 }
 
@@ -26,11 +36,17 @@ pub fn passes(check: &CheckView) -> bool {
 pub fn row(check: &CheckView, links: &Links) -> Value {
     let evidence = words::evidence(check);
     let tests = match evidence {
-        Some(CheckEvidence { results: Some(results), .. }) => tests(results),
+        Some(CheckEvidence {
+            results: Some(results),
+            ..
+        }) => tests(results),
         Some(evidence) if evidence.has_unread_tests() => "not read".to_owned(),
         _ => String::new(),
     };
-    let label = evidence.map_or_else(|| word("standing_link", &messages::variant_name(&check.standing)), |_| "log");
+    let label = evidence.map_or_else(
+        || word("standing_link", &messages::variant_name(&check.standing)),
+        |_| "log",
+    );
     context! {
         name => check.name.as_str(),
         outcome => Markdown::ours(outcome(check)),
@@ -45,11 +61,17 @@ pub fn row(check: &CheckView, links: &Links) -> Value {
 fn note(check: &CheckView) -> Option<Markdown> {
     Some(match &check.standing {
         CheckStanding::Done(evidence) => return note_on(evidence),
-        CheckStanding::Skipped { by, reason } => {
-            Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200)))
+        CheckStanding::Skipped { by, reason } => Markdown::ours(format!(
+            "{}: {}",
+            words::person(by),
+            short_text(reason, 200)
+        )),
+        CheckStanding::Absent { minutes } => {
+            Markdown::ours(format!("it reported nothing for {minutes} min"))
         }
-        CheckStanding::Absent { minutes } => Markdown::ours(format!("it reported nothing for {minutes} min")),
-        CheckStanding::AwaitsRelease { job, cause, .. } => short_text(&words::skipped_job(job, cause), 300),
+        CheckStanding::AwaitsRelease { job, cause, .. } => {
+            short_text(&words::skipped_job(job, cause), 300)
+        }
         CheckStanding::Lost { jobs } => short_text(&messages::lost_jobs(jobs), 300),
         CheckStanding::Refused { reason } => short_text(reason, 300),
         _ => return None,
@@ -57,15 +79,27 @@ fn note(check: &CheckView) -> Option<Markdown> {
 }
 
 fn note_on(evidence: &CheckEvidence) -> Option<Markdown> {
-    if let Some(report) = evidence.reports.iter().find(|report| report.quality == ReportQuality::Invalid) {
-        let why = report.notes.first().map_or("it is no report", String::as_str);
+    if let Some(report) = evidence
+        .reports
+        .iter()
+        .find(|report| report.quality == ReportQuality::Invalid)
+    {
+        let why = report
+            .notes
+            .first()
+            .map_or("it is no report", String::as_str);
         let (path, why) = (code(&report.path), short_text(why, 200));
-        return Some(Markdown::ours(format!("the report {path} could not be read: {why}")));
+        return Some(Markdown::ours(format!(
+            "the report {path} could not be read: {why}"
+        )));
     }
     if let Some(because) = &evidence.skipped_because {
         return Some(short_text(because, 200));
     }
-    let unread = evidence.reports.iter().find(|report| report.format.is_none() && evidence.has_unread_tests())?;
+    let unread = evidence
+        .reports
+        .iter()
+        .find(|report| report.format.is_none() && evidence.has_unread_tests())?;
     Some(short_text(unread.notes.first()?, 300))
 }
 
@@ -73,10 +107,15 @@ fn note_on(evidence: &CheckEvidence) -> Option<Markdown> {
 pub fn outcome(check: &CheckView) -> String {
     let Some(evidence) = words::evidence(check) else {
         let standing = messages::variant_name(&check.standing);
-        return format!("{} {}", word("standing_sign", &standing), word("standing", &standing));
+        return format!(
+            "{} {}",
+            word("standing_sign", &standing),
+            word("standing", &standing)
+        );
     };
     if check.baseline == OnBase::Advises && evidence.outcome.is_failure() {
-        let open = evidence.failures.len() + usize::try_from(evidence.failures_not_kept).unwrap_or(usize::MAX);
+        let open = evidence.failures.len()
+            + usize::try_from(evidence.failures_not_kept).unwrap_or(usize::MAX);
         return format!("⚠️ {}", words::count(open, "open finding"));
     }
     let failed = evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled;
@@ -123,12 +162,18 @@ const MOST: usize = 5;
 /// The line; none while nothing is known and nothing is asked, or where it is among what is to be done.
 pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
     let is_to_do = |fact: &FeedbackFact| matches!(fact, FeedbackFact::Rule { id, .. } if id.as_str() == COVERAGE_RULE);
-    let coverage = view.coverage.as_ref().filter(|_| !view.feedback.iter().any(is_to_do))?;
+    let coverage = view
+        .coverage
+        .as_ref()
+        .filter(|_| !view.feedback.iter().any(is_to_do))?;
     // `file:first-last`, linked.
-    let uncovered = coverage.uncovered.iter().map(|range| match parse_range(range) {
-        Some((file, first, last)) => links.lines(file, first, last),
-        None => code(range),
-    });
+    let uncovered = coverage
+        .uncovered
+        .iter()
+        .map(|range| match parse_range(range) {
+            Some((file, first, last)) => links.lines(file, first, last),
+            None => code(range),
+        });
     let beside = context! {
         // Rounded down: 100 % means all of it.
         percent => coverage.changed_percent().map(|percent| format!("{:.0}", percent.floor())),
@@ -142,11 +187,17 @@ pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
 
 /// The sentence, without its stop; none when nothing changed.
 pub fn compare_line(compare: &Compare) -> Option<Markdown> {
-    let sorts = [("fixed", &compare.fixed), ("flaky", &compare.flaky), ("tests removed", &compare.removed)];
+    let sorts = [
+        ("fixed", &compare.fixed),
+        ("flaky", &compare.flaky),
+        ("tests removed", &compare.removed),
+    ];
     // What fails now has a card of its own.
     let new = compare.new.len();
     let counted = (new > 0).then(|| words::plural(new, "more fails now", "more fail now"));
-    let named = sorts.iter().filter_map(|(what, names)| Some(format!("{what}: {}", named(names)?)));
+    let named = sorts
+        .iter()
+        .filter_map(|(what, names)| Some(format!("{what}: {}", named(names)?)));
     let parts: Vec<String> = counted.into_iter().chain(named).collect();
     let against = match compare.against {
         Against::AttemptBefore => "Compared with the attempt before",
@@ -157,10 +208,16 @@ pub fn compare_line(compare: &Compare) -> Option<Markdown> {
 
 /// Of tests that pass only their identity is kept: those are counted, not named.
 fn named(tests: &BTreeSet<String>) -> Option<String> {
-    let (unnamed, names): (Vec<&String>, Vec<&String>) = tests.iter().partition(|name| name.parse::<TestId>().is_ok());
+    let (unnamed, names): (Vec<&String>, Vec<&String>) = tests
+        .iter()
+        .partition(|name| name.parse::<TestId>().is_ok());
     let mut shown: Vec<String> = names.iter().map(|name| code(name).into_string()).collect();
     if shown.len() > MOST {
-        return Some(format!("{} and {} more", shown[..MOST].join(", "), shown.len() - MOST + unnamed.len()));
+        return Some(format!(
+            "{} and {} more",
+            shown[..MOST].join(", "),
+            shown.len() - MOST + unnamed.len()
+        ));
     }
     if !unnamed.is_empty() {
         let more = if shown.is_empty() { "" } else { "more " };
@@ -175,13 +232,18 @@ const DIFF_LINES: usize = 24;
 /// "2 of the 3 test files that are edited here fail as they were:"
 pub fn base_tests_head(snapshot: &Snapshot) -> Option<String> {
     let runs = base_runs(snapshot);
-    let count = runs.values().filter(|run| run.on_head == ProofEnd::Failed).count();
+    let count = runs
+        .values()
+        .filter(|run| run.on_head == ProofEnd::Failed)
+        .count();
     (count > 0).then(|| messages::plain("base_test", &"head", context! { count, of => runs.len() }))
 }
 
 /// What each of these files shows.
 pub fn base_tests(snapshot: &Snapshot) -> Shown<Markdown> {
-    let failing = base_runs(snapshot).into_values().filter(|run| run.on_head == ProofEnd::Failed);
+    let failing = base_runs(snapshot)
+        .into_values()
+        .filter(|run| run.on_head == ProofEnd::Failed);
     Shown::first(10, failing, |run| base_test(run, snapshot))
 }
 
@@ -189,10 +251,21 @@ pub fn base_tests(snapshot: &Snapshot) -> Shown<Markdown> {
 /// asked to accept the change needs both.
 pub fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
     let of_file = |run: &&&BaseTestRun| {
-        let file = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
-        found.path.as_deref().is_some_and(|path| path == run.file || file.is_some_and(|file| file.path == path))
+        let file = snapshot
+            .files
+            .known()
+            .iter()
+            .find(|file| file.paths().any(|path| path == run.file));
+        found
+            .path
+            .as_deref()
+            .is_some_and(|path| path == run.file || file.is_some_and(|file| file.path == path))
     };
-    let as_it_was = match base_runs(snapshot).values().find(of_file).map(|run| run.on_head) {
+    let as_it_was = match base_runs(snapshot)
+        .values()
+        .find(of_file)
+        .map(|run| run.on_head)
+    {
         Some(ProofEnd::Failed) => " As it was before, it fails here.",
         Some(ProofEnd::Passed) => " As it was before, it passes here too.",
         Some(ProofEnd::Broken) | None => "",
@@ -202,18 +275,27 @@ pub fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
 
 /// One of each file, where several jobs have run it.
 fn base_runs(snapshot: &Snapshot) -> BTreeMap<&str, &BaseTestRun> {
-    let runs = snapshot.evidence.iter().flat_map(|received| match received {
-        ReceivedEvidence::Accepted(evidence) => evidence.base_tests.as_slice(),
-        ReceivedEvidence::Refused { .. } => &[],
-    });
+    let runs = snapshot
+        .evidence
+        .iter()
+        .flat_map(|received| match received {
+            ReceivedEvidence::Accepted(evidence) => evidence.base_tests.as_slice(),
+            ReceivedEvidence::Refused { .. } => &[],
+        });
     runs.map(|run| (run.file.as_str(), run)).collect()
 }
 
 fn base_test(run: &BaseTestRun, snapshot: &Snapshot) -> Markdown {
     // The texts come from the writer of the evidence.
     let short = |text: &str| code(&clip(text, 200));
-    let edited = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
-    let diff = edited.and_then(|file| file.patch.as_deref()).map(|patch| fence("diff", &clip_lines(patch, DIFF_LINES)));
+    let edited = snapshot
+        .files
+        .known()
+        .iter()
+        .find(|file| file.paths().any(|path| path == run.file));
+    let diff = edited
+        .and_then(|file| file.patch.as_deref())
+        .map(|patch| fence("diff", &clip_lines(patch, DIFF_LINES)));
     let failing = run.failing.iter().map(|name| Value::from(short(name)));
     let model = context! {
         file => short(&run.file),
@@ -237,8 +319,15 @@ mod tests {
         let mut view = fixtures::view();
         let said = |view: &View| coverage_line(view, &links).map(Markdown::into_string);
         assert_eq!(said(&view), None);
-        view.coverage = Some(ChangedCoverage { lines_covered: 1, lines_total: 2, ..ChangedCoverage::default() });
-        assert_eq!(said(&view).as_deref(), Some("No changed line is one that tests can cover."));
+        view.coverage = Some(ChangedCoverage {
+            lines_covered: 1,
+            lines_total: 2,
+            ..ChangedCoverage::default()
+        });
+        assert_eq!(
+            said(&view).as_deref(),
+            Some("No changed line is one that tests can cover.")
+        );
         view.coverage = Some(ChangedCoverage {
             changed_covered: 999,
             changed_total: 1000,
@@ -247,7 +336,9 @@ mod tests {
         });
         assert_eq!(
             said(&view).as_deref(),
-            Some("99 % of the changed lines are covered by tests (999 of 1000); in no coverage report: `src/new.rs`.")
+            Some(
+                "99 % of the changed lines are covered by tests (999 of 1000); in no coverage report: `src/new.rs`."
+            )
         );
     }
 
@@ -261,24 +352,45 @@ mod tests {
         let table = [
             (Compare::default(), None),
             (
-                Compare { new: set(&["a", "b"]), still: set(&["c"]), ..Compare::default() },
+                Compare {
+                    new: set(&["a", "b"]),
+                    still: set(&["c"]),
+                    ..Compare::default()
+                },
                 Some("Compared with the attempt before — 2 more fail now"),
             ),
             (
-                Compare { removed: set(&[&id("a"), &id("b")]), against: Against::Base, ..Compare::default() },
+                Compare {
+                    removed: set(&[&id("a"), &id("b")]),
+                    against: Against::Base,
+                    ..Compare::default()
+                },
                 Some("Compared with the base — tests removed: 2 that passed"),
             ),
             (
-                Compare { removed: set(&[&id("a"), "b"]), ..Compare::default() },
-                Some("Compared with the attempt before — tests removed: `b` and 1 more that passed"),
+                Compare {
+                    removed: set(&[&id("a"), "b"]),
+                    ..Compare::default()
+                },
+                Some(
+                    "Compared with the attempt before — tests removed: `b` and 1 more that passed",
+                ),
             ),
             (
-                Compare { fixed: set(&["a", "b", "c", "d", "e", "f"]), ..Compare::default() },
-                Some("Compared with the attempt before — fixed: `a`, `b`, `c`, `d`, `e` and 1 more"),
+                Compare {
+                    fixed: set(&["a", "b", "c", "d", "e", "f"]),
+                    ..Compare::default()
+                },
+                Some(
+                    "Compared with the attempt before — fixed: `a`, `b`, `c`, `d`, `e` and 1 more",
+                ),
             ),
         ];
         for (compare, expected) in table {
-            assert_eq!(compare_line(&compare).map(Markdown::into_string).as_deref(), expected);
+            assert_eq!(
+                compare_line(&compare).map(Markdown::into_string).as_deref(),
+                expected
+            );
         }
     }
 }

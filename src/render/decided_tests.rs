@@ -5,12 +5,14 @@ use chrono::TimeDelta;
 
 use super::*;
 use loopgate_core::{
-    evidence::{ChangedCoverage, CheckEvidence, CheckKind, Failure, Finding, FindingSeverity, Outcome},
+    evidence::{
+        ChangedCoverage, CheckEvidence, CheckKind, Failure, Finding, FindingSeverity, Outcome,
+    },
     fixtures::{Story, evidence, sha},
     observed::{ReceivedEvidence, ReviewVerdict},
     policy::{
-        AddedPattern, FileGlob, Fixer, NameGlob, NonEmpty, Pattern, Phase, RequiredTest, Rule, RuleCheck, Severity,
-        UpTo, Whole,
+        AddedPattern, FileGlob, Fixer, NameGlob, NonEmpty, Pattern, Phase, RequiredTest, Rule,
+        RuleCheck, Severity, UpTo, Whole,
     },
 };
 
@@ -33,24 +35,46 @@ fn calls(story: &Story) -> String {
             format!(
                 "{}\n{}",
                 call.subject,
-                call.text[from..].replace("\nThe whole report, and how to resume, is on the pull request.\n", "")
+                call.text[from..].replace(
+                    "\nThe whole report, and how to resume, is on the pull request.\n",
+                    ""
+                )
             )
         },
     );
-    let flags = decision.view.flags.keys().map(|trigger| super::words::trigger(*trigger));
+    let flags = decision
+        .view
+        .flags
+        .keys()
+        .map(|trigger| super::words::trigger(*trigger));
     let visible = rendered.status_comment.lines();
-    let flags = flags.filter_map(|flag| visible.clone().find(|line| line.contains(&format!("{flag}: "))));
-    format!("{called}{}", flags.map(|line| format!("Flag: {line}\n")).collect::<String>())
+    let flags = flags.filter_map(|flag| {
+        visible
+            .clone()
+            .find(|line| line.contains(&format!("{flag}: ")))
+    });
+    format!(
+        "{called}{}",
+        flags
+            .map(|line| format!("Flag: {line}\n"))
+            .collect::<String>()
+    )
 }
 
 fn rules(story: &Story) -> String {
-    let (decision, snapshot, policy) = (story.last.as_ref().unwrap(), &story.snapshot, &story.policy);
+    let (decision, snapshot, policy) =
+        (story.last.as_ref().unwrap(), &story.snapshot, &story.policy);
     let page = explain(&Subject::new(decision, snapshot, policy));
-    page.lines().filter(|line| line.contains("❌") && line.contains("weight")).collect::<Vec<_>>().join("\n")
+    page.lines()
+        .filter(|line| line.contains("❌") && line.contains("weight"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn unit(story: &mut Story) -> &mut CheckEvidence {
-    let Some(ReceivedEvidence::Accepted(evidence)) = story.snapshot.evidence.last_mut() else { panic!("no evidence") };
+    let Some(ReceivedEvidence::Accepted(evidence)) = story.snapshot.evidence.last_mut() else {
+        panic!("no evidence")
+    };
     evidence.checks.last_mut().unwrap()
 }
 
@@ -66,7 +90,13 @@ fn failing(story: &mut Story, errors: &[&str], change: impl Fn(&mut CheckEvidenc
 }
 
 fn kind(story: &mut Story, kind: CheckKind) {
-    story.policy.verify.checks.get_mut(&"unit".parse::<loopgate_core::CheckName>().unwrap()).unwrap().kind = kind;
+    story
+        .policy
+        .verify
+        .checks
+        .get_mut(&"unit".parse::<loopgate_core::CheckName>().unwrap())
+        .unwrap()
+        .kind = kind;
 }
 
 #[test]
@@ -77,10 +107,24 @@ fn a_rule_that_no_check_stands_for_is_named_with_what_to_do() {
         files.retain(|file| file.path == "src/lib.rs");
     }
     story.push(1, &[], &["a"]);
-    let told = terminal_report(story.last.as_ref().unwrap(), &story.snapshot, &story.policy, false, false);
+    let told = terminal_report(
+        story.last.as_ref().unwrap(),
+        &story.snapshot,
+        &story.policy,
+        false,
+        false,
+    );
     let says = |line: &str| told.lines().any(|told| told == line);
-    assert!(says("tests_added: add or change a test that covers the changed code"), "{told}");
-    assert!(told.lines().last().is_some_and(|last| last.contains("failed: tests_added")), "{told}");
+    assert!(
+        says("tests_added: add or change a test that covers the changed code"),
+        "{told}"
+    );
+    assert!(
+        told.lines()
+            .last()
+            .is_some_and(|last| last.contains("failed: tests_added")),
+        "{told}"
+    );
 }
 
 #[test]
@@ -102,8 +146,15 @@ fn every_cause_of_a_call() {
     tell("tampering, twice", &|story| {
         story.touch("tests/round.rs", "#[ignore]");
         if let loopgate_core::observed::ChangedFiles::Complete(files) = &mut story.snapshot.files {
-            let weakened = files.iter().find(|file| file.path == "tests/round.rs").unwrap().clone();
-            files.push(loopgate_core::observed::ChangedFile { path: "tests/square.rs".to_owned(), ..weakened });
+            let weakened = files
+                .iter()
+                .find(|file| file.path == "tests/round.rs")
+                .unwrap()
+                .clone();
+            files.push(loopgate_core::observed::ChangedFile {
+                path: "tests/square.rs".to_owned(),
+                ..weakened
+            });
         }
         story.push(1, &[], &["rounds"]);
     });
@@ -129,7 +180,9 @@ fn every_cause_of_a_call() {
         story.snapshot.evidence = vec![evidence(sha(3), &["c"], &[])];
         story.decide();
     });
-    tell("same error", &|story| failing(story, &["a", "a", "a"], |_| {}));
+    tell("same error", &|story| {
+        failing(story, &["a", "a", "a"], |_| {})
+    });
     tell("same error with two sides", &|story| {
         failing(story, &["a", "a", "a"], |unit| {
             let failure = &mut unit.failures[0];
@@ -140,9 +193,14 @@ fn every_cause_of_a_call() {
         story.policy.retry.total_failures = 1;
         story.push(1, &["a"], &[]);
     });
-    tell("attempts used up", &|story| failing(story, &["a", "b", "c"], |_| {}));
+    tell("attempts used up", &|story| {
+        failing(story, &["a", "b", "c"], |_| {})
+    });
     tell("attempts used up, one error", &|story| {
-        (story.policy.retry.max_attempts, story.policy.retry.same_error) = (2, 9);
+        (
+            story.policy.retry.max_attempts,
+            story.policy.retry.same_error,
+        ) = (2, 9);
         failing(story, &["a", "a"], |_| {});
     });
     tell("nothing is retried", &|story| {
@@ -157,11 +215,18 @@ fn every_cause_of_a_call() {
     });
     tell("stagnation", &|story| {
         kind(story, CheckKind::Custom);
-        (story.policy.retry.max_attempts, story.policy.retry.same_error) = (9, 9);
+        (
+            story.policy.retry.max_attempts,
+            story.policy.retry.same_error,
+        ) = (9, 9);
         story.policy.evaluate.no_major_issues.clear();
-        failing(story, &["a", "b", "c"], |unit| unit.kind = CheckKind::Custom);
+        failing(story, &["a", "b", "c"], |unit| {
+            unit.kind = CheckKind::Custom
+        });
     });
-    tell("a check does not end", &|story| failing(story, &["a"], |unit| unit.outcome = Outcome::TimedOut));
+    tell("a check does not end", &|story| {
+        failing(story, &["a"], |unit| unit.outcome = Outcome::TimedOut)
+    });
     tell("no evidence", &|story| {
         story.decide();
         story.now += TimeDelta::minutes(90);
@@ -207,13 +272,22 @@ fn every_cause_of_a_call() {
         story.snapshot.evidence = vec![evidence(sha(2), &["b"], &[])];
         story.decide();
     });
-    tell("no explanation", &|story| failing(story, &["a", "b"], |unit| unit.failures.clear()));
+    tell("no explanation", &|story| {
+        failing(story, &["a", "b"], |unit| unit.failures.clear())
+    });
     shown!("decided_calls", said);
 }
 
 fn own(id: &str, check: RuleCheck) -> Rule {
     let (description, severity) = (format!("rule {id}"), Severity::Fail);
-    Rule { id: id.parse().unwrap(), description, severity, weight: None, phase: Phase::A, check }
+    Rule {
+        id: id.parse().unwrap(),
+        description,
+        severity,
+        weight: None,
+        phase: Phase::A,
+        check,
+    }
 }
 
 #[test]
@@ -223,21 +297,49 @@ fn how_rules_fail() {
         let mut story = Story::opened();
         play(&mut story);
         let feedback = feedback(&story.last.as_ref().unwrap().view.feedback, 500);
-        let feedback = feedback
-            .iter()
-            .map(|item| format!("{}\n", format!("{}: {} {}", item.location, item.problem, item.action).trim_end()));
-        said.push_str(&format!("## {name}\n{}\n\n{}\n", rules(&story), feedback.collect::<String>()));
+        let feedback = feedback.iter().map(|item| {
+            format!(
+                "{}\n",
+                format!("{}: {} {}", item.location, item.problem, item.action).trim_end()
+            )
+        });
+        said.push_str(&format!(
+            "## {name}\n{}\n\n{}\n",
+            rules(&story),
+            feedback.collect::<String>()
+        ));
     };
     tell("own rules", &|story| {
         let glob = |glob: &str| NonEmpty(vec![FileGlob(NameGlob::path(glob).unwrap())]);
-        let pattern = |text: &str| AddedPattern { pattern: Pattern::parse(text).unwrap(), paths: Vec::new() };
+        let pattern = |text: &str| AddedPattern {
+            pattern: Pattern::parse(text).unwrap(),
+            paths: Vec::new(),
+        };
         story.policy.evaluate.rules = vec![
             own("ratio", RuleCheck::PassedRatio(UpTo(0.9))),
-            own("findings", RuleCheck::Findings { severity: FindingSeverity::Low, most: None }),
-            own("together", RuleCheck::ChangeTogether { changed: glob("src/**"), also: glob("docs/**") }),
+            own(
+                "findings",
+                RuleCheck::Findings {
+                    severity: FindingSeverity::Low,
+                    most: None,
+                },
+            ),
+            own(
+                "together",
+                RuleCheck::ChangeTogether {
+                    changed: glob("src/**"),
+                    also: glob("docs/**"),
+                },
+            ),
             own("appear", RuleCheck::MustAppear(pattern("license"))),
             own("not_appear", RuleCheck::MustNotAppear(pattern("new"))),
-            own("size", RuleCheck::Size { max_lines: Some(Whole(1)), max_files: None }),
+            own(
+                "size",
+                RuleCheck::Size {
+                    max_lines: Some(Whole(1)),
+                    max_files: None,
+                },
+            ),
         ];
         story.set_head(1);
         story.decide();
@@ -250,11 +352,19 @@ fn how_rules_fail() {
         }];
         story.decide();
     });
-    tell("a check with two failures", &|story| drop(story.push(1, &["a", "b"], &[]).clone()));
-    tell("a silent check", &|story| failing(story, &["a"], |unit| unit.failures.clear()));
-    tell("a check that ran too long", &|story| failing(story, &["a"], |unit| unit.outcome = Outcome::TimedOut));
+    tell("a check with two failures", &|story| {
+        drop(story.push(1, &["a", "b"], &[]).clone())
+    });
+    tell("a silent check", &|story| {
+        failing(story, &["a"], |unit| unit.failures.clear())
+    });
+    tell("a check that ran too long", &|story| {
+        failing(story, &["a"], |unit| unit.outcome = Outcome::TimedOut)
+    });
     tell("a check without tests", &|story| {
-        failing(story, &["a"], |unit| unit.outcome = Outcome::NoTestsExecuted);
+        failing(story, &["a"], |unit| {
+            unit.outcome = Outcome::NoTestsExecuted
+        });
     });
     tell("a check that never came", &|story| {
         story.decide();
@@ -266,8 +376,15 @@ fn how_rules_fail() {
         if let loopgate_core::observed::ChangedFiles::Complete(files) = &mut story.snapshot.files {
             files.truncate(1);
         }
-        let names = vec![Pattern::parse("edge").unwrap(), Pattern::parse("corner").unwrap()];
-        story.policy.coverage.test_names.insert(RequiredTest::EdgeCases, names);
+        let names = vec![
+            Pattern::parse("edge").unwrap(),
+            Pattern::parse("corner").unwrap(),
+        ];
+        story
+            .policy
+            .coverage
+            .test_names
+            .insert(RequiredTest::EdgeCases, names);
         story.decide();
         let mut received = evidence(sha(1), &[], &["b"]);
         if let ReceivedEvidence::Accepted(evidence) = &mut received {

@@ -6,8 +6,8 @@ use minijinja::{context, value::Serde};
 use serde_json::{Value, json};
 
 use super::{
-    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, check_table, code, gate_card,
-    line, messages, short_text, steps, texts, verdict, warning, word, words,
+    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, check_table,
+    code, gate_card, line, messages, short_text, steps, texts, verdict, warning, word, words,
 };
 use loopgate_core::{
     GateName,
@@ -24,7 +24,12 @@ const SCHEMA: &str = "loopgate.explain/v1";
 
 /// The text of `loopgate / gates`; `None` if no gate applies and no comment names one.
 pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
-    let reports = subject.decision.view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
+    let reports = subject
+        .decision
+        .view
+        .gates
+        .iter()
+        .filter(|gate| GateCard::is_worth_showing(gate));
     let mut shown: Vec<&GateReport> = reports.collect();
     if shown.is_empty() {
         return None;
@@ -32,7 +37,10 @@ pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
     // What stands in the way comes first.
     shown.sort_by_key(|gate| !gate.is_closed());
     let links = Links::of(subject.snapshot);
-    let cards: Vec<GateCard> = shown.iter().map(|gate| GateCard::explained(gate, subject, &links)).collect();
+    let cards: Vec<GateCard> = shown
+        .iter()
+        .map(|gate| GateCard::explained(gate, subject, &links))
+        .collect();
     let model = |brevity: Brevity| {
         context! { gates => Shown::first(brevity.of(100, 4), &cards, |card| card.clone().shortened(brevity)) }
     };
@@ -41,10 +49,15 @@ pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
 
 /// Gates with all that is known of them; what stands in the way comes first. `members` names those of the teams, if the
 /// reader has the right to know them.
-pub(super) fn gates(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> Vec<GateCard> {
+pub(super) fn gates(
+    subject: &Subject<'_>,
+    members: fn(&GateReport) -> Vec<String>,
+) -> Vec<GateCard> {
     let links = Links::of(subject.snapshot);
-    let card =
-        |report: &GateReport| GateCard { members: members(report), ..GateCard::explained(report, subject, &links) };
+    let card = |report: &GateReport| GateCard {
+        members: members(report),
+        ..GateCard::explained(report, subject, &links)
+    };
     let mut gates: Vec<GateCard> = subject.decision.view.gates.iter().map(card).collect();
     gates.sort_by_key(|gate| !gate.closed);
     gates
@@ -58,16 +71,26 @@ pub fn page(subject: &Subject<'_>) -> String {
 
 /// The answer to `/loop explain`: both walks, every rule, every gate and every word about it.
 pub(super) fn answer(subject: &Subject<'_>) -> String {
-    texts::render("explain_answer.md", model(subject, |_| Vec::new())).trim_end().to_owned()
+    texts::render("explain_answer.md", model(subject, |_| Vec::new()))
+        .trim_end()
+        .to_owned()
 }
 
 fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> minijinja::Value {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let (icon, verdict) = verdict::verdict(subject);
-    let quiet: Vec<_> = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate)).collect();
+    let quiet: Vec<_> = view
+        .gates
+        .iter()
+        .filter(|gate| !GateCard::is_worth_showing(gate))
+        .collect();
     let check = |check: &CheckView| {
         let outcome = check_table::outcome(check);
-        Markdown::ours(format!("{} ({}): {outcome}", code(check.name.as_str()), check.kind.as_str()))
+        Markdown::ours(format!(
+            "{} ({}): {outcome}",
+            code(check.name.as_str()),
+            check.kind.as_str()
+        ))
     };
     context! {
         icon,
@@ -92,42 +115,80 @@ fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> mini
 
 /// Each rule with what it weighs and how it ended.
 pub(super) fn rules(subject: &Subject<'_>) -> Vec<Markdown> {
-    subject.decision.view.evaluation.rules.iter().take(200).map(|rule| rule_line(rule, 300)).collect()
+    subject
+        .decision
+        .view
+        .evaluation
+        .rules
+        .iter()
+        .take(200)
+        .map(|rule| rule_line(rule, 300))
+        .collect()
 }
 
 /// A rule with what it weighs and how it ended.
 pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
     let (icon, outcome) = match &rule.outcome {
         RuleOutcome::Passed => ("✅", String::new()),
-        RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&messages::reason("rule", why), most))),
+        RuleOutcome::Failed(why) => (
+            "❌",
+            format!(": {}", short_text(&messages::reason("rule", why), most)),
+        ),
         RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
     };
     let severity = word("severity", &messages::variant_name(&rule.severity));
-    Markdown::ours(format!("{icon} {} ({severity}, weight {}){outcome}", code(rule.id.as_str()), rule.weight))
+    Markdown::ours(format!(
+        "{icon} {} ({severity}, weight {}){outcome}",
+        code(rule.id.as_str()),
+        rule.weight
+    ))
 }
 
 /// What holds a pull request where it stands.
 pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> Markdown {
     let progress = &subject.decision.view.capabilities;
     let beside = context! { completed => progress.completed, total => progress.total };
-    hold.map_or_else(|| Markdown::ours("nothing holds it"), |hold| messages::markdown("blocker", hold, beside))
+    hold.map_or_else(
+        || Markdown::ours("nothing holds it"),
+        |hold| messages::markdown("blocker", hold, beside),
+    )
 }
 
 /// What must be known although it decides nothing.
 pub(super) fn warnings(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
-    subject.decision.view.warnings.iter().take(50).map(|one| warning::sentence(one, links)).collect()
+    subject
+        .decision
+        .view
+        .warnings
+        .iter()
+        .take(50)
+        .map(|one| warning::sentence(one, links))
+        .collect()
 }
 
 /// The attempts, the newest first.
 fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
-    let line = |attempt: &AttemptDigest| messages::markdown("attempt", &"line", attempt_row(attempt, links));
-    subject.decision.next.attempts.iter().rev().take(50).map(line).collect()
+    let line = |attempt: &AttemptDigest| {
+        messages::markdown("attempt", &"line", attempt_row(attempt, links))
+    };
+    subject
+        .decision
+        .next
+        .attempts
+        .iter()
+        .rev()
+        .take(50)
+        .map(line)
+        .collect()
 }
 
 /// The page for programs: `loopgate.explain/v1`. Its texts are plain.
 pub fn document(subject: &Subject<'_>) -> Value {
-    let (view, links, (icon, verdict)) =
-        (&subject.decision.view, Links::of(subject.snapshot), verdict::verdict(subject));
+    let (view, links, (icon, verdict)) = (
+        &subject.decision.view,
+        Links::of(subject.snapshot),
+        verdict::verdict(subject),
+    );
     json!({
         "schema": SCHEMA,
         "verdict": format!("{icon} {verdict}"),
@@ -147,7 +208,11 @@ pub fn document(subject: &Subject<'_>) -> Value {
 
 /// `loopgate.gate_rules/v1`: what the rules and conditions of one gate found; `None` if there is no such gate.
 pub fn gate_rules(decision: &Decision, snapshot: &Snapshot, gate: &GateName) -> Option<Value> {
-    let report = decision.view.gates.iter().find(|report| report.name == *gate)?;
+    let report = decision
+        .view
+        .gates
+        .iter()
+        .find(|report| report.name == *gate)?;
     let links = Links::of(snapshot);
     let all = || report.matches.iter().chain(&report.suspects);
     let is_rule = |found: &&TriggerMatch| matches!(found.reason, MatchReason::Rule { .. });
@@ -167,7 +232,16 @@ pub fn gate_rules(decision: &Decision, snapshot: &Snapshot, gate: &GateName) -> 
 
 /// A place that a rule found.
 fn rule(report: &GateReport, found: &TriggerMatch) -> Option<Value> {
-    let MatchReason::Rule { id, says: finding, tier, evidence, .. } = &found.reason else { return None };
+    let MatchReason::Rule {
+        id,
+        says: finding,
+        tier,
+        evidence,
+        ..
+    } = &found.reason
+    else {
+        return None;
+    };
     let excerpt = match evidence {
         RuleEvidence::Path => String::new(),
         RuleEvidence::AddedLine(text) => format!("+{text}"),
@@ -196,7 +270,10 @@ mod tests {
 
     #[test]
     fn a_closed_gate_is_explained_on_a_page() {
-        let (decision, snapshot) = (fixtures::open_security_gate_with_an_outsider(), fixtures::snapshot());
+        let (decision, snapshot) = (
+            fixtures::open_security_gate_with_an_outsider(),
+            fixtures::snapshot(),
+        );
         let policy = fixtures::policy();
         let subject = Subject::new(&decision, &snapshot, &policy);
         insta::assert_snapshot!("explain_page", page(&subject));
@@ -208,13 +285,20 @@ mod tests {
 
     #[test]
     fn a_page_that_is_too_long_says_less() {
-        let (mut decision, snapshot) = (fixtures::open_security_gate_with_an_outsider(), fixtures::snapshot());
+        let (mut decision, snapshot) = (
+            fixtures::open_security_gate_with_an_outsider(),
+            fixtures::snapshot(),
+        );
         let word = decision.view.gates[1].considered[0].clone();
         decision.view.gates[1].considered = vec![word; 200];
         decision.view.gates = (0..60).map(|_| decision.view.gates[1].clone()).collect();
         let policy = fixtures::policy();
         let text = gates_text(&Subject::new(&decision, &snapshot, &policy)).unwrap();
-        assert!(text.len() <= LIMIT && text.contains("older words"), "{}", text.len());
+        assert!(
+            text.len() <= LIMIT && text.contains("older words"),
+            "{}",
+            text.len()
+        );
     }
 }
 
@@ -230,7 +314,10 @@ mod gate_rules_tests {
             let mut decision = fixtures::first_failure();
             decision.view.gates = vec![gate];
             let name = decision.view.gates[0].name.clone();
-            messages::text("gate_rules.txt", Serde(gate_rules(&decision, &snapshot(), &name)).into())
+            messages::text(
+                "gate_rules.txt",
+                Serde(gate_rules(&decision, &snapshot(), &name)).into(),
+            )
         };
         let open = text(security_gate(GateStatus::Requested));
         insta::assert_snapshot!(open, @r"
@@ -248,9 +335,21 @@ mod gate_rules_tests {
         ");
         let mut shut = gate("security", Stage::Validate, GateStatus::NotApplicable);
         shut.looked_at = (14, 310);
-        assert_eq!(text(shut.clone()), "The gate security does not apply. 14 files, 310 changed lines: no rule.\n");
-        shut.suspects = vec![ruled("src/a.rs", Some(3), "session", "a session is handled", RuleEvidence::Path)];
+        assert_eq!(
+            text(shut.clone()),
+            "The gate security does not apply. 14 files, 310 changed lines: no rule.\n"
+        );
+        shut.suspects = vec![ruled(
+            "src/a.rs",
+            Some(3),
+            "session",
+            "a session is handled",
+            RuleEvidence::Path,
+        )];
         let text = text(shut);
-        assert!(text.contains("one suspect alone") && text.contains("src/a.rs:3"), "{text}");
+        assert!(
+            text.contains("one suspect alone") && text.contains("src/a.rs:3"),
+            "{text}"
+        );
     }
 }

@@ -15,7 +15,10 @@ const TIMEOUT: std::ops::RangeInclusive<u64> = 5..=600;
 /// The document of a run, from its state and the documents of its attempts (`attempts/NNN.json`), oldest first.
 pub fn executable_feedback(state: &LoopState, attempts: &[Value]) -> Value {
     let mut notes = Vec::new();
-    let has_ended = !matches!(state.status, RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated);
+    let has_ended = !matches!(
+        state.status,
+        RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated
+    );
     let mut document = json!({
         "workflow_id": state.workflow_id,
         "agent": agent(state, &mut notes),
@@ -30,7 +33,10 @@ pub fn executable_feedback(state: &LoopState, attempts: &[Value]) -> Value {
             "last_attempt_at": state.attempts.last().map(|attempt| attempt.at),
         },
     });
-    notes.push(format!("debug_memory_ref: the memory is in {} of the repository", state.debug_memory_ref));
+    notes.push(format!(
+        "debug_memory_ref: the memory is in {} of the repository",
+        state.debug_memory_ref
+    ));
     document["notes"] = json!(notes);
     without_nulls(document)
 }
@@ -63,35 +69,55 @@ fn execution_config(state: &LoopState, attempts: &[Value], notes: &mut Vec<Strin
     let configured = config["timeout_seconds"].as_u64().unwrap_or_default();
     let timeout = configured.clamp(*TIMEOUT.start(), *TIMEOUT.end());
     if timeout != configured {
-        notes.push(format!("execution_config.timeout_seconds: {configured} in the configuration"));
+        notes.push(format!(
+            "execution_config.timeout_seconds: {configured} in the configuration"
+        ));
     }
     config["timeout_seconds"] = json!(timeout);
     if config["test_command"].is_null() {
         notes.push("execution_config.test_command: the tests are not run by a command of the configuration".to_owned());
         config["test_command"] = json!("");
     }
-    let mut environment = attempts.last().and_then(|attempt| attempt["environment"].as_object().cloned());
-    environment.get_or_insert_default().retain(|_, value| value.is_string());
+    let mut environment = attempts
+        .last()
+        .and_then(|attempt| attempt["environment"].as_object().cloned());
+    environment
+        .get_or_insert_default()
+        .retain(|_, value| value.is_string());
     config["environment"] = json!(environment);
     config
 }
 
 /// What a state writes in camelCase, by the schema's names.
 fn snake_case(of: &impl Serialize) -> Value {
-    let Value::Object(fields) = json!(of) else { return Value::Null };
-    let letter =
-        |letter: char| if letter.is_uppercase() { format!("_{}", letter.to_lowercase()) } else { letter.into() };
-    let renamed = |(name, value): (String, Value)| (name.chars().map(letter).collect::<String>(), value);
-    fields.into_iter().map(renamed).collect::<Map<_, _>>().into()
+    let Value::Object(fields) = json!(of) else {
+        return Value::Null;
+    };
+    let letter = |letter: char| {
+        if letter.is_uppercase() {
+            format!("_{}", letter.to_lowercase())
+        } else {
+            letter.into()
+        }
+    };
+    let renamed =
+        |(name, value): (String, Value)| (name.chars().map(letter).collect::<String>(), value);
+    fields
+        .into_iter()
+        .map(renamed)
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn loop_state(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
     let status = match state.status {
         RunStatus::Completed => "passed",
         RunStatus::Stopped => "aborted",
-        RunStatus::InProgress | RunStatus::Passed | RunStatus::Failed | RunStatus::Escalated | RunStatus::Aborted => {
-            state.status.as_str()
-        }
+        RunStatus::InProgress
+        | RunStatus::Passed
+        | RunStatus::Failed
+        | RunStatus::Escalated
+        | RunStatus::Aborted => state.status.as_str(),
     };
     if status != state.status.as_str() {
         notes.push(format!("loop_state.status: {} here", state.status.as_str()));
@@ -105,7 +131,11 @@ fn loop_state(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) ->
     };
     let executions: Vec<Value> = attempts.iter().map(execution).collect();
     if attempts.len() < state.attempts.len() {
-        notes.push(format!("loop_state.attempts: {} of {} are kept", attempts.len(), state.attempts.len()));
+        notes.push(format!(
+            "loop_state.attempts: {} of {} are kept",
+            attempts.len(),
+            state.attempts.len()
+        ));
     }
     json!({
         "phase": phase,
@@ -151,12 +181,23 @@ pub fn fields_of_state(of: &impl Serialize, names: &str) -> Value {
 
 /// These fields of a document.
 fn picked(from: &Value, names: &str) -> Value {
-    names.split_whitespace().map(|name| (name.to_owned(), from[name].clone())).collect::<Map<_, _>>().into()
+    names
+        .split_whitespace()
+        .map(|name| (name.to_owned(), from[name].clone()))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 /// The results of all tests of an attempt together. A test check that failed without counting tests is one error.
 fn test_results(attempt: &Value) -> Value {
-    let counted = ["total", "passed", "failed", "errors", "skipped", "duration_ms"];
+    let counted = [
+        "total",
+        "passed",
+        "failed",
+        "errors",
+        "skipped",
+        "duration_ms",
+    ];
     let mut sums = counted.map(|_| 0);
     let tests = attempt["checks"].as_array().into_iter().flatten();
     let kinds = [CheckKind::Test, CheckKind::Integration].map(|kind| json!(kind));
@@ -169,13 +210,19 @@ fn test_results(attempt: &Value) -> Value {
             sums[3] += 1;
         }
     }
-    let mut results: Map<String, Value> =
-        counted.iter().zip(sums).map(|(&name, sum)| (name.into(), sum.into())).collect();
+    let mut results: Map<String, Value> = counted
+        .iter()
+        .zip(sums)
+        .map(|(&name, sum)| (name.into(), sum.into()))
+        .collect();
     let lines = |name| attempt["coverage"][name].as_f64();
     if let (Some(covered), Some(total)) = (lines("lines_covered"), lines("lines_total"))
         && total > 0.0
     {
-        results.insert("coverage_percent".to_owned(), json!((covered / total * 1_000.0).round() / 10.0));
+        results.insert(
+            "coverage_percent".to_owned(),
+            json!((covered / total * 1_000.0).round() / 10.0),
+        );
     }
     results.into()
 }
@@ -185,7 +232,9 @@ fn without_nulls(document: Value) -> Value {
     match document {
         Value::Object(map) => {
             let kept = map.into_iter().filter(|(_, value)| !value.is_null());
-            kept.map(|(key, value)| (key, without_nulls(value))).collect::<Map<_, _>>().into()
+            kept.map(|(key, value)| (key, without_nulls(value)))
+                .collect::<Map<_, _>>()
+                .into()
         }
         Value::Array(items) => items.into_iter().map(without_nulls).collect(),
         other => other,

@@ -6,10 +6,15 @@ use minijinja::{Value, context};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Brevity, Links, Markdown, Shown, Subject, address, linked, messages, refusal, short_text, word, words};
+use super::{
+    Brevity, Links, Markdown, Shown, Subject, address, linked, messages, refusal, short_text, word,
+    words,
+};
 use loopgate_core::{
     Login, Timestamp,
-    gate::{Approval, Considered, GateReport, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
+    gate::{
+        Approval, Considered, GateReport, MatchReason, RuleEvidence, TriggerMatch, WordOutcome,
+    },
     observed::Lifecycle,
     policy::{ApproveBy, RuleTier},
     stage::Stage,
@@ -91,10 +96,26 @@ impl GateCard {
             state,
             who: words::approvers(report),
             how: if merged { None } else { how(report, by) },
-            why: if undecided { why(report, links, 4) } else { Shown::default() },
-            refused: if merged { Shown::default() } else { refusal::lines(&report.considered, report, subject) },
-            notes: if undecided { notes(report, links) } else { Shown::default() },
-            approvals: report.approvals.iter().map(|approval| approval.by.to_string()).collect(),
+            why: if undecided {
+                why(report, links, 4)
+            } else {
+                Shown::default()
+            },
+            refused: if merged {
+                Shown::default()
+            } else {
+                refusal::lines(&report.considered, report, subject)
+            },
+            notes: if undecided {
+                notes(report, links)
+            } else {
+                Shown::default()
+            },
+            approvals: report
+                .approvals
+                .iter()
+                .map(|approval| approval.by.to_string())
+                .collect(),
             approvals_needed: report.needed,
             ..Self::default()
         }
@@ -131,7 +152,10 @@ impl GateCard {
 
     /// Whether the card has content. A gate that does not apply, without a refused word about it, has none.
     pub fn is_worth_showing(report: &GateReport) -> bool {
-        let refused = report.considered.iter().any(|word| word.refusal().is_some());
+        let refused = report
+            .considered
+            .iter()
+            .any(|word| word.refusal().is_some());
         refused || report.status != GateStatus::NotApplicable
     }
 }
@@ -150,9 +174,17 @@ fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
         }
         (_, Some(objection)) => {
             let person = linked(words::person(&objection.by), address(&objection.url));
-            ("❌", "rejected", context! { person, quoted => short_text(&objection.words, 300) })
+            (
+                "❌",
+                "rejected",
+                context! { person, quoted => short_text(&objection.words, 300) },
+            )
         }
-        (_, None) => (if advisory { "ℹ️" } else { "🔒" }, "open", context! { advisory }),
+        (_, None) => (
+            if advisory { "ℹ️" } else { "🔒" },
+            "open",
+            context! { advisory },
+        ),
     };
     (icon, messages::markdown("gate_standing", &variant, beside))
 }
@@ -163,13 +195,23 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
     let (variant, beside) = match (report.status, report.rejection()) {
         (GateStatus::NotApplicable | GateStatus::Approved, _) => return None,
         (_, Some(objection)) => ("rejected", context! { name, by => objection.by.as_str() }),
-        _ if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() => {
+        _ if eligible.people.is_empty()
+            && eligible.teams.is_empty()
+            && eligible.permission.is_none() =>
+        {
             ("nobody", context! { name })
         }
         _ => {
-            let have: Vec<String> = report.approvals.iter().map(|approval| approval.by.to_string()).collect();
+            let have: Vec<String> = report
+                .approvals
+                .iter()
+                .map(|approval| approval.by.to_string())
+                .collect();
             let approves = messages::markdown("approves", &by, context! { name });
-            ("open", context! { approvers => words::approvers(report), approves, needed => report.needed, have })
+            (
+                "open",
+                context! { approvers => words::approvers(report), approves, needed => report.needed, have },
+            )
         }
     };
     Some(messages::markdown("gate_how", &variant, beside))
@@ -181,7 +223,15 @@ pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
     let mut lines = BTreeSet::new();
     let mut matches: Vec<&TriggerMatch> = report.matches.iter().collect();
     matches.retain(|found| found.line.is_none() || lines.insert((&found.file, found.line)));
-    let is_suspect = |found: &TriggerMatch| matches!(found.reason, MatchReason::Rule { tier: RuleTier::Suspects, .. });
+    let is_suspect = |found: &TriggerMatch| {
+        matches!(
+            found.reason,
+            MatchReason::Rule {
+                tier: RuleTier::Suspects,
+                ..
+            }
+        )
+    };
     matches.sort_by_key(|found| (is_suspect(found), found.line.is_none()));
     let mut shown = Shown::first(most, &matches, |found| reason(found, links));
     shown.omitted += report.matches_not_kept;
@@ -193,11 +243,22 @@ pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     let what = messages::markdown("match", &found.reason, context! {});
     let is_gone = matches!(
         found.reason,
-        MatchReason::RemovedLine { .. } | MatchReason::Rule { evidence: RuleEvidence::RemovedLine(_), .. }
+        MatchReason::RemovedLine { .. }
+            | MatchReason::Rule {
+                evidence: RuleEvidence::RemovedLine(_),
+                ..
+            }
     );
-    let blank = if matches!(found.reason, MatchReason::Rule { .. }) { "" } else { " " };
+    let blank = if matches!(found.reason, MatchReason::Rule { .. }) {
+        ""
+    } else {
+        " "
+    };
     match &found.file {
-        Some(file) => Markdown::ours(format!("{}{blank}{what}", links.in_diff(file, found.line, is_gone))),
+        Some(file) => Markdown::ours(format!(
+            "{}{blank}{what}",
+            links.in_diff(file, found.line, is_gone)
+        )),
         None => what,
     }
 }
@@ -217,7 +278,10 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let eligible = &report.eligible;
     let note = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
-        let files = report.awaiting_owners.iter().map(|file| links.in_diff(file, None, false));
+        let files = report
+            .awaiting_owners
+            .iter()
+            .map(|file| links.in_diff(file, None, false));
         note("owners", context! { files => files.collect::<Vec<_>>() })
     });
     let absent = eligible.absent_preset_team.as_ref().map(|absent| {
@@ -231,16 +295,27 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
         let commits = eligible.unattributed.iter().map(|sha| links.commit(*sha));
         let (commits, must_name_head) = (commits.collect::<Vec<_>>(), eligible.must_name_head);
-        note("unknown", context! { commits, must_name_head, name => report.name.as_str() })
+        note(
+            "unknown",
+            context! { commits, must_name_head, name => report.name.as_str() },
+        )
     });
     // Who wrote here is answered.
     let is_answered = |login: &Login| report.considered.iter().any(|word| word.by == *login);
-    let fell_out = eligible.fell_out.iter().filter(|(login, _)| !is_answered(login));
+    let fell_out = eligible
+        .fell_out
+        .iter()
+        .filter(|(login, _)| !is_answered(login));
     let fell_out = fell_out.filter_map(|(login, refusal)| {
         let variant = messages::variant_name(refusal);
         let (did, switch) = (word("fell_out", &variant), word("fell_out_key", &variant));
         (!did.is_empty()).then(|| note("fell_out", context! { who => login.as_str(), did, switch }))
     });
-    let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown).chain(fell_out);
+    let all = owners
+        .into_iter()
+        .chain(absent)
+        .chain(unusable)
+        .chain(unknown)
+        .chain(fell_out);
     Shown::first(6, all, |note| note)
 }

@@ -36,7 +36,10 @@ struct Texts {
 impl Texts {
     fn take(&mut self) -> String {
         self.next += 1;
-        self.pool.get(self.next % self.pool.len()).cloned().unwrap_or_default()
+        self.pool
+            .get(self.next % self.pool.len())
+            .cloned()
+            .unwrap_or_default()
     }
 
     fn set(&mut self, n: usize) -> BTreeSet<String> {
@@ -61,15 +64,23 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
     view.feedback = (0..n).map(|_| feedback(texts)).collect();
     view.checks = (0..n).map(|i| check(texts, i)).collect();
     view.gates = (0..n.min(300)).map(|i| gate(texts, i, n)).collect();
-    view.evaluation.rules =
-        (0..n).map(|i| fixtures::failed_rule(&format!("rule-{i}"), Severity::Fail, rule_failure(texts))).collect();
+    view.evaluation.rules = (0..n)
+        .map(|i| fixtures::failed_rule(&format!("rule-{i}"), Severity::Fail, rule_failure(texts)))
+        .collect();
     view.capabilities.total = n;
     view.capabilities.current = Some(texts.take());
     view.capabilities.remaining = (0..n).map(|_| texts.take()).collect();
-    view.compare = Some(Compare { new: texts.set(n), still: texts.set(n), fixed: texts.set(n), ..Compare::default() });
+    view.compare = Some(Compare {
+        new: texts.set(n),
+        still: texts.set(n),
+        fixed: texts.set(n),
+        ..Compare::default()
+    });
     view.coverage = Some(ChangedCoverage {
         changed_total: 10,
-        uncovered: (0..n).map(|i| format!("{}:{i}-{}", texts.take(), i + 1)).collect(),
+        uncovered: (0..n)
+            .map(|i| format!("{}:{i}-{}", texts.take(), i + 1))
+            .collect(),
         ..ChangedCoverage::default()
     });
     view.skips = (0..n)
@@ -94,9 +105,17 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
         },
     };
     if let Some(escalation) = &mut view.escalation {
-        escalation.cause = Some(Cause::SameError { attempts: 3, last: texts.take() });
+        escalation.cause = Some(Cause::SameError {
+            attempts: 3,
+            last: texts.take(),
+        });
         let (test, expected, actual) = (texts.take(), texts.take(), texts.take());
-        escalation.question = Question::WhichSide { test, expected, actual, since: Disagreement::Regression };
+        escalation.question = Question::WhichSide {
+            test,
+            expected,
+            actual,
+            since: Disagreement::Regression,
+        };
         for attempt in &mut escalation.history {
             attempt.summary = texts.take();
         }
@@ -115,7 +134,11 @@ fn failure(texts: &mut Texts) -> FailureView {
     view.failure.stack_trace = Some(texts.take().repeat(20));
     view.failure.expected = Some(texts.take());
     view.failure.actual = Some(texts.take());
-    view.failure.source = Some(SourceLocation { file: texts.take(), line: Some(3), function: None });
+    view.failure.source = Some(SourceLocation {
+        file: texts.take(),
+        line: Some(3),
+        function: None,
+    });
     view.blame = Blame::Flaky;
     view.feedback = line(texts);
     view.cause = loopgate_core::Fingerprint::from_bytes(texts.next.to_be_bytes()).into();
@@ -154,14 +177,18 @@ fn failure(texts: &mut Texts) -> FailureView {
 }
 
 fn rule_failure(texts: &mut Texts) -> RuleFailure {
-    RuleFailure::RequiredTest(MissingTests::Proof { reason: texts.take() })
+    RuleFailure::RequiredTest(MissingTests::Proof {
+        reason: texts.take(),
+    })
 }
 
 fn feedback(texts: &mut Texts) -> FeedbackFact {
     FeedbackFact::Rule {
         id: "rule".parse().unwrap(),
         description: texts.take(),
-        why: RuleFailure::RequiredTest(MissingTests::Proof { reason: texts.take() }),
+        why: RuleFailure::RequiredTest(MissingTests::Proof {
+            reason: texts.take(),
+        }),
     }
 }
 
@@ -183,30 +210,55 @@ fn check(texts: &mut Texts, i: usize) -> CheckView {
     evidence.reports = vec![ReportNote {
         path: texts.take(),
         format: None,
-        quality: if i.is_multiple_of(2) { ReportQuality::Invalid } else { ReportQuality::Valid },
+        quality: if i.is_multiple_of(2) {
+            ReportQuality::Invalid
+        } else {
+            ReportQuality::Valid
+        },
         notes: vec![texts.take()],
     }];
     let mut view = fixtures::shown(evidence);
     if i % 3 == 1 {
-        view.standing = CheckStanding::Refused { reason: texts.take() };
+        view.standing = CheckStanding::Refused {
+            reason: texts.take(),
+        };
     }
     view
 }
 
 fn gate(texts: &mut Texts, i: usize, n: usize) -> GateReport {
-    let status = [GateStatus::Requested, GateStatus::NotApplicable, GateStatus::Rejected][i % 3];
-    let name = if i == 0 { "security".to_owned() } else { format!("gate-{i}") };
+    let status = [
+        GateStatus::Requested,
+        GateStatus::NotApplicable,
+        GateStatus::Rejected,
+    ][i % 3];
+    let name = if i == 0 {
+        "security".to_owned()
+    } else {
+        format!("gate-{i}")
+    };
     let mut report = fixtures::gate(&name, Stage::Validate, status);
-    report.objections = vec![fixtures::objection(fixtures::at(1), texts.take(), texts.take())];
+    report.objections = vec![fixtures::objection(
+        fixtures::at(1),
+        texts.take(),
+        texts.take(),
+    )];
     report.matches = (0..n.min(50))
         .map(|_| TriggerMatch {
             file: Some(texts.take()),
             line: Some(1),
-            reason: MatchReason::AddedLine { name: None, excerpt: texts.take() },
+            reason: MatchReason::AddedLine {
+                name: None,
+                excerpt: texts.take(),
+            },
         })
         .collect();
-    report.eligible.unusable =
-        (0..n).map(|_| UnusableApprover { name: texts.take(), why: Unusable::Unknown(texts.take()) }).collect();
+    report.eligible.unusable = (0..n)
+        .map(|_| UnusableApprover {
+            name: texts.take(),
+            why: Unusable::Unknown(texts.take()),
+        })
+        .collect();
     report.considered = (0..n)
         .map(|_| Considered {
             url: texts.take(),
@@ -233,9 +285,19 @@ fn warning(texts: &mut Texts, i: usize) -> Warning {
             failed: 2,
             gap: None,
         }),
-        0 => Warning::NotObserved(ObservationProblem { what: texts.take(), reason: texts.take() }),
-        1 => Warning::Forged(ForgedCheck { name: texts.take(), app: Some(texts.take()), url: Some(texts.take()) }),
-        _ => Warning::EvidenceRefused { artifact: texts.take(), reason: texts.take() },
+        0 => Warning::NotObserved(ObservationProblem {
+            what: texts.take(),
+            reason: texts.take(),
+        }),
+        1 => Warning::Forged(ForgedCheck {
+            name: texts.take(),
+            app: Some(texts.take()),
+            url: Some(texts.take()),
+        }),
+        _ => Warning::EvidenceRefused {
+            artifact: texts.take(),
+            reason: texts.take(),
+        },
     }
 }
 
@@ -251,19 +313,35 @@ fn situation(i: usize) -> (Decision, Snapshot) {
         _ => fixtures::merged_over_an_open_gate(),
     };
     let security: GateName = fixtures::gate_name("security");
-    decision.surface.posts.push(Post::GateRequest { gate: security, round: 2 });
+    decision.surface.posts.push(Post::GateRequest {
+        gate: security,
+        round: 2,
+    });
     (decision, snapshot)
 }
 
 /// Markers, collapsed sections and code: all the HTML there is.
 fn check_html(html: &str, page: &str) -> Result<(), TestCaseError> {
-    let allowed =
-        ["<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>", "<sub>", "</sub>", "<!--"];
+    let allowed = [
+        "<details>",
+        "</details>",
+        "<summary>",
+        "</summary>",
+        "<code>",
+        "</code>",
+        "<sub>",
+        "</sub>",
+        "<!--",
+    ];
     for (at, _) in html.match_indices('<') {
-        prop_assert!(allowed.iter().any(|tag| html[at..].starts_with(tag)), "{html:?} in {page}");
+        prop_assert!(
+            allowed.iter().any(|tag| html[at..].starts_with(tag)),
+            "{html:?} in {page}"
+        );
     }
-    static INERT: LazyLock<regex::Regex> =
-        LazyLock::new(|| regex::Regex::new("(?s)<code>.*?</code>|^<!-- loopgate:[a-z_:0-9-]+ -->").unwrap());
+    static INERT: LazyLock<regex::Regex> = LazyLock::new(|| {
+        regex::Regex::new("(?s)<code>.*?</code>|^<!-- loopgate:[a-z_:0-9-]+ -->").unwrap()
+    });
     let active = INERT.replace_all(html, "");
     prop_assert!(!references(&active), "{active:?} in {page}");
     Ok(())
@@ -280,7 +358,9 @@ fn check_page(page: &str, markers: usize, called: &[&str]) -> Result<(), TestCas
             Event::Start(Tag::CodeBlock(_)) => in_code += 1,
             Event::End(pulldown_cmark::TagEnd::CodeBlock) => in_code -= 1,
             Event::Text(text) if in_code == 0 => {
-                let known = called.iter().fold(text.to_string(), |text, who| text.replace(who, ""));
+                let known = called
+                    .iter()
+                    .fold(text.to_string(), |text, who| text.replace(who, ""));
                 prop_assert!(!references(&known), "{known:?} in {page}");
             }
             // Text in code is never looked at for references.
@@ -292,7 +372,10 @@ fn check_page(page: &str, markers: usize, called: &[&str]) -> Result<(), TestCas
                 check_html(&html, page)?;
             }
             Event::Start(Tag::Link { dest_url, .. }) => {
-                prop_assert!(dest_url.starts_with("https://") || dest_url.starts_with("http://"), "{dest_url}")
+                prop_assert!(
+                    dest_url.starts_with("https://") || dest_url.starts_with("http://"),
+                    "{dest_url}"
+                )
             }
             Event::Start(Tag::Image { .. }) => prop_assert!(false, "an image in {page}"),
             _ => {}
@@ -307,7 +390,10 @@ fn check_everything(situation_: usize, pool: Vec<String>, n: usize) -> Result<()
     let (mut decision, mut snapshot) = situation(situation_);
     poison(&mut decision, &mut snapshot, &mut texts, n);
     let mut policy = fixtures::policy();
-    policy.escalation.include_in_report.push(ReportSection::StackTraces);
+    policy
+        .escalation
+        .include_in_report
+        .push(ReportSection::StackTraces);
     let rendered = pull_request(&decision, &snapshot, &policy, None);
     check_page(&rendered.status_comment, 1, &[])?;
     check_page(&rendered.verify.summary, 0, &[])?;
@@ -324,7 +410,11 @@ fn check_everything(situation_: usize, pool: Vec<String>, n: usize) -> Result<()
         prop_assert!(text.annotations.len() <= 200);
     }
     let shown = terminal_report(&decision, &snapshot, &policy, false, false);
-    prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+    prop_assert!(
+        !shown
+            .chars()
+            .any(|c| c.is_control() && c != '\n' && c != '\t')
+    );
     Ok(())
 }
 
@@ -343,7 +433,11 @@ proptest! {
 
 #[test]
 fn however_much_there_is_every_page_fits() {
-    let long = ["@alice *x* `a` www.evil.com ".repeat(200), "<b> [x](y)\n```\n".repeat(500), "😀|".repeat(3_000)];
+    let long = [
+        "@alice *x* `a` www.evil.com ".repeat(200),
+        "<b> [x](y)\n```\n".repeat(500),
+        "😀|".repeat(3_000),
+    ];
     for situation in [1, 3, 5] {
         check_everything(situation, long.to_vec(), 30).unwrap();
     }
@@ -357,19 +451,39 @@ fn what_a_failure_reports_commands_nobody_and_shows_no_secret() {
     let key = "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
     let said = format!("it failed\n/lgtm\n@dependabot merge\n{key}\n");
     let failure = &mut decision.view.failures[0].failure;
-    (failure.error_message, failure.stack_trace) = (said.clone(), Some(format!("at a\nat b\n{said}")));
+    (failure.error_message, failure.stack_trace) =
+        (said.clone(), Some(format!("at a\nat b\n{said}")));
     (failure.expected, failure.actual) = (Some(key.to_owned()), Some("none".to_owned()));
     let mut policy = fixtures::policy();
-    policy.escalation.include_in_report.push(ReportSection::StackTraces);
+    policy
+        .escalation
+        .include_in_report
+        .push(ReportSection::StackTraces);
     let rendered = pull_request(&decision, &snapshot, &policy, None);
-    let mut pages = vec![rendered.status_comment, rendered.verify.summary, rendered.artifact];
+    let mut pages = vec![
+        rendered.status_comment,
+        rendered.verify.summary,
+        rendered.artifact,
+    ];
     pages.extend(rendered.posts.into_iter().map(|(_, post)| post));
-    assert!(pages.iter().any(|page| page.contains("it failed")), "it is shown at all");
+    assert!(
+        pages.iter().any(|page| page.contains("it failed")),
+        "it is shown at all"
+    );
     for page in &pages {
-        assert!(!page.contains("@dependabot") && !page.lines().any(|line| line.trim() == "/lgtm"), "{page}");
+        assert!(
+            !page.contains("@dependabot") && !page.lines().any(|line| line.trim() == "/lgtm"),
+            "{page}"
+        );
     }
     // No bot reads these.
-    pages.extend(rendered.verify.annotations.into_iter().map(|annotation| annotation.message));
+    pages.extend(
+        rendered
+            .verify
+            .annotations
+            .into_iter()
+            .map(|annotation| annotation.message),
+    );
     pages.push(terminal_report(&decision, &snapshot, &policy, false, false));
     for page in &pages {
         assert!(!page.contains("wJalrXUtnFEMI"), "{page}");

@@ -4,8 +4,8 @@ use loopgate_core::{
     deciding::{
         DecisionWord,
         iteration::{
-            AssertedSides, IterationDecision, MAX_ITERATIONS, OutputReading, Recurrence, ReviewResult, ReviewStatus,
-            TestResult, TestStatus, review_items,
+            AssertedSides, IterationDecision, MAX_ITERATIONS, OutputReading, Recurrence,
+            ReviewResult, ReviewStatus, TestResult, TestStatus, review_items,
         },
     },
     failure::{FeedbackLine, Priority, cut_at_sentence},
@@ -26,8 +26,12 @@ pub fn iteration_answer(decided: &IterationDecision<'_>) -> Value {
     let (task_id, iteration) = (&decided.check.task_id, decided.check.current_iteration);
     let mut decision = json!({ "action": decided.word, "task_id": task_id });
     match decided.word {
-        DecisionWord::Proceed => decision["message"] = json!("Validation passed. Proceeding to next task."),
-        DecisionWord::Wait => decision["message"] = json!("Tests pass. Waiting for the required review."),
+        DecisionWord::Proceed => {
+            decision["message"] = json!("Validation passed. Proceeding to next task.")
+        }
+        DecisionWord::Wait => {
+            decision["message"] = json!("Tests pass. Waiting for the required review.")
+        }
         DecisionWord::Retry => {
             decision["iteration"] = json!(iteration + 1);
             decision["feedback"] = feedback(decided);
@@ -35,8 +39,7 @@ pub fn iteration_answer(decided: &IterationDecision<'_>) -> Value {
         DecisionWord::Escalate => {
             decision["iteration"] = json!(iteration);
             // A line for each attempt, what they have in common, and the change.
-            decision["context"] =
-                json!({ "attempts_summary": attempts_summary(decided), "pattern_detected": pattern(decided) });
+            decision["context"] = json!({ "attempts_summary": attempts_summary(decided), "pattern_detected": pattern(decided) });
             if let Some(diff) = diff(decided) {
                 decision["context"]["diff"] = json!(diff);
             }
@@ -56,11 +59,19 @@ fn feedback(decided: &IterationDecision<'_>) -> Value {
     let (mut actionable_items, summary, priority) = match decided.check.test_result.status {
         TestStatus::Fail => {
             let (first, more) = (items.first().map(problem), items.len().saturating_sub(1));
-            (to_do(decided), sentence("tests_fail", context! { first, more }), Priority::High)
+            (
+                to_do(decided),
+                sentence("tests_fail", context! { first, more }),
+                Priority::High,
+            )
         }
         TestStatus::Pass => {
             let (priority, first) = review.first().copied().unwrap_or((Priority::Medium, ""));
-            (Vec::new(), format!("The review asks for changes: {first}"), priority)
+            (
+                Vec::new(),
+                format!("The review asks for changes: {first}"),
+                priority,
+            )
         }
     };
     actionable_items.extend(review.iter().map(|(_, text)| format!("Review: {text}")));
@@ -75,8 +86,17 @@ fn to_do(decided: &IterationDecision<'_>) -> Vec<String> {
         action => format!("{} {action} ({})", problem(item), item.reason),
     };
     if decided.now.items.is_empty() {
-        let last = decided.check.test_result.output.lines().rev().find(|line| !line.trim().is_empty());
-        return vec![sentence("run_tests", context! { last => last.map(|line| first_line(line, LINE)) })];
+        let last = decided
+            .check
+            .test_result
+            .output
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty());
+        return vec![sentence(
+            "run_tests",
+            context! { last => last.map(|line| first_line(line, LINE)) },
+        )];
     }
     decided.now.items.iter().map(item).collect()
 }
@@ -84,7 +104,14 @@ fn to_do(decided: &IterationDecision<'_>) -> Vec<String> {
 fn question(decided: &IterationDecision<'_>) -> String {
     let attempts = decided.check.current_iteration;
     match (&decided.now.sides, decided.check.test_result.status) {
-        (Some(AssertedSides { name, expected, actual }), TestStatus::Fail) => {
+        (
+            Some(AssertedSides {
+                name,
+                expected,
+                actual,
+            }),
+            TestStatus::Fail,
+        ) => {
             let name = name.as_deref().unwrap_or("the test");
             sentence("which_side", context! { attempts, name, expected, actual })
         }
@@ -104,14 +131,23 @@ fn attempts_summary(decided: &IterationDecision<'_>) -> String {
         // The last attempt that was given is the one right before this.
         let back = (current - iteration) as usize;
         let given = check.previous_attempts.len().checked_sub(back);
-        let known = given.and_then(|at| check.previous_attempts.get(at).zip(decided.earlier.get(at)));
+        let known =
+            given.and_then(|at| check.previous_attempts.get(at).zip(decided.earlier.get(at)));
         let end = known.map_or("did not pass".to_owned(), |(attempt, understood)| {
             end_of(&attempt.test_result, &attempt.review_result, understood)
         });
         format!("Iteration {iteration}: {end}")
     });
-    let last = format!("Iteration {current}: {}", end_of(&check.test_result, &check.review_result, decided.now));
-    unlisted.into_iter().chain(before).chain([last]).collect::<Vec<_>>().join("\n")
+    let last = format!(
+        "Iteration {current}: {}",
+        end_of(&check.test_result, &check.review_result, decided.now)
+    );
+    unlisted
+        .into_iter()
+        .chain(before)
+        .chain([last])
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn end_of(test: &TestResult, review: &ReviewResult, understood: &OutputReading) -> String {
@@ -121,7 +157,9 @@ fn end_of(test: &TestResult, review: &ReviewResult, understood: &OutputReading) 
         (TestStatus::Pass, ReviewStatus::Reject, _) => {
             format!("review rejects — {}", first_line(&review.feedback, LINE))
         }
-        (TestStatus::Pass, ReviewStatus::Approve | ReviewStatus::Pending, _) => "tests pass".to_owned(),
+        (TestStatus::Pass, ReviewStatus::Approve | ReviewStatus::Pending, _) => {
+            "tests pass".to_owned()
+        }
     }
 }
 
@@ -129,13 +167,26 @@ fn pattern(decided: &IterationDecision<'_>) -> String {
     match decided.pattern {
         None => "none".to_owned(),
         Some(Recurrence::Repeats { item, attempts }) => {
-            format!("The same failure in {attempts} attempts in a row: {}", problem(item))
+            format!(
+                "The same failure in {attempts} attempts in a row: {}",
+                problem(item)
+            )
         }
-        Some(Recurrence::IsBack { item }) => format!("A failure that was gone is back: {}", problem(item)),
+        Some(Recurrence::IsBack { item }) => {
+            format!("A failure that was gone is back: {}", problem(item))
+        }
         Some(Recurrence::SamePlace { item }) => {
-            let firsts = decided.earlier.iter().filter_map(|attempt| attempt.items.first());
+            let firsts = decided
+                .earlier
+                .iter()
+                .filter_map(|attempt| attempt.items.first());
             let others: Vec<&str> = firsts.map(|first| first.problem.as_str()).collect();
-            format!("{} fails each time otherwise: {} Now: {}", item.location, others.join(" "), item.problem)
+            format!(
+                "{} fails each time otherwise: {} Now: {}",
+                item.location,
+                others.join(" "),
+                item.problem
+            )
         }
         Some(Recurrence::None { first }) => problem(first),
     }
@@ -190,12 +241,22 @@ mod tests {
         let summary = |iteration| {
             let answer = answer(iteration, json!({}), json!({}));
             assert_eq!(answer["action"], "escalate");
-            answer["context"]["attempts_summary"].as_str().unwrap().to_owned()
+            answer["context"]["attempts_summary"]
+                .as_str()
+                .unwrap()
+                .to_owned()
         };
         assert_eq!(summary(10).lines().count(), 10);
-        assert!(summary(11).starts_with("Iteration 1: did not pass\nIteration 2: "), "{}", summary(11));
+        assert!(
+            summary(11).starts_with("Iteration 1: did not pass\nIteration 2: "),
+            "{}",
+            summary(11)
+        );
         let most = summary(u32::MAX);
-        assert!(most.starts_with("Iterations 1 to 4294967285: did not pass\nIteration 4294967286: "), "{most}");
+        assert!(
+            most.starts_with("Iterations 1 to 4294967285: did not pass\nIteration 4294967286: "),
+            "{most}"
+        );
         assert_eq!(most.lines().count(), 11);
     }
 
@@ -208,9 +269,15 @@ mod tests {
         });
         let answer = answer(1, fields, json!({}));
         let feedback = &answer["feedback"];
-        assert_eq!((&answer["action"], &answer["iteration"]), (&json!("retry"), &json!(2)));
+        assert_eq!(
+            (&answer["action"], &answer["iteration"]),
+            (&json!("retry"), &json!(2))
+        );
         assert_eq!(feedback["priority"], "high");
-        assert_eq!(feedback["summary"], "The review asks for changes: issue (blocking): SQL injection in find()");
+        assert_eq!(
+            feedback["summary"],
+            "The review asks for changes: issue (blocking): SQL injection in find()"
+        );
         let items = json!([
             "Review: issue (blocking): SQL injection in find()",
             "Review: name the limit",
@@ -226,10 +293,15 @@ mod tests {
     fn a_diff_is_shown_unless_the_flow_says_otherwise() {
         let shown = |control| {
             let answer = answer(3, json!({ "diff": "+ a line\n".repeat(1_000) }), control);
-            answer["context"].get("diff").map(|diff| diff.as_str().unwrap().to_owned())
+            answer["context"]
+                .get("diff")
+                .map(|diff| diff.as_str().unwrap().to_owned())
         };
         let diff = shown(json!({})).unwrap();
-        assert!(diff.len() < MAX_DIFF + 30 && diff.ends_with("+ a line\n… 556 more lines"), "{diff}");
+        assert!(
+            diff.len() < MAX_DIFF + 30 && diff.ends_with("+ a line\n… 556 more lines"),
+            "{diff}"
+        );
         assert_eq!(shown(json!({ "escalation_includes_diff": false })), None);
     }
 }

@@ -18,14 +18,24 @@ pub struct Links {
 impl Links {
     pub fn of(snapshot: &Snapshot) -> Self {
         let pull_request = address(&snapshot.pull_request.url);
-        let repository =
-            pull_request.as_deref().and_then(|url| url.split_once("/pull/")).map(|(repo, _)| repo.to_owned());
-        Self { pull_request, repository, head: snapshot.pull_request.head.sha }
+        let repository = pull_request
+            .as_deref()
+            .and_then(|url| url.split_once("/pull/"))
+            .map(|(repo, _)| repo.to_owned());
+        Self {
+            pull_request,
+            repository,
+            head: snapshot.pull_request.head.sha,
+        }
     }
 
     /// What changed from an earlier head to this one.
     pub fn since(&self, old: Sha) -> Option<String> {
-        Some(format!("{}/compare/{old}..{}", self.repository.as_deref()?, self.head))
+        Some(format!(
+            "{}/compare/{old}..{}",
+            self.repository.as_deref()?,
+            self.head
+        ))
     }
 
     /// A place in the repository at the head commit, linked where the path allows it.
@@ -62,13 +72,18 @@ impl Links {
     }
 
     pub fn commit(&self, sha: Sha) -> Markdown {
-        let url = self.repository.as_deref().map(|repository| format!("{repository}/commit/{sha}"));
+        let url = self
+            .repository
+            .as_deref()
+            .map(|repository| format!("{repository}/commit/{sha}"));
         linked(code(&sha.short()), url)
     }
 
     /// A link with a label of ours. The link to an address on another host shows that host to the reader.
     pub fn to(&self, label: &str, raw: &str) -> Markdown {
-        let Some(url) = address(raw) else { return Markdown::ours(label) };
+        let Some(url) = address(raw) else {
+            return Markdown::ours(label);
+        };
         // Hosts are shown in punycode: a look-alike letter cannot hide in one.
         let host = |url: &str| url::Url::parse(url).ok()?.host_str().map(ToOwned::to_owned);
         let own = self.pull_request.as_deref().and_then(host);
@@ -115,7 +130,10 @@ mod tests {
 
     #[test]
     fn a_foreign_host_is_named() {
-        assert_eq!(links().to("log", "https://github.com/x/y").as_str(), "[log](https://github.com/x/y)");
+        assert_eq!(
+            links().to("log", "https://github.com/x/y").as_str(),
+            "[log](https://github.com/x/y)"
+        );
         assert_eq!(
             links().to("log", "https://ci.example.com/1").as_str(),
             "[log at ci.example.com](https://ci.example.com/1)"

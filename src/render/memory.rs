@@ -40,15 +40,23 @@ pub(super) fn for_fixer(view: &FailureView) -> Vec<Value> {
 
 /// One line for people; none where nothing is known.
 pub(super) fn line(view: &FailureView) -> Option<Markdown> {
-    let found = view.memory.iter().find(|found| found.fix.is_some()).or_else(|| view.memory.first())?;
+    let found = view
+        .memory
+        .iter()
+        .find(|found| found.fix.is_some())
+        .or_else(|| view.memory.first())?;
     sentence(found)
 }
 
 /// What is remembered of failures, for a terminal: one line each, the same one once.
 pub fn memory_lines<'a>(found: impl IntoIterator<Item = &'a MemoryMatch>) -> Vec<String> {
     let mut errors = BTreeSet::new();
-    let first = found.into_iter().filter(|found| errors.insert(found.fingerprint));
-    first.filter_map(|found| Some(super::plain(sentence(found)?.as_str()))).collect()
+    let first = found
+        .into_iter()
+        .filter(|found| errors.insert(found.fingerprint));
+    first
+        .filter_map(|found| Some(super::plain(sentence(found)?.as_str())))
+        .collect()
 }
 
 /// "seen in #41; fixed there by `abc1234` …"
@@ -58,9 +66,15 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let seen = part("seen", context! { seen => found.seen, last }).into_string();
     let fixed_by = found.fix.as_ref().map(|fix| {
         let pull = fix.pull_request.map(PrNumber::get);
-        part("fixed_by", context! { pull, last, commit => fix.commit.short() })
+        part(
+            "fixed_by",
+            context! { pull, last, commit => fix.commit.short() },
+        )
     });
-    let change = found.fix.as_ref().map(|fix| part("change", context! { fix => Serde(fix) }));
+    let change = found
+        .fix
+        .as_ref()
+        .map(|fix| part("change", context! { fix => Serde(fix) }));
     let same_test = found.tier == Some(Tier::SameTest);
     let history = match (found.outcome, &found.fix) {
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
@@ -68,11 +82,21 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
         (outcome, _) => {
             let beside = context! { fixed_by, change, same_test };
             let fixed = messages::markdown("memory_match", &outcome, beside).into_string();
-            if seen.is_empty() { fixed } else { format!("{seen}; {fixed}") }
+            if seen.is_empty() {
+                fixed
+            } else {
+                format!("{seen}; {fixed}")
+            }
         }
     };
-    let settled = found.settled.as_ref().map(|word| settled(word, |text| short_text(text, 400).into_string()));
-    let parts: Vec<String> = [Some(history).filter(|text| !text.is_empty()), settled].into_iter().flatten().collect();
+    let settled = found
+        .settled
+        .as_ref()
+        .map(|word| settled(word, |text| short_text(text, 400).into_string()));
+    let parts: Vec<String> = [Some(history).filter(|text| !text.is_empty()), settled]
+        .into_iter()
+        .flatten()
+        .collect();
     (!parts.is_empty()).then(|| Markdown::ours(format!("{}.", parts.join(". "))))
 }
 
@@ -84,14 +108,25 @@ fn part(name: &str, beside: minijinja::Value) -> Markdown {
 /// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has
 /// them.
 pub(super) fn settled(word: &SettledDispute, foreign: impl Fn(&str) -> String) -> String {
-    let place = word.pull_request.map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
-    let (by, verdict) = (foreign(word.by.as_str()), foreign(&messages::reason("settlement", &word.outcome)));
+    let place = word
+        .pull_request
+        .map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
+    let (by, verdict) = (
+        foreign(word.by.as_str()),
+        foreign(&messages::reason("settlement", &word.outcome)),
+    );
     format!("{by} settled in {place}, where it was disputed, that {verdict}")
 }
 
 /// What an escalation shows of the memory: a line for each error that it knows.
 pub(super) fn summary<'a>(failures: impl Iterator<Item = &'a FailureView>) -> Markdown {
-    let lines = failures.filter_map(|view| Some(format!("- {}: {}", code(&view.cause.to_string()), line(view)?)));
+    let lines = failures.filter_map(|view| {
+        Some(format!(
+            "- {}: {}",
+            code(&view.cause.to_string()),
+            line(view)?
+        ))
+    });
     Markdown::ours(lines.take(10).collect::<Vec<_>>().join("\n"))
 }
 
@@ -110,24 +145,43 @@ pub fn memory_stats_document(memory: &Memory) -> Value {
 
 /// The same for a terminal.
 pub fn memory_stats(memory: &Memory) -> String {
-    messages::text("memory_stats.txt", Serde(memory_stats_document(memory)).into())
+    messages::text(
+        "memory_stats.txt",
+        Serde(memory_stats_document(memory)).into(),
+    )
 }
 
 /// Cards for a terminal, each with the line at which its place stands now, where that is known.
 pub fn memory_cards<'a>(cards: impl IntoIterator<Item = (&'a Card, Option<u32>)>) -> String {
     let card = |(card, at): (&Card, Option<u32>)| {
-        let place = card.cited().next().map(|path| super::links::place(path, at)).unwrap_or_default();
-        let share = card.effectiveness().map(|share| format!("{:.0} %", share * 100.0));
+        let place = card
+            .cited()
+            .next()
+            .map(|path| super::links::place(path, at))
+            .unwrap_or_default();
+        let share = card
+            .effectiveness()
+            .map(|share| format!("{:.0} %", share * 100.0));
         context! { place, share, commit => card.fix.commit.short(), card => Serde(card) }
     };
     let cards: Vec<_> = cards.into_iter().map(card).collect();
-    messages::text("memory_cards.txt", context! { cards }).trim_end().to_owned()
+    messages::text("memory_cards.txt", context! { cards })
+        .trim_end()
+        .to_owned()
 }
 
 /// Errors that were seen and that nothing is known to have fixed, for a terminal.
 pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> String {
-    let line = |seen: &Recurring| format!("\n{}", messages::plain("recurring", &"line", Serde(seen).into()));
-    format!("Without a known fix:{}", seen.into_iter().map(line).collect::<String>())
+    let line = |seen: &Recurring| {
+        format!(
+            "\n{}",
+            messages::plain("recurring", &"line", Serde(seen).into())
+        )
+    };
+    format!(
+        "Without a known fix:{}",
+        seen.into_iter().map(line).collect::<String>()
+    )
 }
 
 #[cfg(test)]
@@ -181,10 +235,19 @@ mod tests {
             found(MatchOutcome::Stale, Some(Tier::SameError), 2),
             found(MatchOutcome::Seen, None, 1),
             found(MatchOutcome::WontFix, None, 2),
-            MemoryMatch { settled: Some(settled.clone()), ..found(MatchOutcome::Seen, None, 1) },
-            MemoryMatch { settled: Some(settled), ..found(MatchOutcome::Seen, None, 0) },
+            MemoryMatch {
+                settled: Some(settled.clone()),
+                ..found(MatchOutcome::Seen, None, 1)
+            },
+            MemoryMatch {
+                settled: Some(settled),
+                ..found(MatchOutcome::Seen, None, 0)
+            },
         ];
-        let said: Vec<String> = all.iter().map(|found| sentence(found).unwrap_or_default().into_string()).collect();
+        let said: Vec<String> = all
+            .iter()
+            .map(|found| sentence(found).unwrap_or_default().into_string())
+            .collect();
         insta::assert_snapshot!(said.join("\n"), @r"
         seen 3 times, last in #41; fixed there by `abababab` “Check for null” (\+5/-2, `src/auth.rs:12`).
         the same test was fixed in #41 by `abababab` “Check for null” (\+5/-2, `src/auth.rs:12`).
@@ -220,7 +283,11 @@ mod tests {
         ]
         "#);
         let failures = [view, fixtures::failure()];
-        assert_eq!(summary(failures.iter()).as_str().lines().count(), 1, "nothing is said of what is not known");
+        assert_eq!(
+            summary(failures.iter()).as_str().lines().count(),
+            1,
+            "nothing is said of what is not known"
+        );
         assert_eq!(summary(failures[1..].iter()).as_str(), "");
     }
 

@@ -8,7 +8,12 @@ use loopgate_core::metrics::{Compared, Report};
 /// The report on a window: the five metrics against their targets first.
 pub fn metrics(of: &str, report: &Report, colour: bool) -> String {
     // A handful of runs is too few.
-    let is_known = |group: &&Compared| group.estimates.iter().any(|estimate| estimate.value.is_some());
+    let is_known = |group: &&Compared| {
+        group
+            .estimates
+            .iter()
+            .any(|estimate| estimate.value.is_some())
+    };
     let model = context! {
         name => of,
         colour,

@@ -14,7 +14,11 @@ fn now() -> Timestamp {
 /// A run that ended so many days ago, and passed at this attempt.
 fn run(days: i64, first_pass: u32) -> RunLine {
     let ended_at = now() - TimeDelta::days(days);
-    let first = if first_pass == 1 { VerificationResult::Pass } else { VerificationResult::Fail };
+    let first = if first_pass == 1 {
+        VerificationResult::Pass
+    } else {
+        VerificationResult::Fail
+    };
     let line = serde_json::json!({
         "schema": "loopgate.run/v1", "run_id": format!("pr-{days}-{first_pass}"), "author": "person",
         "started_at": ended_at - TimeDelta::hours(3), "attempts": first_pass, "retries": first_pass - 1,
@@ -29,23 +33,52 @@ fn run(days: i64, first_pass: u32) -> RunLine {
 }
 
 fn report() -> Report {
-    let mut lines = vec![run(0, 1), run(1, 1), run(4, 2), run(9, 1), run(13, 4), run(20, 1), run(40, 3)];
+    let mut lines = vec![
+        run(0, 1),
+        run(1, 1),
+        run(4, 2),
+        run(9, 1),
+        run(13, 4),
+        run(20, 1),
+        run(40, 3),
+    ];
     lines[0].coverage = Some(CoverageMet::Met);
     lines[1].coverage = Some(CoverageMet::Short);
-    lines[1].gates =
-        [("security".parse().unwrap(), GateUse { rounds: 2, rejections: 1, waited_seconds: 5_400 })].into();
+    lines[1].gates = [(
+        "security".parse().unwrap(),
+        GateUse {
+            rounds: 2,
+            rejections: 1,
+            waited_seconds: 5_400,
+        },
+    )]
+    .into();
     lines[2].author = AuthorKind::Agent;
     lines[2].agent = Some("=cmd()\u{1b}[31m \"claude\"".to_owned());
     lines[2].saved_by_flakes = 1;
-    lines[2].checks =
-        [("unit".parse().unwrap(), CheckUse { runs: 2, failed: 1, total_ms: 90_500, longest_ms: 61_000 })].into();
+    lines[2].checks = [(
+        "unit".parse().unwrap(),
+        CheckUse {
+            runs: 2,
+            failed: 1,
+            total_ms: 90_500,
+            longest_ms: 61_000,
+        },
+    )]
+    .into();
     lines[4].calls = [(Trigger::SameError, 1), (Trigger::GateTimeout, 2)].into();
     lines[4].waited = [(Waited::Ci, 900), (Waited::Author, 7_200)].into();
-    lines[4].memory = Some(MemoryUse { carried: 1, ..MemoryUse::default() });
+    lines[4].memory = Some(MemoryUse {
+        carried: 1,
+        ..MemoryUse::default()
+    });
     lines[4].disputes = [(DisputeOutcome::Open, 1), (DisputeOutcome::Code, 2)].into();
     lines[4].queue_exits = [(QueueExit::Culprit, 1), (QueueExit::Flake, 2)].into();
     lines[5].ended_at = None;
-    Report::of(&lines, Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)))
+    Report::of(
+        &lines,
+        Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)),
+    )
 }
 
 #[test]
@@ -97,9 +130,16 @@ fn agents_stand_beside_people_with_what_may_be_chance() {
             ..run(1, if at < passing { 1 } else { 3 })
         }));
     }
-    let report = Report::of(&lines, Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)));
+    let report = Report::of(
+        &lines,
+        Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)),
+    );
     let text = metrics("acme/widgets", &report, false);
-    let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Compared")).take(5).collect();
+    let table: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Compared"))
+        .take(5)
+        .collect();
     insta::assert_snapshot!(table.join("\n"));
 }
 
@@ -117,18 +157,38 @@ fn numbers_are_rows_and_no_name_is_a_formula() {
             "before,\"\",first_attempt_pass_rate,0",
         ]
     );
-    assert!(csv.contains("agent,\"'=cmd() \"\"claude\"\"\",runs,1\n"), "{csv}");
-    assert!(csv.contains("gate,\"security\",waited_seconds,5400\n"), "{csv}");
+    assert!(
+        csv.contains("agent,\"'=cmd() \"\"claude\"\"\",runs,1\n"),
+        "{csv}"
+    );
+    assert!(
+        csv.contains("gate,\"security\",waited_seconds,5400\n"),
+        "{csv}"
+    );
     let columns = csv.lines().filter(|line| !line.contains("claude"));
-    assert!(columns.into_iter().all(|line| line.matches(',').count() == 3), "{csv}");
+    assert!(
+        columns
+            .into_iter()
+            .all(|line| line.matches(',').count() == 3),
+        "{csv}"
+    );
 }
 
 #[test]
 fn the_picture_is_xml_with_every_number_as_text() {
     let svg = metrics_svg("acme/widgets <script>", &report());
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
-    assert!(!svg.contains("<script") && svg.contains("acme/widgets &lt;script&gt;"), "{svg}");
-    for text in [">66.7 %<", "target &gt; 70 %: missed", "target &lt; 2.0: met", ">1.67<", "before 3.00"] {
+    assert!(
+        !svg.contains("<script") && svg.contains("acme/widgets &lt;script&gt;"),
+        "{svg}"
+    );
+    for text in [
+        ">66.7 %<",
+        "target &gt; 70 %: missed",
+        "target &lt; 2.0: met",
+        ">1.67<",
+        "before 3.00",
+    ] {
         assert!(svg.contains(text), "{text}: {svg}");
     }
     assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());

@@ -61,35 +61,45 @@ use self::{
     gate_card::GateCard,
     links::{Links, linked, place},
     messages::{markdown, variant_name, word},
-    sanitize::{Markdown, address, block, clip, clip_lines, code, fence, line, short_line, short_text},
+    sanitize::{
+        Markdown, address, block, clip, clip_lines, code, fence, line, short_line, short_text,
+    },
     summary::attempt_row,
     texts::{Brevity, Shown},
 };
-pub use annotations::{CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced};
+pub use annotations::{
+    CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced,
+};
 pub use answers::refused_command;
 pub use causes::{dispute_to_say, history_lines};
 pub use check_run::{
-    CheckAction, CheckRunText, GroupMember, add_shared, given_up, merge_group, superseded, switched_off,
+    CheckAction, CheckRunText, GroupMember, add_shared, given_up, merge_group, superseded,
+    switched_off,
 };
 pub use dashboard::{
-    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Filter, Frame,
-    LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue,
-    RecordedLoop, Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened,
-    work_class,
+    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow,
+    Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop,
+    Operations, Overview, Page, Queue, RecordedLoop, Repositories, STYLE, SavedState, TokenRow,
+    TokensPage, Verdict as CheckVerdict, age, shortened, work_class,
 };
 pub use explain::{document as explanation, gate_rules, page as explain};
 pub use export::{executable_feedback, fields_of_state};
 pub use failure_card::feedback;
 pub use iteration::iteration_answer;
-pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats, memory_stats_document};
+pub use memory::{
+    memory_cards, memory_found, memory_lines, memory_recurring, memory_stats, memory_stats_document,
+};
 pub use messages::{reason, text};
 pub use metrics::{metrics, metrics_csv, metrics_svg};
-pub use model::{Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, json_text, waiting_text};
+pub use model::{
+    Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, json_text,
+    waiting_text,
+};
 pub use plain::{folded, plain, wrapped};
 pub use posts::{Announcement, Dispatch};
 pub use reflex::{
-    loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_iteration, loop_list, loop_plan,
-    loop_report, loop_status, loop_verdict,
+    loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_iteration,
+    loop_list, loop_plan, loop_report, loop_status, loop_verdict,
 };
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
@@ -123,9 +133,19 @@ pub struct Rendered {
 
 /// Renders everything, with a repository's own report for a call for a human if it has one: the text of
 /// `.github/loopgate/escalation.md` on the base branch.
-pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: Option<&str>) -> Rendered {
+pub fn pull_request(
+    decision: &Decision,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    own: Option<&str>,
+) -> Rendered {
     let subject = verdict::Subject::new(decision, snapshot, policy);
-    let posts = decision.surface.posts.iter().map(|post| (post.clone(), posts::text_of(&subject, post, own))).collect();
+    let posts = decision
+        .surface
+        .posts
+        .iter()
+        .map(|post| (post.clone(), posts::text_of(&subject, post, own)))
+        .collect();
     Rendered {
         verify: check_run::verify(&subject),
         gates: check_run::gates(&subject),
@@ -133,7 +153,10 @@ pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy, o
         restored: posts::restored(&subject, own),
         artifact: status::artifact(&subject),
         announcement: posts::announcement(&subject),
-        dispatch: decision.surface.fix.and_then(|fix| posts::dispatch(&subject, fix)),
+        dispatch: decision
+            .surface
+            .fix
+            .and_then(|fix| posts::dispatch(&subject, fix)),
         status_comment: status::comment(&subject),
     }
 }

@@ -5,7 +5,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// The text people read: links by their words, code between backticks, without escapes, entities and HTML.
 pub fn plain(markdown: &str) -> String {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut page = PlainPage::default();
     for event in Parser::new_ext(markdown, options) {
         page.add(event);
@@ -20,7 +21,9 @@ pub fn folded(markdown: &str) -> String {
     let mut text = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let (inner, after) = piece.split_once("</details>").unwrap_or((piece, ""));
-        let summary = inner.split_once("<summary>").and_then(|(_, rest)| rest.split_once("</summary>"));
+        let summary = inner
+            .split_once("<summary>")
+            .and_then(|(_, rest)| rest.split_once("</summary>"));
         if let Some((summary, _)) = summary {
             text.push_str("▸ ");
             text.push_str(summary);
@@ -58,7 +61,11 @@ pub(super) fn paint(text: String, colour: String, is_on: bool) -> String {
         "dim" => 2,
         _ => 1,
     };
-    if is_on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text }
+    if is_on {
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    } else {
+        text
+    }
 }
 
 /// The columns of a table, whose cells are parted by tabs, one below the other.
@@ -72,7 +79,9 @@ pub(super) fn aligned(rows: &str) -> String {
     }
     let padded = |row: &str| -> String {
         let cells = row.split('\t').zip(&widths);
-        let line: String = cells.map(|(cell, most)| format!("{cell}{}", " ".repeat(most - width(cell) + 2))).collect();
+        let line: String = cells
+            .map(|(cell, most)| format!("{cell}{}", " ".repeat(most - width(cell) + 2)))
+            .collect();
         format!("{}\n", line.trim_end())
     };
     rows.lines().map(padded).collect()
@@ -186,7 +195,10 @@ impl PlainPage {
 
     /// Without the invisible characters that keep texts from becoming mentions and links.
     fn write(&mut self, text: &str) {
-        self.text.extend(text.chars().filter(|letter| !matches!(letter, '\u{2060}' | '\u{200b}')));
+        self.text.extend(
+            text.chars()
+                .filter(|letter| !matches!(letter, '\u{2060}' | '\u{200b}')),
+        );
     }
 
     fn line_ends(&mut self) {
@@ -243,11 +255,17 @@ mod tests {
     fn links_and_escapes_are_taken_out() {
         for (markdown, shown) in [
             ("[`a.rs:1`](https://x.y/a) adds `b`", "`a.rs:1` adds `b`"),
-            ("helper\\[bot\\]’s [comment](https://x.y)", "helper[bot]’s comment"),
+            (
+                "helper\\[bot\\]’s [comment](https://x.y)",
+                "helper[bot]’s comment",
+            ),
             ("@\u{2060}alice \\*not\\* `a\\b`", "@alice *not* `a\\b`"),
             ("an [open", "an [open"),
             ("x](y", "x](y"),
-            ("matches <code>&#92;s&#40;a&#124;b&#41;&#42;</code>.", "matches `\\s(a|b)*`."),
+            (
+                "matches <code>&#92;s&#40;a&#124;b&#41;&#42;</code>.",
+                "matches `\\s(a|b)*`.",
+            ),
             ("#12 is open, `**/a`", "#12 is open, `**/a`"),
         ] {
             assert_eq!(plain(markdown), shown);

@@ -24,17 +24,35 @@ struct Told {
 fn told_by(name: &'static str, play: impl FnOnce(&mut Story)) -> Told {
     let mut story = Story::opened();
     play(&mut story);
-    let Story { snapshot, policy, last, .. } = story;
-    Told { name, decision: last.unwrap(), snapshot, policy }
+    let Story {
+        snapshot,
+        policy,
+        last,
+        ..
+    } = story;
+    Told {
+        name,
+        decision: last.unwrap(),
+        snapshot,
+        policy,
+    }
 }
 
 fn told(name: &'static str, (decision, snapshot): (Decision, Snapshot)) -> Told {
-    Told { name, decision, snapshot, policy: fixtures::policy() }
+    Told {
+        name,
+        decision,
+        snapshot,
+        policy: fixtures::policy(),
+    }
 }
 
 /// Forty tests that stop at one line, and one that fails by itself.
 fn mass_failure(story: &mut Story) {
-    let checks = [("build", CheckKind::Build, "npm run build"), ("unit", CheckKind::Test, "npx vitest run")];
+    let checks = [
+        ("build", CheckKind::Build, "npm run build"),
+        ("unit", CheckKind::Test, "npx vitest run"),
+    ];
     story.policy = policy_with(&checks);
     story.set_head(1);
     story.decide();
@@ -46,7 +64,9 @@ fn mass_failure(story: &mut Story) {
             test_file: Some("test/cart.test.ts".to_owned()),
             error_class: Some("TypeError".to_owned()),
             error_message: "Cannot read properties of undefined (reading 'price')".to_owned(),
-            stack_trace: Some(format!("    at total (src/cart.ts:9:25)\n    at test/cart.test.ts:{n}:15")),
+            stack_trace: Some(format!(
+                "    at total (src/cart.ts:9:25)\n    at test/cart.test.ts:{n}:15"
+            )),
             ..Failure::default()
         });
         let sums = &mut unit.failures[0];
@@ -75,25 +95,45 @@ fn lost_job() -> Told {
         baseline: OnBase::Counts,
         blame: Some(Blame::Infrastructure),
     });
-    decision.action = NextAction::WaitForEvidence { missing: vec![fixtures::check("unit")] };
+    decision.action = NextAction::WaitForEvidence {
+        missing: vec![fixtures::check("unit")],
+    };
     told("lost_job", (decision, fixtures::snapshot()))
 }
 
 fn stories() -> Vec<Told> {
     vec![
-        told("first_failure", (fixtures::first_failure(), fixtures::snapshot())),
+        told(
+            "first_failure",
+            (fixtures::first_failure(), fixtures::snapshot()),
+        ),
         told("same_error", fixtures::same_error_again()),
         told("regression", fixtures::regression_escalated()),
         told("tampering", fixtures::tampering_escalated()),
         told("service_down", fixtures::service_down()),
-        told("gate", (fixtures::open_security_gate_with_an_outsider(), fixtures::snapshot())),
-        told("broken_configuration", (fixtures::broken_configuration(), fixtures::snapshot())),
+        told(
+            "gate",
+            (
+                fixtures::open_security_gate_with_an_outsider(),
+                fixtures::snapshot(),
+            ),
+        ),
+        told(
+            "broken_configuration",
+            (fixtures::broken_configuration(), fixtures::snapshot()),
+        ),
         told("merged", fixtures::merged()),
         lost_job(),
         told_by("mass_failure", mass_failure),
         told_by("three_attempts", |story| {
-            for (head, subject) in (1..).zip(["feat: round numbers", "Round half up", "Round to even"]) {
-                story.snapshot.commits.items.push(commit_by(&person(1, "alice"), sha(head), subject));
+            for (head, subject) in
+                (1..).zip(["feat: round numbers", "Round half up", "Round to even"])
+            {
+                story.snapshot.commits.items.push(commit_by(
+                    &person(1, "alice"),
+                    sha(head),
+                    subject,
+                ));
                 story.push(head, &["rounds"], &[]);
             }
         }),
@@ -101,7 +141,12 @@ fn stories() -> Vec<Told> {
             story.gate("security", "bob");
             story.gate("legal", "bob");
             story.gate("payments", "carol");
-            story.policy.gates.get_mut(&gate_name("payments")).unwrap().trigger = paths("src/**");
+            story
+                .policy
+                .gates
+                .get_mut(&gate_name("payments"))
+                .unwrap()
+                .trigger = paths("src/**");
             story.push(1, &[], &["rounds"]);
             story.comment("bob", "security approved");
         }),
@@ -109,38 +154,67 @@ fn stories() -> Vec<Told> {
 }
 
 /// Every text of a story, by its name.
-fn posts(Told { decision, snapshot, policy, .. }: &Told) -> Vec<(String, String)> {
+fn posts(
+    Told {
+        decision,
+        snapshot,
+        policy,
+        ..
+    }: &Told,
+) -> Vec<(String, String)> {
     let rendered = pull_request(decision, snapshot, policy, None);
     let mut texts = vec![
         ("status".to_owned(), rendered.status_comment),
         ("check run".to_owned(), rendered.verify.summary),
-        ("job summary".to_owned(), job_summary(decision, snapshot, policy)),
+        (
+            "job summary".to_owned(),
+            job_summary(decision, snapshot, policy),
+        ),
         ("report".to_owned(), rendered.artifact),
-        ("terminal".to_owned(), terminal_report(decision, snapshot, policy, false, false)),
+        (
+            "terminal".to_owned(),
+            terminal_report(decision, snapshot, policy, false, false),
+        ),
     ];
-    texts.extend(rendered.posts.into_iter().map(|(post, text)| (post.key(), text)));
+    texts.extend(
+        rendered
+            .posts
+            .into_iter()
+            .map(|(post, text)| (post.key(), text)),
+    );
     texts
 }
 
 /// A text without its document for programs.
 fn without_document(text: &str) -> String {
     match text.split_once("```json\n") {
-        Some((before, rest)) => format!("{before}{}", rest.split_once("\n```").map_or("", |(_, after)| after)),
+        Some((before, rest)) => format!(
+            "{before}{}",
+            rest.split_once("\n```").map_or("", |(_, after)| after)
+        ),
         None => text.to_owned(),
     }
 }
 
 /// What people read of a text: no document for programs, and no addresses.
 fn read(text: &str) -> String {
-    regex::Regex::new(r"\]\([^)]*\)").unwrap().replace_all(&without_document(text), "]").into_owned()
+    regex::Regex::new(r"\]\([^)]*\)")
+        .unwrap()
+        .replace_all(&without_document(text), "]")
+        .into_owned()
 }
 
 /// Whole lines of which a text has two.
 fn repeated_lines(text: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let lines = text.lines().map(|line| line.trim_start_matches(|c: char| " -.".contains(c) || c.is_ascii_digit()));
+    let lines = text
+        .lines()
+        .map(|line| line.trim_start_matches(|c: char| " -.".contains(c) || c.is_ascii_digit()));
     let facts = lines.filter(|line| line.len() > 12 && !line.starts_with("```"));
-    facts.filter(|line| !seen.insert(*line)).map(str::to_owned).collect()
+    facts
+        .filter(|line| !seen.insert(*line))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What a decision has to tell, each a fact of its own.
@@ -154,14 +228,32 @@ fn facts(decision: &Decision) -> Vec<String> {
         facts.extend(told.reproduce.clone());
         // Where nothing explains a message, what to do quotes it.
         let is_quoted = |said: &&str| told.action.contains(*said);
-        facts.extend(error_message.lines().next().filter(|said| !is_quoted(said)).map(str::to_owned));
-        facts.extend(cause.first.failure.location().map(|(file, line)| links::place(file, line)));
+        facts.extend(
+            error_message
+                .lines()
+                .next()
+                .filter(|said| !is_quoted(said))
+                .map(str::to_owned),
+        );
+        facts.extend(
+            cause
+                .first
+                .failure
+                .location()
+                .map(|(file, line)| links::place(file, line)),
+        );
     }
-    let question = view.escalation.as_ref().map(|escalation| &escalation.question);
+    let question = view
+        .escalation
+        .as_ref()
+        .map(|escalation| &escalation.question);
     facts.extend(question.map(|question| reason("question", question)));
     facts.extend(question.into_iter().flat_map(causes::options));
     facts.retain(|fact| !fact.trim().is_empty());
-    facts.into_iter().map(|fact| fact.trim_end_matches('.').to_owned()).collect()
+    facts
+        .into_iter()
+        .map(|fact| fact.trim_end_matches('.').to_owned())
+        .collect()
 }
 
 #[test]
@@ -170,13 +262,20 @@ fn no_post_says_a_fact_twice() {
     for story in stories() {
         for (name, text) in posts(&story) {
             let text = read(&text);
-            repeated.extend(repeated_lines(&text).into_iter().map(|line| format!("{}, {name}: {line}", story.name)));
+            repeated.extend(
+                repeated_lines(&text)
+                    .into_iter()
+                    .map(|line| format!("{}, {name}: {line}", story.name)),
+            );
             for fact in facts(&story.decision) {
                 // Behind a place there may stand another line's number.
-                let is_it = regex::Regex::new(&format!("{}(?:[^0-9-]|$)", regex::escape(&fact))).unwrap();
+                let is_it =
+                    regex::Regex::new(&format!("{}(?:[^0-9-]|$)", regex::escape(&fact))).unwrap();
                 // A trace is the tool's own, and begins with the place.
-                let trace =
-                    text.split("<summary>Trace</summary>").skip(1).filter_map(|rest| rest.split("</details>").next());
+                let trace = text
+                    .split("<summary>Trace</summary>")
+                    .skip(1)
+                    .filter_map(|rest| rest.split("</details>").next());
                 let in_traces: usize = trace.map(|trace| is_it.find_iter(trace).count()).sum();
                 let times = is_it.find_iter(&text).count() - in_traces;
                 told += times;
@@ -193,24 +292,41 @@ fn no_post_says_a_fact_twice() {
 #[test]
 fn every_surface_tells_a_failure_in_the_same_words_under_its_id() {
     let story = told_by("mass_failure", mass_failure);
-    let mut surfaces: Vec<(String, String)> = posts(&story).into_iter().filter(|(name, _)| name != "report").collect();
+    let mut surfaces: Vec<(String, String)> = posts(&story)
+        .into_iter()
+        .filter(|(name, _)| name != "report")
+        .collect();
     let annotations = annotation_commands(&story.decision.view);
     surfaces.push(("annotations".to_owned(), annotations.replace("%0A", "\n")));
-    let document = pull_request(&story.decision, &story.snapshot, &story.policy, None).status_comment;
-    let document = document.split_once("```json\n").unwrap().1.split_once("\n```").unwrap().0.to_owned();
+    let document =
+        pull_request(&story.decision, &story.snapshot, &story.policy, None).status_comment;
+    let document = document
+        .split_once("```json\n")
+        .unwrap()
+        .1
+        .split_once("\n```")
+        .unwrap()
+        .0
+        .to_owned();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     let causes = failure_card::causes(&story.decision.view.failures);
     assert_eq!(causes.len(), 2, "one cause of forty, and another");
     for (cause, json) in causes.iter().zip(document["failures"].as_array().unwrap()) {
         let id = cause.first.cause.to_string();
         // What repeats the assertion says nothing to do, and a thrown error does not say what to do.
-        assert_eq!((json["id"].as_str(), json["do"].as_str()), (Some(&*id), None));
+        assert_eq!(
+            (json["id"].as_str(), json["do"].as_str()),
+            (Some(&*id), None)
+        );
         assert_eq!(json["also"], cause.others.len());
         for (name, text) in &surfaces {
             for words in [&*id, json["reproduce"].as_str().unwrap()] {
                 assert!(text.contains(words), "{name} lacks {words}:\n{text}");
             }
-            assert!(!text.contains("in place of"), "{name} repeats the assertion:\n{text}");
+            assert!(
+                !text.contains("in place of"),
+                "{name} repeats the assertion:\n{text}"
+            );
         }
     }
 }
@@ -219,8 +335,12 @@ fn every_surface_tells_a_failure_in_the_same_words_under_its_id() {
 fn posts_of_stories() {
     let shown = ["mass_failure", "three_attempts", "two_gates", "lost_job"];
     for story in stories().iter().filter(|story| shown.contains(&story.name)) {
-        let texts = posts(story).into_iter().filter(|(name, _)| name != "check run" && name != "report");
-        let page: Vec<String> = texts.map(|(name, text)| format!("=== {name}\n{}", without_document(&text))).collect();
+        let texts = posts(story)
+            .into_iter()
+            .filter(|(name, _)| name != "check run" && name != "report");
+        let page: Vec<String> = texts
+            .map(|(name, text)| format!("=== {name}\n{}", without_document(&text)))
+            .collect();
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(format!("posts_{}", story.name), page.join("\n"))
         });

@@ -6,8 +6,8 @@ use minijinja::{Value, context, value::Serde};
 use serde_json::json;
 
 use super::{
-    Brevity, Feedback, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card, markdown, marker,
-    messages, sanitize::text, short_text, texts, words,
+    Brevity, Feedback, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card,
+    markdown, marker, messages, sanitize::text, short_text, texts, words,
 };
 use loopgate_core::{
     CommentId, GateName, Login, TeamSlug,
@@ -40,15 +40,20 @@ pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: Option<&str>) -> 
 
 /// Gate requests as they were, with the boxes ticked that approvers have ticked.
 pub(super) fn restored(subject: &Subject<'_>, own: Option<&str>) -> Vec<(CommentId, String)> {
-    let restored = subject.decision.surface.restore.iter().map(|(post, ticks)| {
-        let line = |line: &str| {
-            let done = line.replacen("- [ ]", "- [x]", 1);
-            let is_done = done != line && checkboxes(&done).1.is_subset(&ticks.boxes);
-            if is_done { done } else { line.to_owned() }
-        };
-        let lines: Vec<String> = text_of(subject, post, own).lines().map(line).collect();
-        (ticks.comment, lines.join("\n") + "\n")
-    });
+    let restored = subject
+        .decision
+        .surface
+        .restore
+        .iter()
+        .map(|(post, ticks)| {
+            let line = |line: &str| {
+                let done = line.replacen("- [ ]", "- [x]", 1);
+                let is_done = done != line && checkboxes(&done).1.is_subset(&ticks.boxes);
+                if is_done { done } else { line.to_owned() }
+            };
+            let lines: Vec<String> = text_of(subject, post, own).lines().map(line).collect();
+            (ticks.comment, lines.join("\n") + "\n")
+        });
     restored.collect()
 }
 
@@ -72,7 +77,10 @@ fn bypassed(subject: &Subject<'_>, post: &Post) -> String {
 /// The request of one gate.
 fn gate_request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
     let Some(report) = subject.gate(gate) else {
-        return format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
+        return format!(
+            "{}\n### 🔒 The {gate} gate needs a decision\n",
+            marker(post)
+        );
     };
     let policy = subject.policy.gates.get(gate);
     let links = Links::of(subject.snapshot);
@@ -93,11 +101,23 @@ fn gate_request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
 
 /// The reminder of one gate: how long it has waited, and what happens next.
 fn reminder(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
-    let waiting = subject.decision.next.gates.get(gate).and_then(|gate| gate.waiting_since);
+    let waiting = subject
+        .decision
+        .next
+        .gates
+        .get(gate)
+        .and_then(|gate| gate.waiting_since);
     let Some((report, since)) = subject.gate(gate).zip(waiting) else {
-        return format!("{}\n### ⏰ The {gate} gate still waits for a decision\n", marker(post));
+        return format!(
+            "{}\n### ⏰ The {gate} gate still waits for a decision\n",
+            marker(post)
+        );
     };
-    let limit = subject.policy.gates.get(gate).map_or(TimeDelta::hours(72), |gate| gate.escalate_after);
+    let limit = subject
+        .policy
+        .gates
+        .get(gate)
+        .map_or(TimeDelta::hours(72), |gate| gate.escalate_after);
     // Also those whose review was requested are mentioned: that they were asked once is why they are reminded.
     let everybody = mention(report.eligible.teams.keys(), report.eligible.people.iter());
     let model = context! {
@@ -134,7 +154,10 @@ fn binds(subject: &Subject<'_>, report: &GateReport) -> String {
         true => " It also lets the workflows run that GitHub holds back on the approved commit.",
         false => "",
     };
-    format!("{}{lets_go}", messages::word("invalidate_on_push", &messages::variant_name(&lasts)))
+    format!(
+        "{}{lets_go}",
+        messages::word("invalidate_on_push", &messages::variant_name(&lasts))
+    )
 }
 
 /// Review requests notify by themselves. Approvers who are not asked that way are mentioned instead, except on a draft,
@@ -146,14 +169,23 @@ fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
     }
     let is_asked = |reviewer: &Reviewer| subject.decision.surface.request.contains(reviewer);
     let (teams, people) = (report.eligible.teams.keys(), report.eligible.people.iter());
-    let teams = teams.filter(|it| !is_asked(&Reviewer::Team((*it).clone())) && !pull.requested_teams.contains(*it));
-    let people = people.filter(|it| !is_asked(&Reviewer::User((*it).clone())) && !pull.requested_users.contains(*it));
+    let teams = teams.filter(|it| {
+        !is_asked(&Reviewer::Team((*it).clone())) && !pull.requested_teams.contains(*it)
+    });
+    let people = people.filter(|it| {
+        !is_asked(&Reviewer::User((*it).clone())) && !pull.requested_users.contains(*it)
+    });
     mention(teams, people)
 }
 
 /// The first ten of them, to be notified.
-fn mention<'a>(teams: impl Iterator<Item = &'a TeamSlug>, people: impl Iterator<Item = &'a Login>) -> Markdown {
-    let mentions = teams.map(|team| format!("@{team}")).chain(people.map(|login| format!("@{login}")));
+fn mention<'a>(
+    teams: impl Iterator<Item = &'a TeamSlug>,
+    people: impl Iterator<Item = &'a Login>,
+) -> Markdown {
+    let mentions = teams
+        .map(|team| format!("@{team}"))
+        .chain(people.map(|login| format!("@{login}")));
     Markdown::ours(mentions.take(10).collect::<Vec<_>>().join(" "))
 }
 
@@ -167,12 +199,20 @@ fn fix_request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Post) -> 
         _ => None,
     };
     let most = subject.decision.view.max_attempts;
-    let failed = messages::plain("fix_request", &"failed", context! { attempt, most, trigger });
+    let failed = messages::plain(
+        "fix_request",
+        &"failed",
+        context! { attempt, most, trigger },
+    );
     let fixer = whom.of(subject.policy);
     let (login, file, event_type) = match fixer {
         Some(Fixer::Mention(login)) => (Some(login.as_str()), None, None),
-        Some(Fixer::Dispatch(DispatchFixer::Workflow { file })) => (None, Some(file.as_str()), None),
-        Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => (None, None, Some(event_type.as_str())),
+        Some(Fixer::Dispatch(DispatchFixer::Workflow { file })) => {
+            (None, Some(file.as_str()), None)
+        }
+        Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => {
+            (None, None, Some(event_type.as_str()))
+        }
         Some(Fixer::Author | Fixer::Command(_)) | None => (None, None, None),
     };
     let feedback = subject.feedback();
@@ -186,7 +226,11 @@ fn fix_request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Post) -> 
         items => Serde(feedback.iter().take(ITEMS).collect::<Vec<_>>()),
         more => feedback.len().saturating_sub(ITEMS),
     };
-    format!("{}\n{}\n", marker(post), messages::markdown("fix_request", &"comment", model))
+    format!(
+        "{}\n{}\n",
+        marker(post),
+        messages::markdown("fix_request", &"comment", model)
+    )
 }
 
 /// A workflow that is started with the feedback.
@@ -200,8 +244,13 @@ pub struct Dispatch {
 
 /// The workflow to start; none where naming the fixer in a comment is all.
 pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> {
-    let Some(Fixer::Dispatch(to)) = fix.whom.of(subject.policy) else { return None };
-    let (pull, most) = (&subject.snapshot.pull_request, subject.policy.retry.max_attempts);
+    let Some(Fixer::Dispatch(to)) = fix.whom.of(subject.policy) else {
+        return None;
+    };
+    let (pull, most) = (
+        &subject.snapshot.pull_request,
+        subject.policy.retry.max_attempts,
+    );
     let payload = json!({
         "schema": "loopgate.fix-request/v1",
         "pull_request": pull.number,
@@ -211,7 +260,11 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> 
         "max_attempts": most,
         "feedback": Feedback::of(subject),
     });
-    Some(Dispatch { to: to.clone(), branch: pull.head.branch.clone(), payload })
+    Some(Dispatch {
+        to: to.clone(),
+        branch: pull.head.branch.clone(),
+        payload,
+    })
 }
 
 /// What a channel is given.
@@ -236,8 +289,14 @@ pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
         options => causes::options(&escalation.question),
     };
     let (number, reason) = (pull_request.number, words::trigger(escalation.trigger));
-    let subject = format!("{}#{number} is blocked: {reason}", subject.snapshot.repository);
-    Some(Announcement { subject, text: messages::text("announcement.txt", model) })
+    let subject = format!(
+        "{}#{number} is blocked: {reason}",
+        subject.snapshot.repository
+    );
+    Some(Announcement {
+        subject,
+        text: messages::text("announcement.txt", model),
+    })
 }
 
 #[cfg(test)]
@@ -249,7 +308,8 @@ mod tests {
     fn one_look_tells_what_to_decide() {
         let (decision, snapshot) = fixtures::regression_escalated();
         let policy = fixtures::policy();
-        let Announcement { subject, text } = announcement(&Subject::new(&decision, &snapshot, &policy)).unwrap();
+        let Announcement { subject, text } =
+            announcement(&Subject::new(&decision, &snapshot, &policy)).unwrap();
         insta::assert_snapshot!(format!("{subject}\n---\n{text}"));
     }
 }
@@ -266,16 +326,33 @@ mod fixer_tests {
 
     #[test]
     fn an_agent_is_named_and_nobody_else() {
-        let (mut decision, snapshot, mut policy) =
-            (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (mut decision, snapshot, mut policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         policy.fixer.fixer = Fixer::Mention("copilot".parse().unwrap());
         if let Some(FeedbackFact::Failure(first)) = decision.view.feedback.first_mut() {
             first.problem = "cc @everybody <!-- x -->".to_owned();
         }
         let subject = Subject::new(&decision, &snapshot, &policy);
-        let text = fix_request(&subject, Whom::Fixer, 1, &Post::FixRequest { whom: Whom::Fixer, attempt: 1 });
-        assert!(text.starts_with("<!-- loopgate:fix:1 -->\n@copilot attempt 1 of 3 failed."), "{text}");
-        assert!(!text.contains("@everybody") && text.matches("<!--").count() == 1, "{text}");
+        let text = fix_request(
+            &subject,
+            Whom::Fixer,
+            1,
+            &Post::FixRequest {
+                whom: Whom::Fixer,
+                attempt: 1,
+            },
+        );
+        assert!(
+            text.starts_with("<!-- loopgate:fix:1 -->\n@copilot attempt 1 of 3 failed."),
+            "{text}"
+        );
+        assert!(
+            !text.contains("@everybody") && text.matches("<!--").count() == 1,
+            "{text}"
+        );
     }
 
     fn story(to: DispatchFixer) -> Story {
@@ -285,36 +362,66 @@ mod fixer_tests {
     }
 
     fn dispatched(story: &Story) -> Dispatch {
-        crate::render::pull_request(story.last.as_ref().unwrap(), &story.snapshot, &story.policy, None)
-            .dispatch
-            .unwrap()
+        crate::render::pull_request(
+            story.last.as_ref().unwrap(),
+            &story.snapshot,
+            &story.policy,
+            None,
+        )
+        .dispatch
+        .unwrap()
     }
 
     #[test]
     fn feedback_is_cut_at_a_sentence() {
-        let to = DispatchFixer::Repository { event_type: "fix".into() };
+        let to = DispatchFixer::Repository {
+            event_type: "fix".into(),
+        };
         let mut story = story(to);
         story.policy.retry.feedback_max_length = 80;
         story.snapshot.required_approvals = 1;
         story.push(1, &["a", "b"], &[]);
-        story.review(ReviewVerdict::ChangesRequested, &"Read `one. two` first. ".repeat(50));
+        story.review(
+            ReviewVerdict::ChangesRequested,
+            &"Read `one. two` first. ".repeat(50),
+        );
         let dispatch = dispatched(&story);
-        let words = &dispatch.payload["feedback"]["feedback"].as_array().unwrap().last().unwrap()["problem"];
-        assert_eq!(words, "Read `one. two` first. ".repeat(3).trim_end(), "whole sentences, and no code span in two");
+        let words = &dispatch.payload["feedback"]["feedback"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()["problem"];
+        assert_eq!(
+            words,
+            "Read `one. two` first. ".repeat(3).trim_end(),
+            "whole sentences, and no code span in two"
+        );
     }
 
     #[test]
     fn what_was_tried_stands_beside_its_failure() {
-        let mut story = story(DispatchFixer::Repository { event_type: "fix".into() });
+        let mut story = story(DispatchFixer::Repository {
+            event_type: "fix".into(),
+        });
         story.push(1, &["a"], &[]);
-        assert!(dispatched(&story).payload["feedback"]["failures"][0]["tried"].is_null(), "nothing was");
+        assert!(
+            dispatched(&story).payload["feedback"]["failures"][0]["tried"].is_null(),
+            "nothing was"
+        );
         let tried = |story: &Story| {
             let failures = dispatched(story).payload["feedback"]["failures"].clone();
             let of = |failure: &serde_json::Value| {
                 let tried = failure["tried"].as_array().into_iter().flatten();
-                tried.map(|one| format!("{} {}", one["attempt"], one["outcome"])).collect::<Vec<_>>()
+                tried
+                    .map(|one| format!("{} {}", one["attempt"], one["outcome"]))
+                    .collect::<Vec<_>>()
             };
-            failures.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+            failures
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(of)
+                .collect::<Vec<_>>()
         };
         story.push(2, &["a", "b"], &[]);
         assert_eq!(tried(&story), [vec!["2 \"same\"".to_owned()], vec![]]);
@@ -322,7 +429,9 @@ mod fixer_tests {
 
     #[test]
     fn a_workflow_gets_the_feedback() {
-        let to = DispatchFixer::Repository { event_type: "fix".into() };
+        let to = DispatchFixer::Repository {
+            event_type: "fix".into(),
+        };
         let mut story = story(to.clone());
         story.set_head(1);
         story.decide();
@@ -339,8 +448,17 @@ mod fixer_tests {
         let feedback = &dispatch.payload["feedback"];
         assert_eq!(feedback["schema"], "loopgate.feedback/v1");
         let failure = &feedback["failures"][0];
-        assert_eq!((&failure["expected"], &failure["actual"]), (&json!("2"), &json!("3")), "{feedback:#}");
+        assert_eq!(
+            (&failure["expected"], &failure["actual"]),
+            (&json!("2"), &json!("3")),
+            "{feedback:#}"
+        );
         // GitHub takes ten properties at the top of a client_payload.
-        assert!(dispatch.payload.as_object().is_some_and(|fields| fields.len() <= 10));
+        assert!(
+            dispatch
+                .payload
+                .as_object()
+                .is_some_and(|fields| fields.len() <= 10)
+        );
     }
 }

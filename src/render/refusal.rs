@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::{Links, Markdown, Shown, Subject, address, code, linked, messages, sanitize::text, words};
+use super::{
+    Links, Markdown, Shown, Subject, address, code, linked, messages, sanitize::text, words,
+};
 use loopgate_core::{
     GateName,
     gate::{AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome},
@@ -23,14 +25,25 @@ pub fn considered(word: &Considered, gate: &GateReport, subject: &Subject<'_>) -
 }
 
 /// The line under a gate about one word that does not count.
-pub fn line(word: &Considered, refusal: &Refusal, report: &GateReport, subject: &Subject<'_>) -> Markdown {
+pub fn line(
+    word: &Considered,
+    refusal: &Refusal,
+    report: &GateReport,
+    subject: &Subject<'_>,
+) -> Markdown {
     let what = match word.source {
         WordSource::Comment(_) => "comment",
         WordSource::Review(_) => "review",
         WordSource::Inline(_) => "comment on the diff",
     };
-    let (what, by) = (linked(Markdown::ours(what), address(&word.url)), words::person(&word.by));
-    Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(word, refusal, report, subject)))
+    let (what, by) = (
+        linked(Markdown::ours(what), address(&word.url)),
+        words::person(&word.by),
+    );
+    Markdown::ours(format!(
+        "{by}’s {what} does not count: {}",
+        sentence(word, refusal, report, subject)
+    ))
 }
 
 /// Lines of words that do not count which are shown of people who are no approvers.
@@ -43,12 +56,20 @@ const MOST_OF_APPROVERS: usize = 60;
 pub fn lines(words: &[Considered], report: &GateReport, subject: &Subject<'_>) -> Shown<Markdown> {
     let mut folded: Vec<(&Considered, &Refusal, usize)> = Vec::new();
     for word in words {
-        let Some(refusal) = word.refusal().filter(|_| word.answer == AnswerExtent::Sentence) else { continue };
+        let Some(refusal) = word
+            .refusal()
+            .filter(|_| word.answer == AnswerExtent::Sentence)
+        else {
+            continue;
+        };
         let same = |one: &Considered| {
             (one.by_id, &one.by, &one.meant) == (word.by_id, &word.by, &word.meant)
                 && std::mem::discriminant(&one.source) == std::mem::discriminant(&word.source)
         };
-        match folded.iter_mut().find(|(first, known, _)| same(first) && *known == refusal) {
+        match folded
+            .iter_mut()
+            .find(|(first, known, _)| same(first) && *known == refusal)
+        {
             Some((newest, _, times)) => {
                 *newest = if word.at >= newest.at { word } else { newest };
                 *times += 1;
@@ -80,14 +101,21 @@ fn exact(gate: &GateName, meant: Word) -> String {
 }
 
 /// Why, and what to do instead.
-fn sentence(word: &Considered, refusal: &Refusal, report: &GateReport, subject: &Subject<'_>) -> Markdown {
+fn sentence(
+    word: &Considered,
+    refusal: &Refusal,
+    report: &GateReport,
+    subject: &Subject<'_>,
+) -> Markdown {
     let (name, head) = (&report.name, subject.snapshot.pull_request.head.sha);
     let approve_by = subject.approve_by(name);
     let meant_words = exact(name, word.meant);
     let words = code(&meant_words);
     // A no counts wherever it is written.
     let again = match approve_by {
-        ApproveBy::Review if word.meant == Word::Approve => "approve in a review of the head commit".to_owned(),
+        ApproveBy::Review if word.meant == Word::Approve => {
+            "approve in a review of the head commit".to_owned()
+        }
         ApproveBy::CommentOrReview if word.meant == Word::Approve => {
             format!("comment {words} anew, or approve in a review")
         }
@@ -101,10 +129,17 @@ fn sentence(word: &Considered, refusal: &Refusal, report: &GateReport, subject: 
     // A link to what was pushed since, in brackets.
     let since = seen.and_then(|seen| {
         let url = Links::of(subject.snapshot).since(seen)?;
-        Some(Markdown::ours(format!(" ([`{}…{}`]({url}))", seen.short(), head.short())))
+        Some(Markdown::ours(format!(
+            " ([`{}…{}`]({url}))",
+            seen.short(),
+            head.short()
+        )))
     });
     let nearest = match refusal {
-        Refusal::Phrase(PhraseProblem::UnknownGate { nearest: Some(nearest), .. }) => exact(nearest, word.meant),
+        Refusal::Phrase(PhraseProblem::UnknownGate {
+            nearest: Some(nearest),
+            ..
+        }) => exact(nearest, word.meant),
         _ => String::new(),
     };
     let beside = context! {
@@ -137,10 +172,20 @@ mod tests {
 
     fn said(refusal: Refusal) -> String {
         let report = fixtures::gate("security", Stage::Validate, GateStatus::Requested);
-        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         let subject = Subject::new(&decision, &snapshot, &policy);
-        let word = fixtures::considered("mallory", Word::Approve, WordOutcome::Refused(refusal.clone()));
-        line(&word, &refusal, &report, &subject).into_string().replace("https://github.com/acme/widgets/pull/12#", "")
+        let word = fixtures::considered(
+            "mallory",
+            Word::Approve,
+            WordOutcome::Refused(refusal.clone()),
+        );
+        line(&word, &refusal, &report, &subject)
+            .into_string()
+            .replace("https://github.com/acme/widgets/pull/12#", "")
     }
 
     #[test]
@@ -157,29 +202,50 @@ mod tests {
             R::IsBot,
             R::ViaApp,
             R::NotAnApprover,
-            R::AuthorityUnknown { reason: "503 from GitHub".into() },
+            R::AuthorityUnknown {
+                reason: "503 from GitHub".into(),
+            },
             R::AccountGone,
             R::Edited,
             R::EditedByAnother,
             R::Hidden,
             R::WhileClosed,
             R::NothingToRevoke,
-            R::DiffChanged { seen: fixtures::sha(0x11) },
-            R::DiffUnread { seen: fixtures::sha(0x11), missing: Default::default() },
-            R::HeadTooYoung { head: fixtures::sha(0xa1) },
-            R::OtherCommit { named: fixtures::sha(0x11) },
+            R::DiffChanged {
+                seen: fixtures::sha(0x11),
+            },
+            R::DiffUnread {
+                seen: fixtures::sha(0x11),
+                missing: Default::default(),
+            },
+            R::HeadTooYoung {
+                head: fixtures::sha(0xa1),
+            },
+            R::OtherCommit {
+                named: fixtures::sha(0x11),
+            },
             R::NoHeadSeenBefore,
             R::ReviewStale { seen: None },
             R::OnTheDiff,
             R::WrongChannel { wants_review: true },
-            R::WrongChannel { wants_review: false },
-            R::BaseChanged { seen: "develop".into() },
-            R::BeforeTrigger { seen: fixtures::sha(0x11) },
+            R::WrongChannel {
+                wants_review: false,
+            },
+            R::BaseChanged {
+                seen: "develop".into(),
+            },
+            R::BeforeTrigger {
+                seen: fixtures::sha(0x11),
+            },
             R::HeadUnsettled,
-            R::NotAllRead { what: "the reviews".into() },
+            R::NotAllRead {
+                what: "the reviews".into(),
+            },
             R::ChecklistMissing,
             R::NeedsMaintain,
-            R::NothingToDismiss { of: fixtures::login("carol") },
+            R::NothingToDismiss {
+                of: fixtures::login("carol"),
+            },
             R::ChecklistOpen { open: 1 },
             R::ChecklistOpen { open: 2 },
             R::NotOpen,
@@ -195,18 +261,37 @@ mod tests {
         let problems = [
             P::Lookalike,
             P::ShortSha,
-            P::UnknownGate { named: "secuirty".into(), nearest: Some(fixtures::gate_name("security")) },
-            P::UnknownGate { named: "@evil|gate".into(), nearest: None },
-            P::NotPlainText { inside: Inside::Quote },
+            P::UnknownGate {
+                named: "secuirty".into(),
+                nearest: Some(fixtures::gate_name("security")),
+            },
+            P::UnknownGate {
+                named: "@evil|gate".into(),
+                nearest: None,
+            },
+            P::NotPlainText {
+                inside: Inside::Quote,
+            },
             P::NoGate,
             P::Wording,
             P::Agreement,
-            P::Usage { usage: "/dismiss security @user reason".into() },
-            P::UnknownCommand { typed: "/aprove".into(), nearest: Some("/approve".into()) },
-            P::UnknownCommand { typed: "/x".into(), nearest: None },
+            P::Usage {
+                usage: "/dismiss security @user reason".into(),
+            },
+            P::UnknownCommand {
+                typed: "/aprove".into(),
+                nearest: Some("/approve".into()),
+            },
+            P::UnknownCommand {
+                typed: "/x".into(),
+                nearest: None,
+            },
             P::TooLong,
         ];
-        let said: Vec<String> = problems.into_iter().map(|problem| said(Refusal::Phrase(problem))).collect();
+        let said: Vec<String> = problems
+            .into_iter()
+            .map(|problem| said(Refusal::Phrase(problem)))
+            .collect();
         insta::assert_snapshot!(said.join("\n"));
     }
 }

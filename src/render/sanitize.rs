@@ -76,7 +76,9 @@ pub fn short_text(raw: &str, most: usize) -> Markdown {
 
 /// One plain line of at most `most` characters. Of a huge text only the beginning is looked at.
 pub fn short_line(raw: &str, most: usize) -> String {
-    let looked_at = raw.get(..raw.floor_char_boundary(most.saturating_mul(8))).unwrap_or(raw);
+    let looked_at = raw
+        .get(..raw.floor_char_boundary(most.saturating_mul(8)))
+        .unwrap_or(raw);
     let line = line(looked_at);
     if looked_at.len() < raw.len() && line.chars().count() < most {
         format!("{line}…")
@@ -127,17 +129,33 @@ pub fn code(raw: &str) -> Markdown {
     if content.contains('|') {
         // Inside a table a bar ends the cell even within a code span. Every ASCII punctuation character as an entity is
         // inert in Markdown, HTML and tables alike.
-        let entity = |c: char| if c.is_ascii_punctuation() { format!("&#{};", u32::from(c)) } else { c.to_string() };
-        return Markdown(format!("<code>{}</code>", content.chars().map(entity).collect::<String>()));
+        let entity = |c: char| {
+            if c.is_ascii_punctuation() {
+                format!("&#{};", u32::from(c))
+            } else {
+                c.to_string()
+            }
+        };
+        return Markdown(format!(
+            "<code>{}</code>",
+            content.chars().map(entity).collect::<String>()
+        ));
     }
     let ticks = "`".repeat(longest_run(&content, '`') + 1);
-    let pad = if content.starts_with('`') || content.ends_with('`') { " " } else { "" };
+    let pad = if content.starts_with('`') || content.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
     Markdown(format!("{ticks}{pad}{content}{pad}{ticks}"))
 }
 
 /// Code for the `<summary>` line of a collapsed section, where no Markdown is read.
 pub fn summary_code(raw: &str) -> Markdown {
-    Markdown(format!("<code>{}</code>", escape_html(&short_line(raw, 160))))
+    Markdown(format!(
+        "<code>{}</code>",
+        escape_html(&short_line(raw, 160))
+    ))
 }
 
 /// A fenced block. The fence is longer than any run of backticks inside.
@@ -145,10 +163,17 @@ pub fn fence(language: &'static str, raw: &str) -> Markdown {
     let mut content = block(raw);
     if language == "text" {
         // What programs print: other bots read it as well.
-        content = content.lines().map(without_commands).collect::<Vec<_>>().join("\n");
+        content = content
+            .lines()
+            .map(without_commands)
+            .collect::<Vec<_>>()
+            .join("\n");
     }
     let ticks = "`".repeat(longest_run(&content, '`').max(2) + 1);
-    Markdown(format!("{ticks}{language}\n{}\n{ticks}", content.trim_end()))
+    Markdown(format!(
+        "{ticks}{language}\n{}\n{ticks}",
+        content.trim_end()
+    ))
 }
 
 /// One plain line without control characters or invisible ones, for places that read no Markdown: titles, terminals.
@@ -165,7 +190,10 @@ pub fn block(raw: &str) -> String {
 /// stand behind each other.
 pub fn exact(raw: &str, between: &str, most: usize) -> String {
     let text = block(raw).replace('\t', "\\t");
-    let lines: Vec<&str> = text.lines().map(|line| if between == " " { line.trim() } else { line }).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(|line| if between == " " { line.trim() } else { line })
+        .collect();
     clip(&lines.join(between), most).into_owned()
 }
 
@@ -197,7 +225,10 @@ pub fn clip_lines(text: &str, most: usize) -> String {
 /// An address that may be linked: `http` or `https`, with every character escaped that could end a Markdown link.
 pub fn address(raw: &str) -> Option<String> {
     let url = url::Url::parse(raw.trim()).ok()?;
-    if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() || !url.username().is_empty() {
+    if !matches!(url.scheme(), "https" | "http")
+        || url.host_str().is_none()
+        || !url.username().is_empty()
+    {
         return None;
     }
     let escaped = percent_encoded(url.as_str(), "-._~:/?#@!$&+,;=%");
@@ -206,7 +237,8 @@ pub fn address(raw: &str) -> Option<String> {
 
 /// Percent-encodes a path's segments; none for a path that leaves the repository.
 pub fn path_in_address(path: &str) -> Option<String> {
-    let leaves = path.starts_with('/') || path.contains('\\') || path.split('/').any(|part| part == "..");
+    let leaves =
+        path.starts_with('/') || path.contains('\\') || path.split('/').any(|part| part == "..");
     if leaves || path.is_empty() || path.len() > 500 || path.chars().any(char::is_control) {
         return None;
     }
@@ -216,7 +248,13 @@ pub fn path_in_address(path: &str) -> Option<String> {
 /// Letters, digits and these marks as they are, every other byte by its number.
 pub fn percent_encoded(text: &str, marks: &str) -> String {
     let is_kept = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);
-    let shown = |c: char| if is_kept(c) { c.to_string() } else { format!("%{:02X}", u32::from(c)) };
+    let shown = |c: char| {
+        if is_kept(c) {
+            c.to_string()
+        } else {
+            format!("%{:02X}", u32::from(c))
+        }
+    };
     text.bytes().map(|byte| shown(char::from(byte))).collect()
 }
 
@@ -227,7 +265,9 @@ fn clean(raw: &str) -> Cow<'_, str> {
     if raw.contains(BREAKS) {
         return Cow::Owned(clean(&raw.replace("\r\n", "\n").replace(BREAKS, "\n")).into_owned());
     }
-    without_sequences(raw, |c| c.is_control() && c != '\n' && c != '\t' || is_invisible(c))
+    without_sequences(raw, |c| {
+        c.is_control() && c != '\n' && c != '\t' || is_invisible(c)
+    })
 }
 
 /// Characters that show nothing and so can only deceive: direction marks and overrides, zero-width spaces, soft
@@ -241,7 +281,11 @@ const fn is_invisible(c: char) -> bool {
 /// Our hidden markers are found by their text, in code blocks too, so text that is not ours must not hold the beginning
 /// of one.
 fn break_markers(text: String) -> String {
-    if text.contains("<!--") { text.replace("<!--", &format!("<!{JOINER}--")) } else { text }
+    if text.contains("<!--") {
+        text.replace("<!--", &format!("<!{JOINER}--"))
+    } else {
+        text
+    }
 }
 
 /// Prose of one line → Markdown that shows exactly it and does nothing.
@@ -249,7 +293,8 @@ fn escape_prose(line: &str) -> String {
     let chars: Vec<char> = line.chars().collect();
     let mut out = String::with_capacity(line.len() + line.len() / 8);
     // Where the number of an ordered-list mark at the very beginning ends: `12.`, `3)`.
-    let list_mark = Some(chars.iter().take_while(|c| c.is_ascii_digit()).count()).filter(|digits| *digits > 0);
+    let list_mark =
+        Some(chars.iter().take_while(|c| c.is_ascii_digit()).count()).filter(|digits| *digits > 0);
     let hashes = hash_breaks(&chars);
     for (i, &c) in chars.iter().enumerate() {
         let (before, from) = chars.split_at(i);
@@ -257,7 +302,12 @@ fn escape_prose(line: &str) -> String {
         let (previous, next) = (before.last().copied(), after.first().copied());
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let ends_with = |end: &str| {
-            i >= end.len() && before.iter().rev().zip(end.chars().rev()).all(|(a, b)| a.eq_ignore_ascii_case(&b))
+            i >= end.len()
+                && before
+                    .iter()
+                    .rev()
+                    .zip(end.chars().rev())
+                    .all(|(a, b)| a.eq_ignore_ascii_case(&b))
         };
         match c {
             '\\' | '`' | '*' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
@@ -265,7 +315,9 @@ fn escape_prose(line: &str) -> String {
             '_' => out.push_str("\\_"),
             '<' => out.push_str("&lt;"),
             '>' if i == 0 => out.push_str("&gt;"),
-            '&' if next.is_some_and(|c| c == '#' || c.is_ascii_alphanumeric()) => out.push_str("&amp;"),
+            '&' if next.is_some_and(|c| c == '#' || c.is_ascii_alphanumeric()) => {
+                out.push_str("&amp;")
+            }
             // Dollars delimit mathematics.
             '$' => out.push_str("&#36;"),
             '@' => out.extend(['@', JOINER]),
@@ -279,7 +331,9 @@ fn escape_prose(line: &str) -> String {
             }
             ':' if next == Some('/') || starts_shortcode(after) => out.extend([':', JOINER]),
             '.' if ends_with("www") => out.extend([JOINER, '.']),
-            '.' | ')' if list_mark == Some(i) && next.is_none_or(|c| c == ' ') => out.extend(['\\', c]),
+            '.' | ')' if list_mark == Some(i) && next.is_none_or(|c| c == ' ') => {
+                out.extend(['\\', c])
+            }
             _ => out.push(c),
         }
         if hashes.contains(&i) {
@@ -291,10 +345,14 @@ fn escape_prose(line: &str) -> String {
 
 /// Whether what follows a colon makes it an emoji shortcode: `rocket:`.
 fn starts_shortcode(after: &[char]) -> bool {
-    let length = after.iter().take_while(|c| c.is_ascii_alphanumeric() || "_+-".contains(**c)).count();
+    let length = after
+        .iter()
+        .take_while(|c| c.is_ascii_alphanumeric() || "_+-".contains(**c))
+        .count();
     let name: String = after.iter().take(length).collect();
     // Few names have no letter, so that most places in files (`a.rs:10:5`) can stay as they are.
-    let is_name = name.contains(|c: char| c.is_ascii_alphabetic()) || ["100", "1234", "+1", "-1"].contains(&&*name);
+    let is_name = name.contains(|c: char| c.is_ascii_alphabetic())
+        || ["100", "1234", "+1", "-1"].contains(&&*name);
     // At the end of the text, the closing colon may be ours.
     is_name && after.get(length).is_none_or(|c| *c == ':')
 }
@@ -304,7 +362,8 @@ fn hash_breaks(chars: &[char]) -> Vec<usize> {
     let mut breaks = Vec::new();
     let mut start = 0;
     for word in chars.split(|c| !c.is_alphanumeric() && *c != '_') {
-        let hexadecimal = word.iter().all(char::is_ascii_hexdigit) && word.iter().any(char::is_ascii_digit);
+        let hexadecimal =
+            word.iter().all(char::is_ascii_hexdigit) && word.iter().any(char::is_ascii_digit);
         if (7..=40).contains(&word.len()) && hexadecimal {
             breaks.extend((start + 5..start + word.len()).step_by(6));
         }
@@ -315,22 +374,31 @@ fn hash_breaks(chars: &[char]) -> Vec<usize> {
 
 /// Text as it may stand between the tags of HTML.
 pub fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// The lines, each with what shows that it is quoted in front of it.
 pub fn quoted(text: &str) -> String {
-    text.lines().fold(String::with_capacity(text.len() + 64), |mut quoted, line| {
-        let _ = writeln!(quoted, "│ {line}");
-        quoted
-    })
+    text.lines().fold(
+        String::with_capacity(text.len() + 64),
+        |mut quoted, line| {
+            let _ = writeln!(quoted, "│ {line}");
+            quoted
+        },
+    )
 }
 
 /// A cell of CSV with a name from outside: quoted, and never the beginning of a formula, which spreadsheets would
 /// execute.
 pub fn cell(raw: &str) -> String {
     let text = line(raw).replace('"', "\"\"");
-    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
+    let text = if text.starts_with(['=', '+', '-', '@']) {
+        format!("'{text}")
+    } else {
+        text
+    };
     format!("\"{text}\"")
 }
 

@@ -92,14 +92,20 @@ pub(in crate::render) fn references(text: &str) -> bool {
     static TOKEN: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
         // A name of punctuation alone, as in `:---:`, is no emoji.
         let emoji = r":[0-9_+-]*[a-z][a-z0-9_+-]*:|:(100|1234|\+1|-1):";
-        regex::Regex::new(&format!(r"(?i)@[a-z0-9]|#[0-9]|\bgh-[0-9]|www\.|(https?|ftp)://|{emoji}")).unwrap()
+        regex::Regex::new(&format!(
+            r"(?i)@[a-z0-9]|#[0-9]|\bgh-[0-9]|www\.|(https?|ftp)://|{emoji}"
+        ))
+        .unwrap()
     });
     let commit = |word: &str| {
         (7..=40).contains(&word.len())
             && word.chars().all(|c| c.is_ascii_hexdigit())
             && word.chars().any(|c| c.is_ascii_digit())
     };
-    TOKEN.is_match(text) || text.split(|c: char| !c.is_alphanumeric() && c != '_').any(commit)
+    TOKEN.is_match(text)
+        || text
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(commit)
 }
 
 /// The text outside code and all of it, with everything but text and code refused.
@@ -233,7 +239,10 @@ fn what_readers_see() {
         ("-> x", "\\-> x"),
         ("at src/a.rs:10", "at src/a.rs:10"),
         ("src/a.rs:10:5: no", "src/a.rs:10:5: no"),
-        (":100: :+1: :ship", ":\u{2060}100: :\u{2060}+1: :\u{2060}ship"),
+        (
+            ":100: :+1: :ship",
+            ":\u{2060}100: :\u{2060}+1: :\u{2060}ship",
+        ),
         ("", ""),
     ];
     for (raw, shown) in cases {
@@ -257,11 +266,23 @@ fn codes() {
 
 #[test]
 fn only_web_addresses_are_linked() {
-    assert_eq!(address("https://ci.example.com/a(b) c").as_deref(), Some("https://ci.example.com/a%28b%29%20c"));
-    for refused in ["javascript:alert(1)", "file:///etc/passwd", "https://a:b@c.de/", "//x", ""] {
+    assert_eq!(
+        address("https://ci.example.com/a(b) c").as_deref(),
+        Some("https://ci.example.com/a%28b%29%20c")
+    );
+    for refused in [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "https://a:b@c.de/",
+        "//x",
+        "",
+    ] {
         assert_eq!(address(refused), None, "{refused}");
     }
-    assert_eq!(path_in_address("src/a b.rs").as_deref(), Some("src/a%20b.rs"));
+    assert_eq!(
+        path_in_address("src/a b.rs").as_deref(),
+        Some("src/a%20b.rs")
+    );
     for refused in ["../x", "/etc/passwd", "a/../../b", "a\\b", ""] {
         assert_eq!(path_in_address(refused), None, "{refused}");
     }
@@ -269,6 +290,9 @@ fn only_web_addresses_are_linked() {
 
 #[test]
 fn long_texts_keep_head_and_tail() {
-    let long = (1..=20).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+    let long = (1..=20)
+        .map(|n| n.to_string())
+        .collect::<Vec<_>>()
+        .join("\n");
     assert_eq!(clip_lines(&long, 6), "1\n2\n3\n4\n… 14 lines cut …\n19\n20");
 }

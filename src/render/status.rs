@@ -6,8 +6,9 @@ use std::cell::LazyCell;
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
-    code, escalation, excerpts, explain, failure_card, fence, messages, refusal, short_text, steps, summary,
+    Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers,
+    attempt_row, check_table, code, escalation, excerpts, explain, failure_card, fence, messages,
+    refusal, short_text, steps, summary,
     texts::{Lists, fitted},
     verdict, warning, words,
 };
@@ -30,8 +31,15 @@ pub(super) fn comment(subject: &Subject<'_>) -> String {
 }
 
 /// A text with the document for programs. `not_annotated` places have no annotation.
-pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> String {
-    let (document, whole) = subject.document.get_or_init(|| Feedback::with_text(subject));
+pub(super) fn with_document(
+    subject: &Subject<'_>,
+    name: &str,
+    limit: usize,
+    not_annotated: usize,
+) -> String {
+    let (document, whole) = subject
+        .document
+        .get_or_init(|| Feedback::with_text(subject));
     // It repeats what people read, so it is the first to be shortened.
     let short = LazyCell::new(|| {
         let mut document = document.clone();
@@ -48,7 +56,9 @@ pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not
 /// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
     let subject = Subject::new(decision, snapshot, policy);
-    fitted("job_summary.md", LIMIT, |brevity| Text::of(&subject, brevity))
+    fitted("job_summary.md", LIMIT, |brevity| {
+        Text::of(&subject, brevity)
+    })
 }
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
@@ -58,7 +68,9 @@ const RULES: usize = 60;
 
 /// `artifact.md` of the state ref: the report of the last evaluation, every rule included.
 pub(super) fn artifact(subject: &Subject<'_>) -> String {
-    fitted("artifact.md", ARTIFACT_LIMIT, |brevity| Text::of(subject, brevity))
+    fitted("artifact.md", ARTIFACT_LIMIT, |brevity| {
+        Text::of(subject, brevity)
+    })
 }
 
 /// What all of these texts show. Open gates and checks are shortened last, since people wait for them.
@@ -74,31 +86,54 @@ impl Text {
         let links = Links::of(subject.snapshot);
         let (whole, lists) = (Self::whole(subject, &links), Self::lists(subject, &links));
         let cards = failure_card::cards(&subject.decision.view, &links);
-        Self { links, whole, lists, cards }
+        Self {
+            links,
+            whole,
+            lists,
+            cards,
+        }
     }
 
     /// What is never shortened.
     fn whole(subject: &Subject<'_>, links: &Links) -> Value {
-        let Subject { decision, snapshot, .. } = *subject;
+        let Subject {
+            decision, snapshot, ..
+        } = *subject;
         let (view, next) = (&decision.view, &decision.next);
         let (icon, verdict) = verdict::verdict(subject);
-        let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
+        let stage = if subject.is_single() {
+            view.evidence_stage
+        } else {
+            view.stage
+        };
         // Of a retry, what is to be done stands with the failures, and the steps have what follows.
         let steps = steps::next_steps(subject);
         let is_retry = matches!(decision.action, NextAction::Retry { .. });
-        let (due, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
+        let (due, later) = if is_retry {
+            (Vec::new(), steps)
+        } else {
+            (steps, Vec::new())
+        };
         // Where it waits for capabilities, the verdict and the next step name them.
         let names_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
-        let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !names_capabilities);
-        let flags =
-            view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
+        let capabilities =
+            Some(&view.capabilities).filter(|progress| progress.total > 0 && !names_capabilities);
+        let flags = view
+            .flags
+            .iter()
+            .map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
         // Until something failed: then each failure has what is known of it.
-        let known_here = next.known_here.iter().flatten().filter(|_| next.attempts.iter().all(AttemptDigest::passes));
-        let known_here =
-            known_here.map(|fix| messages::markdown("memory", &"known_here", context! { fix => Serde(fix) }));
+        let known_here = next
+            .known_here
+            .iter()
+            .flatten()
+            .filter(|_| next.attempts.iter().all(AttemptDigest::passes));
+        let known_here = known_here
+            .map(|fix| messages::markdown("memory", &"known_here", context! { fix => Serde(fix) }));
         let author = &snapshot.pull_request.author.login;
         let accepted = next.accepted_by();
-        let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
+        let accepted = accepted
+            .map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
         context! {
             title => short_text(&snapshot.pull_request.title, 200),
             icon,
@@ -128,34 +163,82 @@ impl Text {
 
     /// The lists, each with its lengths in the longest and in the shortest text.
     fn lists(subject: &Subject<'_>, links: &Links) -> Lists {
-        let Subject { decision, snapshot, .. } = *subject;
+        let Subject {
+            decision, snapshot, ..
+        } = *subject;
         let (view, next) = (&decision.view, &decision.next);
         let mut lists = Lists::default();
-        let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
-        let gates = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
+        let (passed, checks): (Vec<_>, Vec<_>) = view
+            .checks
+            .iter()
+            .partition(|check| check_table::passes(check));
+        let gates = view
+            .gates
+            .iter()
+            .filter(|gate| GateCard::is_worth_showing(gate));
         // Skips that no check's line shows.
         let shows = |check: &CheckView, skip: &Skip| {
             check.name == skip.check && matches!(check.standing, CheckStanding::Skipped { .. })
         };
         let is_apart = |skip: &&Skip| !view.checks.iter().any(|check| shows(check, skip));
         lists.add("answers", (10, 2), answers::answers(subject));
-        lists.add("rules", (RULES, 8), view.evaluation.rules.iter().map(|rule| explain::rule_line(rule, 200)));
-        lists.add("tampering", (20, 2), view.tampering.iter().map(|one| check_table::weakened(one, snapshot)));
+        lists.add(
+            "rules",
+            (RULES, 8),
+            view.evaluation
+                .rules
+                .iter()
+                .map(|rule| explain::rule_line(rule, 200)),
+        );
+        lists.add(
+            "tampering",
+            (20, 2),
+            view.tampering
+                .iter()
+                .map(|one| check_table::weakened(one, snapshot)),
+        );
         lists.add_shown("base_tests", (10, 2), check_table::base_tests(snapshot));
-        lists.add("passed", (100, 8), passed.into_iter().map(|check| check_table::row(check, links)));
-        lists.add("checks", (100, 8), checks.into_iter().map(|check| check_table::row(check, links)));
+        lists.add(
+            "passed",
+            (100, 8),
+            passed
+                .into_iter()
+                .map(|check| check_table::row(check, links)),
+        );
+        lists.add(
+            "checks",
+            (100, 8),
+            checks
+                .into_iter()
+                .map(|check| check_table::row(check, links)),
+        );
         lists.add("skips", (30, 2), view.skips.iter().filter(is_apart));
         lists.add_shown("excerpts", (MOST_EXCERPTS, 2), excerpts::cards(decision));
-        lists.add("gates", (40, 8), gates.map(|gate| GateCard::new(gate, subject, links)));
+        lists.add(
+            "gates",
+            (40, 8),
+            gates.map(|gate| GateCard::new(gate, subject, links)),
+        );
         lists.add("replies", (20, 2), next.replies().rev().map(answers::line));
         lists.add_shown("unmatched", (60, 2), unmatched(subject));
-        lists.add("warnings", (30, 2), view.warnings.iter().map(|warning| warning::sentence(warning, links)));
+        lists.add(
+            "warnings",
+            (30, 2),
+            view.warnings
+                .iter()
+                .map(|warning| warning::sentence(warning, links)),
+        );
         lists
     }
 
     /// As much of it as a text of this brevity shows.
     fn of(subject: &Subject<'_>, brevity: Brevity) -> Value {
-        let Self { links, whole, lists, cards } = subject.text.get_or_init(|| Self::new(subject));
+        let Self {
+            links,
+            whole,
+            lists,
+            cards,
+        } = subject.text.get_or_init(|| Self::new(subject));
         let is_over = subject.decision.action == NextAction::Complete;
         let rest = context! { ..lists.at(brevity), ..whole.clone() };
         context! {
@@ -169,7 +252,9 @@ impl Text {
 /// Words about approving that name no gate are explained by the gate that waits for one.
 pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
-    let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
+    let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else {
+        return Shown::default();
+    };
     refusal::lines(&view.unmatched, report, subject)
 }
 
@@ -177,8 +262,16 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
 /// and notes that the merge did not wait for.
 fn handoff(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
     let view = &subject.decision.view;
-    let open = view.capabilities.current.iter().chain(&view.capabilities.remaining);
-    let rules = view.evaluation.rules.iter().filter(|rule| rule.severity != Severity::Fail);
+    let open = view
+        .capabilities
+        .current
+        .iter()
+        .chain(&view.capabilities.remaining);
+    let rules = view
+        .evaluation
+        .rules
+        .iter()
+        .filter(|rule| rule.severity != Severity::Fail);
     let rules = rules.filter_map(|rule| match &rule.outcome {
         RuleOutcome::Failed(why) => Some(Markdown::ours(format!(
             "{}: {}",

@@ -25,25 +25,45 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     let mut steps = match &subject.decision.action {
         _ if subject.is_single() => Vec::new(),
         // Who opens a gate, and how, stands with the gate.
-        NextAction::Complete | NextAction::WaitForApproval { .. } | NextAction::WaitForReady => Vec::new(),
+        NextAction::Complete | NextAction::WaitForApproval { .. } | NextAction::WaitForReady => {
+            Vec::new()
+        }
         NextAction::Stopped if subject.stopped_by_a_person() => {
-            let words = next.stop.words.as_deref().map(|words| short_text(words, 300)).unwrap_or_default();
+            let words = next
+                .stop
+                .words
+                .as_deref()
+                .map(|words| short_text(words, 300))
+                .unwrap_or_default();
             vec![step("stopped_by_a_person", context! { words })]
         }
-        NextAction::Stopped if next.status == RunStatus::Failed => vec![step("failed", context! {})],
+        NextAction::Stopped if next.status == RunStatus::Failed => {
+            vec![step("failed", context! {})]
+        }
         NextAction::Stopped => Vec::new(),
         NextAction::Retry { .. } => retry_steps(subject),
-        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => resume_steps(subject, *cause),
+        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
+            resume_steps(subject, *cause)
+        }
         NextAction::WaitForEvidence { missing } => evidence_steps(subject, missing),
         NextAction::WaitForRunApproval { .. } => vec![run_approval_step(subject)],
         NextAction::WaitForPush { capability } => {
-            vec![step("build_capability", context! { author => subject.author(), capability })]
+            vec![step(
+                "build_capability",
+                context! { author => subject.author(), capability },
+            )]
         }
         NextAction::WaitForReview => vec![step("review", context! {})],
         NextAction::WaitForMerge if !subject.decision.surface.waits_for.is_empty() => Vec::new(),
         NextAction::WaitForMerge => vec![step("merge", context! {})],
     };
-    if let Some(Stack { position, size, beneath, .. }) = subject.snapshot.stack.as_ref().filter(|it| it.position > 0) {
+    if let Some(Stack {
+        position,
+        size,
+        beneath,
+        ..
+    }) = subject.snapshot.stack.as_ref().filter(|it| it.position > 0)
+    {
         let on = beneath.last().map(|layer| layer.number.get());
         steps.push(step("layer", context! { position, size, on }));
     }
@@ -59,20 +79,32 @@ pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String>
         // The answers of the question are the ways on.
         Trigger::Disputed => vec![named("disputed")],
         Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
-            let is_gated =
-                cause == Trigger::SecurityIssueFound && subject.policy.gate_with_role(GateRole::Security).is_some();
+            let is_gated = cause == Trigger::SecurityIssueFound
+                && subject.policy.gate_with_role(GateRole::Security).is_some();
             vec![named("answer"), step("resume_by", context! { is_gated })]
         }
         Trigger::ExternalDependencyDown => {
             let checks: Vec<_> = subject.policy.verify.checks.keys().cloned().collect();
-            silent_step(subject, &checks).into_iter().chain([named("service_is_back")]).collect()
+            silent_step(subject, &checks)
+                .into_iter()
+                .chain([named("service_is_back")])
+                .collect()
         }
         Trigger::GateTimeout => Vec::new(),
         Trigger::TimeoutExceeded => vec![named("code_hangs"), named("check_is_slow")],
         _ => {
-            let (total, limit) = (subject.decision.next.failures.total, subject.policy.retry.total_failures);
+            let (total, limit) = (
+                subject.decision.next.failures.total,
+                subject.policy.retry.total_failures,
+            );
             let most = subject.decision.view.max_attempts;
-            vec![named("push_a_fix"), step("resume", context! { total, most, is_last => total >= limit })]
+            vec![
+                named("push_a_fix"),
+                step(
+                    "resume",
+                    context! { total, most, is_last => total >= limit },
+                ),
+            ]
         }
     };
     steps.push(named("give_up"));
@@ -91,22 +123,35 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
         return Vec::new();
     }
     match &subject.decision.view.held_by {
-        Some(Blocker::ChangesRequested(by)) => return vec![format!("{} approves when content.", words::person(by))],
+        Some(Blocker::ChangesRequested(by)) => {
+            return vec![format!("{} approves when content.", words::person(by))];
+        }
         Some(Blocker::Configuration) => return Vec::new(),
         _ => {}
     }
     let most = subject.decision.view.max_attempts;
     // The streak ended with `/loop resume`: the next push begins a new one.
     let attempt = subject.decision.view.attempt;
-    if subject.decision.next.resumes.iter().any(|resume| resume.after_attempt >= attempt) {
+    if subject
+        .decision
+        .next
+        .resumes
+        .iter()
+        .any(|resume| resume.after_attempt >= attempt)
+    {
         return vec![step("taken_up", context! { most })];
     }
     let left = most.saturating_sub(failures.count);
     let called = words::asked(subject.policy);
     let turn = subject.decision.view.fixing.as_ref();
-    if let (Some(Whom::Senior), Some(call)) = (turn.map(|turn| turn.whom), &subject.decision.next.senior) {
+    if let (Some(Whom::Senior), Some(call)) =
+        (turn.map(|turn| turn.whom), &subject.decision.next.senior)
+    {
         let until = words::moment(senior_fixer::deadline(call, subject.policy));
-        return vec![step("senior", context! { why => words::trigger(call.trigger), until, called })];
+        return vec![step(
+            "senior",
+            context! { why => words::trigger(call.trigger), until, called },
+        )];
     }
     // When the fixer is asked, if `loop.backoff` makes it wait.
     let waits = turn.filter(|_| subject.decision.surface.fix.is_none());
@@ -118,55 +163,92 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
         1 => Some("last_attempt"),
         _ => Some("attempts_left"),
     };
-    let if_it_fails = if_it_fails.map(|name| step(name, context! { times => words::times(same), left, called }));
+    let if_it_fails =
+        if_it_fails.map(|name| step(name, context! { times => words::times(same), left, called }));
     later.into_iter().chain(if_it_fails).collect()
 }
 
 fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
-    let limit = words::duration(u64::try_from(subject.policy.retry.evidence_timeout.num_milliseconds()).unwrap_or(0));
+    let limit = words::duration(
+        u64::try_from(subject.policy.retry.evidence_timeout.num_milliseconds()).unwrap_or(0),
+    );
     let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
-    if missing.iter().all(|name| matches!(standing(name), Some(CheckStanding::Done(_)))) {
+    if missing
+        .iter()
+        .all(|name| matches!(standing(name), Some(CheckStanding::Done(_))))
+    {
         if fails_on_the_base(subject, missing) {
-            return vec![step("base_fails", context! { base => subject.snapshot.pull_request.base.branch.as_str() })];
+            return vec![step(
+                "base_fails",
+                context! { base => subject.snapshot.pull_request.base.branch.as_str() },
+            )];
         }
         return vec![outside_step(&subject.decision.view)];
     }
     if let Some(step) = start_step(subject, missing) {
         return step;
     }
-    let skipped = missing.iter().filter_map(standing).find_map(|standing| match standing {
-        CheckStanding::AwaitsRelease { job, cause, .. } => Some((job, cause)),
-        _ => None,
-    });
+    let skipped = missing
+        .iter()
+        .filter_map(standing)
+        .find_map(|standing| match standing {
+            CheckStanding::AwaitsRelease { job, cause, .. } => Some((job, cause)),
+            _ => None,
+        });
     if let Some((job, cause)) = skipped {
         let why = short_text(&words::skipped_job(job, cause), 300);
-        return vec![step("let_skipped_run", context! { why }), step("release_skipped", context! {})];
+        return vec![
+            step("let_skipped_run", context! { why }),
+            step("release_skipped", context! {}),
+        ];
     }
-    if missing.iter().filter_map(standing).any(|standing| matches!(standing, CheckStanding::Lost { .. })) {
+    if missing
+        .iter()
+        .filter_map(standing)
+        .any(|standing| matches!(standing, CheckStanding::Lost { .. }))
+    {
         return vec![step("lost", context! {})];
     }
     if let Some(silent) = silent_step(subject, missing) {
         return vec![silent, step("after_silence", context! {})];
     }
-    if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {
+    if let Some(name) = missing
+        .iter()
+        .find(|name| matches!(standing(name), None | Some(CheckStanding::Missing)))
+    {
         let kind = subject.check(name).map(|check| check.kind);
         let may_skip = !matches!(kind, Some(CheckKind::Build | CheckKind::Test));
-        return vec![step("not_reported", context! { name => name.as_str(), limit, may_skip })];
+        return vec![step(
+            "not_reported",
+            context! { name => name.as_str(), limit, may_skip },
+        )];
     }
     vec![step("nothing_to_do", context! { limit })]
 }
 
 /// Who lets the workflows run that GitHub holds back.
 fn run_approval_step(subject: &Subject<'_>) -> String {
-    let security = subject.policy.gate_with_role(GateRole::Security).and_then(|(name, _)| subject.gate(name));
+    let security = subject
+        .policy
+        .gate_with_role(GateRole::Security)
+        .and_then(|(name, _)| subject.gate(name));
     if let Some(gate) = security.filter(|_| !subject.decision.surface.approve_runs.is_empty()) {
         let head = subject.snapshot.pull_request.head.sha;
-        let here = gate.approvals.iter().filter(|approval| approval.head == head);
+        let here = gate
+            .approvals
+            .iter()
+            .filter(|approval| approval.head == head);
         let by: Vec<Markdown> = here.map(|approval| words::person(&approval.by)).collect();
         return step("runs_approved", context! { by, gate => gate.name.as_str() });
     }
-    let url = subject.snapshot.held_runs.iter().find_map(|run| run.url.as_deref().and_then(address));
-    let gate = security.filter(|gate| subject.lets_runs_go(gate)).map(|gate| gate.name.as_str());
+    let url = subject
+        .snapshot
+        .held_runs
+        .iter()
+        .find_map(|run| run.url.as_deref().and_then(address));
+    let gate = security
+        .filter(|gate| subject.lets_runs_go(gate))
+        .map(|gate| gate.name.as_str());
     step("approve_runs", context! { url, gate })
 }
 
@@ -182,15 +264,23 @@ pub(super) fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Optio
 /// What to do about workflows that GitHub could not start; none where all did. Its API gives no reason, its page does.
 fn start_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<Vec<String>> {
     let not_started = |name: &CheckName| match subject.check(name).map(|check| &check.standing) {
-        Some(CheckStanding::NotStarted { edited_workflows, .. }) => Some(edited_workflows),
+        Some(CheckStanding::NotStarted {
+            edited_workflows, ..
+        }) => Some(edited_workflows),
         _ => None,
     };
     let edited = missing.iter().find_map(not_started)?;
     let mut steps = vec![step("not_started", context! {})];
     if edited.is_empty() {
-        steps.extend([step("not_started_outside", context! {}), outside_step(&subject.decision.view)]);
+        steps.extend([
+            step("not_started_outside", context! {}),
+            outside_step(&subject.decision.view),
+        ]);
     } else {
-        steps.push(step("not_started_edited", context! { files => edited.clone() }));
+        steps.push(step(
+            "not_started_edited",
+            context! { files => edited.clone() },
+        ));
     }
     Some(steps)
 }
@@ -200,7 +290,10 @@ fn outside_step(view: &View) -> String {
     match &view.next_rerun {
         Some(next) => {
             let (checks, at) = (Serde(&next.checks), words::moment(next.at));
-            step("rerun_at", context! { checks, at, nth => next.nth, times => next.times })
+            step(
+                "rerun_at",
+                context! { checks, at, nth => next.nth, times => next.times },
+            )
         }
         None if !view.reruns.is_empty() => step("rerun_asked", context! {}),
         None => step("rerun", context! {}),

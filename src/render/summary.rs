@@ -28,10 +28,18 @@ impl Iteration {
         if view.evaluation.verdict == EvaluationVerdict::Undecided {
             return None;
         }
-        let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let checks = next
+            .prepared_checks
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
         let artifact = match subject.is_single() {
             true => "none is kept".to_owned(),
-            false => messages::plain("state_place", &state_place(subject), context! { is_code => false }),
+            false => messages::plain(
+                "state_place",
+                &state_place(subject),
+                context! { is_code => false },
+            ),
         };
         let beside = context! {
             number => view.attempt,
@@ -46,7 +54,12 @@ impl Iteration {
 
     /// The iteration that a state is in; `beside` has its `number`, `max`, `plan`, what `changed`, and `artifact`,
     /// where the state is.
-    pub(super) fn new(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView], beside: Value) -> Self {
+    pub(super) fn new(
+        state: &LoopState,
+        evaluation: &Evaluation,
+        failures: &[FailureView],
+        beside: Value,
+    ) -> Self {
         let model = context! {
             phase => format!("{:?}", evaluation.phase),
             score => f64::from(evaluation.score),
@@ -57,16 +70,30 @@ impl Iteration {
             warnings => Serde(evaluation.warnings()),
             ..beside
         };
-        let head = messages::text("iteration.txt", model).lines().map(str::to_owned).collect();
+        let head = messages::text("iteration.txt", model)
+            .lines()
+            .map(str::to_owned)
+            .collect();
         // What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the
         // check is to pass is no news.
         let issue = |(rule, why): (&RuleView, &RuleFailure)| {
-            let first = failures.iter().find(|failure| failure.check.as_str() == rule.id.as_str());
-            let named = first.map(|failure| failure.feedback.action.clone()).filter(|action| !action.is_empty());
-            (rule.id.to_string(), named.unwrap_or_else(|| messages::reason("rule", why)))
+            let first = failures
+                .iter()
+                .find(|failure| failure.check.as_str() == rule.id.as_str());
+            let named = first
+                .map(|failure| failure.feedback.action.clone())
+                .filter(|action| !action.is_empty());
+            (
+                rule.id.to_string(),
+                named.unwrap_or_else(|| messages::reason("rule", why)),
+            )
         };
         let issues = failed(evaluation).into_iter().map(issue).collect();
-        Self { passes: evaluation.passed(), head, issues }
+        Self {
+            passes: evaluation.passed(),
+            head,
+            issues,
+        }
     }
 
     /// The summary's lines, without colour and without control characters.
@@ -80,14 +107,19 @@ impl Iteration {
 
     /// What is short: rule and fix, a line each. The summary shows them on FAIL; on PASS they are warnings.
     pub(super) fn issue_lines(&self) -> impl Iterator<Item = String> {
-        let issue = |(rule, fix): &(String, String)| format!("{rule}: {}", sanitize::clip(&sanitize::line(fix), 300));
+        let issue = |(rule, fix): &(String, String)| {
+            format!("{rule}: {}", sanitize::clip(&sanitize::line(fix), 300))
+        };
         self.issues.iter().take(30).map(issue)
     }
 }
 
 /// The rules that count and do not hold, each with why, the severe first.
 pub(super) fn failed(evaluation: &Evaluation) -> Vec<(&RuleView, &RuleFailure)> {
-    let counted = evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info);
+    let counted = evaluation
+        .rules
+        .iter()
+        .filter(|rule| rule.severity != Severity::Info);
     let failed = counted.filter_map(|rule| match &rule.outcome {
         RuleOutcome::Failed(why) => Some((rule, why)),
         RuleOutcome::Passed | RuleOutcome::Unknown => None,
@@ -125,15 +157,29 @@ pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
 
 /// The same with code as code.
 pub(super) fn state_place_in_markdown(subject: &Subject<'_>) -> Markdown {
-    messages::markdown("state_place", &state_place(subject), context! { is_code => true })
+    messages::markdown(
+        "state_place",
+        &state_place(subject),
+        context! { is_code => true },
+    )
 }
 
 /// What was pushed since the attempt before: the subjects of its commits. Empty for the first attempt.
 fn changed(subject: &Subject<'_>) -> Vec<String> {
     let attempts = &subject.decision.next.attempts;
     let number = subject.decision.view.attempt;
-    let Some(previous) = attempts.iter().rev().find(|attempt| attempt.number < number) else { return Vec::new() };
-    match commits_between(subject, Some(previous.head_sha), subject.snapshot.pull_request.head.sha) {
+    let Some(previous) = attempts
+        .iter()
+        .rev()
+        .find(|attempt| attempt.number < number)
+    else {
+        return Vec::new();
+    };
+    match commits_between(
+        subject,
+        Some(previous.head_sha),
+        subject.snapshot.pull_request.head.sha,
+    ) {
         Some([]) => vec!["nothing".to_owned()],
         Some(commits) => commits.iter().map(subject_line).collect(),
         None => vec!["history rewritten".to_owned()],
@@ -156,7 +202,13 @@ pub(super) fn commits_between<'a>(
 }
 
 pub(super) fn subject_line(commit: &Commit) -> String {
-    commit.message.lines().next().unwrap_or_default().trim().to_owned()
+    commit
+        .message
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 /// One row of a table of attempts.
@@ -181,9 +233,15 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
 
-    fn summary(decision: &loopgate_core::deciding::Decision, snapshot: &loopgate_core::observed::Snapshot) -> String {
+    fn summary(
+        decision: &loopgate_core::deciding::Decision,
+        snapshot: &loopgate_core::observed::Snapshot,
+    ) -> String {
         let policy = fixtures::policy();
-        Iteration::of(&Subject::new(decision, snapshot, &policy)).unwrap().lines().join("\n")
+        Iteration::of(&Subject::new(decision, snapshot, &policy))
+            .unwrap()
+            .lines()
+            .join("\n")
     }
 
     #[test]
@@ -231,7 +289,14 @@ mod tests {
 
     #[test]
     fn nothing_is_summed_up_before_the_evidence_is_whole() {
-        let (decision, snapshot, policy) = (fixtures::waiting_for_evidence(), fixtures::snapshot(), fixtures::policy());
-        assert_eq!(Iteration::of(&Subject::new(&decision, &snapshot, &policy)), None);
+        let (decision, snapshot, policy) = (
+            fixtures::waiting_for_evidence(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
+        assert_eq!(
+            Iteration::of(&Subject::new(&decision, &snapshot, &policy)),
+            None
+        );
     }
 }

@@ -23,36 +23,70 @@ const BRIEF: usize = 500;
 /// Adds the filters of our own templates. `show` makes a name from outside fit to be shown.
 pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str) -> String) {
     let each = move |items: Vec<Value>| -> Vec<String> {
-        items.iter().map(|item| if item.is_safe() { item.to_string() } else { show(&item.to_string()) }).collect()
+        items
+            .iter()
+            .map(|item| {
+                if item.is_safe() {
+                    item.to_string()
+                } else {
+                    show(&item.to_string())
+                }
+            })
+            .collect()
     };
     environment.add_filter("code", |text: String| sanitize::code(&text));
     environment.add_filter("summary_code", |text: String| sanitize::summary_code(&text));
     environment.add_filter("codes", |names: Vec<String>, most: usize| {
-        Markdown::ours(amounts::few(names.iter().map(|name| sanitize::code(name)), most))
+        Markdown::ours(amounts::few(
+            names.iter().map(|name| sanitize::code(name)),
+            most,
+        ))
     });
-    environment.add_filter("listed", move |items: Vec<Value>| Markdown::ours(amounts::and(each(items))));
-    environment
-        .add_filter("few", move |items: Vec<Value>, most: usize| Markdown::ours(amounts::few(each(items), most)));
+    environment.add_filter("listed", move |items: Vec<Value>| {
+        Markdown::ours(amounts::and(each(items)))
+    });
+    environment.add_filter("few", move |items: Vec<Value>, most: usize| {
+        Markdown::ours(amounts::few(each(items), most))
+    });
     environment.add_filter("pulls", |numbers: Vec<u64>| {
-        Markdown::ours(amounts::few(numbers.iter().map(|number| format!("#{number}")), 5))
+        Markdown::ours(amounts::few(
+            numbers.iter().map(|number| format!("#{number}")),
+            5,
+        ))
     });
-    environment.add_filter("short", |text: String, most: usize| sanitize::short_text(&text, most));
-    environment.add_filter("clip", |text: String, most: usize| sanitize::clip(&text, most).into_owned());
+    environment.add_filter("short", |text: String, most: usize| {
+        sanitize::short_text(&text, most)
+    });
+    environment.add_filter("clip", |text: String, most: usize| {
+        sanitize::clip(&text, most).into_owned()
+    });
     environment.add_filter("line", |text: String| sanitize::line(&text));
     environment.add_filter("block", |text: String| sanitize::block(&text));
-    environment.add_filter("short_line", |text: String, most: usize| sanitize::short_line(&text, most));
+    environment.add_filter("short_line", |text: String, most: usize| {
+        sanitize::short_line(&text, most)
+    });
     environment.add_filter("brief", |text: String| sanitize::short_line(&text, BRIEF));
-    environment.add_filter("exact", |text: String, between: String| sanitize::exact(&text, &between, BRIEF));
-    environment.add_filter("quoted", |text: String| sanitize::quoted(&quote(&text)).trim_end().to_owned());
+    environment.add_filter("exact", |text: String, between: String| {
+        sanitize::exact(&text, &between, BRIEF)
+    });
+    environment.add_filter("quoted", |text: String| {
+        sanitize::quoted(&quote(&text)).trim_end().to_owned()
+    });
     environment.add_filter("count", |n: u64, one: String| amounts::count(n, &one));
-    environment.add_filter("plural", |n: usize, one: String, many: String| amounts::plural(n, &one, &many));
+    environment.add_filter("plural", |n: usize, one: String, many: String| {
+        amounts::plural(n, &one, &many)
+    });
     environment.add_filter("times", amounts::times);
     environment.add_filter("duration", amounts::duration);
     environment.add_filter("days", amounts::days);
-    environment.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, amounts::moment));
-    environment.add_filter("date", |at: String, form: String| match at.parse::<Timestamp>() {
-        Ok(time) => time.format(&form).to_string(),
-        Err(_) => at,
+    environment.add_filter("moment", |at: String| {
+        at.parse::<Timestamp>().map_or(at, amounts::moment)
+    });
+    environment.add_filter("date", |at: String, form: String| {
+        match at.parse::<Timestamp>() {
+            Ok(time) => time.format(&form).to_string(),
+            Err(_) => at,
+        }
     });
     environment.add_filter("paint", plain::paint);
     environment.add_filter("aligned", |rows: String| plain::aligned(&rows));
@@ -61,12 +95,17 @@ pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str)
         0 => "Before any attempt could be judged".to_owned(),
         attempts => format!("After {}", amounts::count(attempts, "attempt")),
     });
-    environment
-        .add_filter("number", |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string()));
+    environment.add_filter("number", |number: Option<f64>| {
+        number.map_or_else(String::new, |number| number.to_string())
+    });
     environment.add_filter("cell", |text: String| sanitize::cell(&text));
-    environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
+    environment.add_filter("fixed", |number: f64, digits: usize| {
+        format!("{number:.digits$}")
+    });
     // Rounded down, so that 99.96 % is not shown as 100.0 % that are too little.
-    environment.add_filter("floor", |percent: f64| format!("{:.1}", (percent * 10.0).floor() / 10.0));
+    environment.add_filter("floor", |percent: f64| {
+        format!("{:.1}", (percent * 10.0).floor() / 10.0)
+    });
 }
 
 /// How every template of ours is read: unknown names are errors, everything printed is escaped.
@@ -100,10 +139,15 @@ mod tests {
     #[test]
     fn strings_are_escaped_and_markdown_is_not() {
         let mut environment = environment();
-        environment.add_template("t", "{{ raw }} {{ safe }} {{ none }}{{ number }}").unwrap();
-        let model =
-            context! { raw => "*@alice*", safe => Value::from(Serde(sanitize::code("x"))), none => (), number => 3 };
-        let shown = environment.get_template("t").unwrap().render(model).unwrap();
+        environment
+            .add_template("t", "{{ raw }} {{ safe }} {{ none }}{{ number }}")
+            .unwrap();
+        let model = context! { raw => "*@alice*", safe => Value::from(Serde(sanitize::code("x"))), none => (), number => 3 };
+        let shown = environment
+            .get_template("t")
+            .unwrap()
+            .render(model)
+            .unwrap();
         assert_eq!(shown, "\\*@\u{2060}alice\\* `x` 3");
     }
 }

@@ -22,7 +22,13 @@ const OPEN: usize = 3;
 
 /// The report printed after an evaluation; a whole one has the iteration summary, too. Whether to colour is known to
 /// the caller, by the terminal and `NO_COLOR`.
-pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whole: bool, colour: bool) -> String {
+pub fn report(
+    decision: &Decision,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    is_whole: bool,
+    colour: bool,
+) -> String {
     let subject = Subject::new(decision, snapshot, policy);
     let view = &decision.view;
     let (causes, mut shown) = (failure_card::causes(&view.failures), ShownTexts::new());
@@ -30,7 +36,9 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whol
     if let Some(iteration) = &mut iteration {
         // Checks that fail stand above; here stands what is short beside them.
         let is_check = |rule: &str| view.checks.iter().any(|check| check.name.as_str() == rule);
-        iteration.issues.retain(|(rule, _)| iteration.passes || !is_check(rule));
+        iteration
+            .issues
+            .retain(|(rule, _)| iteration.passes || !is_check(rule));
     }
     let whole = iteration.iter().filter(|_| is_whole);
     let model = context! {
@@ -55,11 +63,28 @@ fn outcome(subject: &Subject<'_>) -> String {
     if !subject.is_single() || !verdict::has_passed(&subject.decision.action) {
         return line(&verdict::verdict(subject).1);
     }
-    let ended = subject.decision.view.checks.iter().filter_map(words::evidence);
+    let ended = subject
+        .decision
+        .view
+        .checks
+        .iter()
+        .filter_map(words::evidence);
     let ended = ended.filter(|evidence| evidence.outcome == Outcome::Passed);
-    let tests: u64 = ended.clone().filter_map(|evidence| evidence.results.as_ref()).map(|results| results.passed).sum();
-    let tests = if tests > 0 { format!(", {}", words::count(tests, "test")) } else { String::new() };
-    format!("Passed: {}{tests}{}", words::count(ended.count(), "check"), verdict::with_warnings(&subject.decision.view))
+    let tests: u64 = ended
+        .clone()
+        .filter_map(|evidence| evidence.results.as_ref())
+        .map(|results| results.passed)
+        .sum();
+    let tests = if tests > 0 {
+        format!(", {}", words::count(tests, "test"))
+    } else {
+        String::new()
+    };
+    format!(
+        "Passed: {}{tests}{}",
+        words::count(ended.count(), "check"),
+        verdict::with_warnings(&subject.decision.view)
+    )
 }
 
 /// The line of a check.
@@ -67,7 +92,10 @@ fn check(check: &CheckView) -> Value {
     let evidence = words::evidence(check);
     let (mark, standing) = standing(check);
     let tests = match evidence {
-        Some(CheckEvidence { results: Some(results), .. }) => format!("  {}", check_table::tests(results)),
+        Some(CheckEvidence {
+            results: Some(results),
+            ..
+        }) => format!("  {}", check_table::tests(results)),
         Some(evidence) if evidence.has_unread_tests() => "  no per-test results read".to_owned(),
         _ => String::new(),
     };
@@ -86,14 +114,26 @@ const LAST_LINES: usize = 8;
 /// The end of the output of a check that ran out of time, or that failed and names no failure.
 fn last_output(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
     let evidence = words::evidence(check)?;
-    let is_explained =
-        evidence.outcome != Outcome::TimedOut && failures.iter().any(|failure| failure.check == check.name);
+    let is_explained = evidence.outcome != Outcome::TimedOut
+        && failures.iter().any(|failure| failure.check == check.name);
     if is_explained || !evidence.outcome.is_failure() {
         return None;
     }
-    let log = if evidence.log_tail.trim().is_empty() { &evidence.log_head } else { &evidence.log_tail };
-    let last: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_LINES).collect();
-    let lines = last.into_iter().rev().map(|text| clip(&line(text), 200).into_owned());
+    let log = if evidence.log_tail.trim().is_empty() {
+        &evidence.log_head
+    } else {
+        &evidence.log_tail
+    };
+    let last: Vec<&str> = log
+        .lines()
+        .rev()
+        .filter(|line| !line.trim().is_empty())
+        .take(LAST_LINES)
+        .collect();
+    let lines = last
+        .into_iter()
+        .rev()
+        .map(|text| clip(&line(text), 200).into_owned());
     Some(context! { name => check.name.as_str(), lines => lines.collect::<Vec<_>>() })
 }
 
@@ -107,27 +147,48 @@ fn standing(check: &CheckView) -> (&'static str, String) {
                 outcome if outcome.is_failure() => "✗",
                 _ => "-",
             };
-            let because = evidence.skipped_because.as_deref().filter(|_| evidence.outcome == Outcome::Skipped);
-            let because = because.map(|because| format!(": {}", line(because))).unwrap_or_default();
-            return (mark, format!("{}{because}", word("outcome", evidence.outcome.as_str())));
+            let because = evidence
+                .skipped_because
+                .as_deref()
+                .filter(|_| evidence.outcome == Outcome::Skipped);
+            let because = because
+                .map(|because| format!(": {}", line(because)))
+                .unwrap_or_default();
+            return (
+                mark,
+                format!("{}{because}", word("outcome", evidence.outcome.as_str())),
+            );
         }
-        CheckStanding::AwaitsRelease { job, cause, .. } => return ("…", line(&words::skipped_job(job, cause))),
+        CheckStanding::AwaitsRelease { job, cause, .. } => {
+            return ("…", line(&words::skipped_job(job, cause)));
+        }
         CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
         CheckStanding::Lost { jobs } => format!(": {}", line(&messages::lost_jobs(jobs))),
         CheckStanding::Refused { reason } => format!(": {}", line(reason)),
         _ => String::new(),
     };
-    (word("standing_mark", &name), format!("{}{beside}", word("standing", &name)))
+    (
+        word("standing_mark", &name),
+        format!("{}{beside}", word("standing", &name)),
+    )
 }
 
 fn failure<'a>(cause: &Cause<'a>, shown: &mut ShownTexts<'a>) -> Value {
     let view = cause.first;
-    let place = view.failure.location().map(|(file, number)| line(&place(file, number)));
+    let place = view
+        .failure
+        .location()
+        .map(|(file, number)| line(&place(file, number)));
     let (title, message) = failure_card::title_and_message(view);
     let message = clip_lines(&block(&message), 8);
-    let message = message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}"));
+    let message = message
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| format!("    {line}"));
     let advice = failure_card::advice_lines(view, shown).map(|line| format!("  {line}"));
-    let others = cause.others(str::to_owned).map(|others| format!("  {}", clip(&line(&others), 300)));
+    let others = cause
+        .others(str::to_owned)
+        .map(|others| format!("  {}", clip(&line(&others), 300)));
     context! {
         name => clip(&line(&title), 160),
         place,
@@ -145,14 +206,21 @@ mod tests {
 
     #[test]
     fn a_failing_run() {
-        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, false));
     }
 
     #[test]
     fn a_single_run_that_passes_says_what_is_short_and_speaks_of_nobody_else() {
-        let (mut decision, snapshot, policy) =
-            (fixtures::green(NextAction::WaitForMerge), fixtures::snapshot(), fixtures::policy());
+        let (mut decision, snapshot, policy) = (
+            fixtures::green(NextAction::WaitForMerge),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         decision.next.pull_request = None;
         decision.next.task_alias.clear();
         let uncovered = fixtures::failed_rule("coverage", Severity::Warn, fixtures::uncovered());
@@ -160,19 +228,31 @@ mod tests {
         insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, false));
         decision.action = fixtures::first_failure().action;
         decision.view.checks = fixtures::first_failure().view.checks;
-        let last = |decision| report(&decision, &snapshot, &policy, false, false).lines().last().map(str::to_owned);
+        let last = |decision| {
+            report(&decision, &snapshot, &policy, false, false)
+                .lines()
+                .last()
+                .map(str::to_owned)
+        };
         assert_eq!(last(decision).as_deref(), Some("Failed: unit"));
         let (mut called, _) = fixtures::regression_escalated();
         called.next.pull_request = None;
         called.next.task_alias.clear();
         let said = last(called).unwrap();
-        assert!(said.starts_with("For a person to decide: tests that passed before fail now ("), "{said}");
+        assert!(
+            said.starts_with("For a person to decide: tests that passed before fail now ("),
+            "{said}"
+        );
         assert!(said.ends_with(". Failed: unit"), "{said}");
     }
 
     #[test]
     fn the_iteration_summary_is_a_detail() {
-        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         let shown = |detail| report(&decision, &snapshot, &policy, detail, false);
         assert!(shown(true).contains("── Iteration 1/3"), "{}", shown(true));
         assert!(!shown(false).contains("Iteration"), "{}", shown(false));
@@ -180,22 +260,35 @@ mod tests {
 
     #[test]
     fn failures_that_are_only_named_are_found_by_feedback() {
-        let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (mut decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         let shown = |decision: &Decision| report(decision, &snapshot, &policy, false, false);
         assert!(!shown(&decision).contains("`loopgate feedback`"));
         decision.view.failures = (0..4_u64)
             .map(|number| {
                 let mut view = fixtures::failure();
-                view.cause = loopgate_core::Fingerprint::from_bytes((number << 32).to_be_bytes()).into();
+                view.cause =
+                    loopgate_core::Fingerprint::from_bytes((number << 32).to_be_bytes()).into();
                 view
             })
             .collect();
-        assert!(shown(&decision).contains("\n`loopgate feedback` says what to do"), "{}", shown(&decision));
+        assert!(
+            shown(&decision).contains("\n`loopgate feedback` says what to do"),
+            "{}",
+            shown(&decision)
+        );
     }
 
     #[test]
     fn a_check_that_ran_out_of_time_shows_the_end_of_its_output() {
-        let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (mut decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         for check in &mut decision.view.checks {
             if let CheckStanding::Done(evidence) = &mut check.standing
                 && check.name.as_str() == "unit"
@@ -205,33 +298,57 @@ mod tests {
             }
         }
         let shown = report(&decision, &snapshot, &policy, false, false);
-        assert!(shown.contains("The output of unit ended with:\n    line 12\n"), "{shown}");
+        assert!(
+            shown.contains("The output of unit ended with:\n    line 12\n"),
+            "{shown}"
+        );
         assert!(shown.contains("    line 19\n"), "{shown}");
         decision.view.checks.iter_mut().for_each(|check| {
             if let CheckStanding::Done(evidence) = &mut check.standing {
                 evidence.outcome = Outcome::Failed;
             }
         });
-        decision.view.failures.iter_mut().for_each(|failure| failure.check = "unit".parse().unwrap());
+        decision
+            .view
+            .failures
+            .iter_mut()
+            .for_each(|failure| failure.check = "unit".parse().unwrap());
         let shown = report(&decision, &snapshot, &policy, false, false);
-        assert!(!shown.contains("The output of unit"), "what a failure tells is not said twice: {shown}");
+        assert!(
+            !shown.contains("The output of unit"),
+            "what a failure tells is not said twice: {shown}"
+        );
     }
 
     #[test]
     fn colour_changes_nothing_but_colour() {
-        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         let coloured = report(&decision, &snapshot, &policy, false, true);
         assert!(coloured.contains("\u{1b}[31m"));
-        let plain = regex::Regex::new("\u{1b}\\[[0-9]+m").unwrap().replace_all(&coloured, "").into_owned();
+        let plain = regex::Regex::new("\u{1b}\\[[0-9]+m")
+            .unwrap()
+            .replace_all(&coloured, "")
+            .into_owned();
         assert_eq!(plain, report(&decision, &snapshot, &policy, false, false));
     }
 
     #[test]
     fn hostile_texts_cannot_drive_the_terminal() {
-        let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (mut decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         decision.view.failures[0].failure.test_name = Some("a\u{1b}[2J\r\nb\u{202e}".into());
         decision.view.failures[0].failure.error_message = "x\u{1b}]0;title\u{7}y\u{9b}31mz".into();
         let shown = report(&decision, &snapshot, &policy, false, false);
-        assert!(!shown.chars().any(|c| c.is_control() && c != '\n') && shown.contains("a b"), "{shown}");
+        assert!(
+            !shown.chars().any(|c| c.is_control() && c != '\n') && shown.contains("a b"),
+            "{shown}"
+        );
     }
 }

@@ -61,10 +61,17 @@ pub struct Shown<T> {
 
 impl<T> Shown<T> {
     /// The first `most` of them, made with `show`; the others are only counted.
-    pub fn first<R>(most: usize, raw: impl IntoIterator<Item = R>, show: impl FnMut(R) -> T) -> Self {
+    pub fn first<R>(
+        most: usize,
+        raw: impl IntoIterator<Item = R>,
+        show: impl FnMut(R) -> T,
+    ) -> Self {
         let mut raw = raw.into_iter();
         let items = raw.by_ref().take(most).map(show).collect();
-        Self { items, omitted: raw.count() }
+        Self {
+            items,
+            omitted: raw.count(),
+        }
     }
 
     /// Leaves out all but the first `most`.
@@ -81,20 +88,47 @@ impl<T> Shown<T> {
 pub(super) struct Lists(Vec<(&'static str, (usize, usize), Shown<Value>)>);
 
 impl Lists {
-    pub fn add<T: Serialize>(&mut self, name: &'static str, most: (usize, usize), raw: impl IntoIterator<Item = T>) {
-        self.0.push((name, most, Shown::first(most.0, raw, |item| Serde(item).into())));
+    pub fn add<T: Serialize>(
+        &mut self,
+        name: &'static str,
+        most: (usize, usize),
+        raw: impl IntoIterator<Item = T>,
+    ) {
+        self.0.push((
+            name,
+            most,
+            Shown::first(most.0, raw, |item| Serde(item).into()),
+        ));
     }
 
     /// A list that leaves out some items already.
-    pub fn add_shown<T: Serialize>(&mut self, name: &'static str, most: (usize, usize), shown: Shown<T>) {
-        let items = shown.items.into_iter().map(|item| Serde(item).into()).collect();
-        self.0.push((name, most, Shown { items, omitted: shown.omitted }));
+    pub fn add_shown<T: Serialize>(
+        &mut self,
+        name: &'static str,
+        most: (usize, usize),
+        shown: Shown<T>,
+    ) {
+        let items = shown
+            .items
+            .into_iter()
+            .map(|item| Serde(item).into())
+            .collect();
+        self.0.push((
+            name,
+            most,
+            Shown {
+                items,
+                omitted: shown.omitted,
+            },
+        ));
     }
 
     /// What a template reads of them.
     pub fn at(&self, brevity: Brevity) -> Value {
         let lists = self.0.iter();
-        let cut = lists.map(|(name, (most, spared), shown)| (*name, shown.clone().keep(brevity.of(*most, *spared))));
+        let cut = lists.map(|(name, (most, spared), shown)| {
+            (*name, shown.clone().keep(brevity.of(*most, *spared)))
+        });
         cut.collect::<BTreeMap<_, _>>().into()
     }
 }
@@ -103,7 +137,8 @@ impl Lists {
 impl<T: Serialize> Serialize for Shown<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializing_for_value() {
-            return context! { items => Serde(&self.items), omitted => self.omitted }.serialize(serializer);
+            return context! { items => Serde(&self.items), omitted => self.omitted }
+                .serialize(serializer);
         }
         self.items.serialize(serializer)
     }
@@ -147,13 +182,24 @@ mod tests {
 
     #[test]
     fn every_embedded_template_parses() {
-        let names = EMBEDDED.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".md"));
-        let names: Vec<_> = names.inspect(|name| drop(MARKDOWN.get_template(name).unwrap())).collect();
-        assert!(names.contains(&"status.md") && names.contains(&"gates/request.md"), "{names:?}");
+        let names = EMBEDDED
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| name.ends_with(".md"));
+        let names: Vec<_> = names
+            .inspect(|name| drop(MARKDOWN.get_template(name).unwrap()))
+            .collect();
+        assert!(
+            names.contains(&"status.md") && names.contains(&"gates/request.md"),
+            "{names:?}"
+        );
     }
 
     #[test]
     fn empty_lines_fold_outside_fences_only() {
-        assert_eq!(tidy("a\n\n\n\nb\n```\n\n\n```\n\n\n"), "a\n\nb\n```\n\n\n```\n");
+        assert_eq!(
+            tidy("a\n\n\n\nb\n```\n\n\n```\n\n\n"),
+            "a\n\nb\n```\n\n\n```\n"
+        );
     }
 }

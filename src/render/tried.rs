@@ -91,21 +91,46 @@ pub struct TriedCall {
 /// In words, what was judged of one pull request.
 pub fn tried(past: &PastPullRequest, judged: &[JudgedHead]) -> Tried {
     let pull = &past.last.pull_request;
-    let author_kind = judged.last().and_then(|last| last.decision.next.author).unwrap_or(AuthorKind::Person);
+    let author_kind = judged
+        .last()
+        .and_then(|last| last.decision.next.author)
+        .unwrap_or(AuthorKind::Person);
     // Where nothing ran, nothing was attempted.
-    let has_checks = |sha| past.heads.iter().any(|head| head.sha == sha && !head.checks.is_empty());
-    let attempts = judged.last().map(|last| last.decision.next.attempts.as_slice()).unwrap_or_default();
-    let attempts: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| has_checks(attempt.head_sha)).collect();
+    let has_checks = |sha| {
+        past.heads
+            .iter()
+            .any(|head| head.sha == sha && !head.checks.is_empty())
+    };
+    let attempts = judged
+        .last()
+        .map(|last| last.decision.next.attempts.as_slice())
+        .unwrap_or_default();
+    let attempts: Vec<&AttemptDigest> = attempts
+        .iter()
+        .filter(|attempt| has_checks(attempt.head_sha))
+        .collect();
     // Two failures without an explanation may be two errors.
     let is_explained = |attempt: &AttemptDigest| attempt.lacking != Some(Lacking::Explanation);
     let same = |(before, after): &(&&AttemptDigest, &&AttemptDigest)| {
-        is_explained(before) && is_explained(after) && !before.fingerprints.is_disjoint(&after.fingerprints)
+        is_explained(before)
+            && is_explained(after)
+            && !before.fingerprints.is_disjoint(&after.fingerprints)
     };
     let gates = judged.last().map(gates).unwrap_or_default();
-    let rights = gates.iter().any(|gate| gate.closed.is_none()).then(|| word("try", "rights").to_owned());
-    let problems = past.last.problems.iter().map(|it| line(&format!("{}: {}", it.what, it.reason)));
+    let rights = gates
+        .iter()
+        .any(|gate| gate.closed.is_none())
+        .then(|| word("try", "rights").to_owned());
+    let problems = past
+        .last
+        .problems
+        .iter()
+        .map(|it| line(&format!("{}: {}", it.what, it.reason)));
     let files = unread_files(&past.last).map(|reason| line(&format!("what it changes: {reason}")));
-    let reports = judged.last().map(|last| last.decision.view.gates.as_slice()).unwrap_or_default();
+    let reports = judged
+        .last()
+        .map(|last| last.decision.view.gates.as_slice())
+        .unwrap_or_default();
     Tried {
         number: pull.number,
         title: line(&clip(&pull.title, 120)),
@@ -122,10 +147,18 @@ pub fn tried(past: &PastPullRequest, judged: &[JudgedHead]) -> Tried {
                 summary: line(&clip(&attempt.summary, 160)),
             })
             .collect(),
-        same_error: attempts.iter().zip(attempts.iter().skip(1)).filter(same).count(),
+        same_error: attempts
+            .iter()
+            .zip(attempts.iter().skip(1))
+            .filter(same)
+            .count(),
         earlier_commits: past.earlier_commits,
         gates,
-        gates_of_all: reports.iter().filter(is_of_all).map(|report| report.name.to_string()).collect(),
+        gates_of_all: reports
+            .iter()
+            .filter(is_of_all)
+            .map(|report| report.name.to_string())
+            .collect(),
         calls: calls(judged),
         waited: past.waited(),
         unknown: problems.chain(files).chain(rights).collect(),
@@ -133,7 +166,10 @@ pub fn tried(past: &PastPullRequest, judged: &[JudgedHead]) -> Tried {
 }
 
 fn is_of_all(report: &&GateReport) -> bool {
-    report.matches.iter().any(|found| found.reason == MatchReason::Always)
+    report
+        .matches
+        .iter()
+        .any(|found| found.reason == MatchReason::Always)
 }
 
 /// Why nothing is known of what it changes.
@@ -156,22 +192,46 @@ fn gates(last: &JudgedHead) -> Vec<TriedGate> {
     let tried = applies.map(|report| {
         let is_known = is_authority_known(report, last);
         let mut judged = report.clone();
-        judged.considered.retain(|word| !matches!(word.refusal(), Some(Refusal::AuthorityUnknown { .. })));
+        judged
+            .considered
+            .retain(|word| !matches!(word.refusal(), Some(Refusal::AuthorityUnknown { .. })));
         let card = GateCard::explained(&judged, &subject, &links);
-        let rules = report.matches.iter().filter_map(|found| match &found.reason {
-            MatchReason::Rule { id, tier: RuleTier::Opens, .. } => Some(id.to_string()),
-            _ => None,
-        });
+        let rules = report
+            .matches
+            .iter()
+            .filter_map(|found| match &found.reason {
+                MatchReason::Rule {
+                    id,
+                    tier: RuleTier::Opens,
+                    ..
+                } => Some(id.to_string()),
+                _ => None,
+            });
         let few = |all: Vec<String>| all.into_iter().take(MOST_REASONS).collect();
         TriedGate {
             name: card.name,
-            why: few(card.why.items.iter().map(|why| plain(why.as_str())).collect()),
-            state: if is_known { plain(card.state.as_str()) } else { "is not known".to_owned() },
+            why: few(card
+                .why
+                .items
+                .iter()
+                .map(|why| plain(why.as_str()))
+                .collect()),
+            state: if is_known {
+                plain(card.state.as_str())
+            } else {
+                "is not known".to_owned()
+            },
             closed: is_known.then_some(report.is_closed()),
             advisory: is_known && report.is_advisory,
-            refused: few(card.refused.items.iter().map(|word| plain(word.as_str())).collect()),
+            refused: few(card
+                .refused
+                .items
+                .iter()
+                .map(|word| plain(word.as_str()))
+                .collect()),
             rules: rules.collect(),
-            reviewed: is_known.then(|| !report.approvals.is_empty() || is_reviewed(report, &last.snapshot)),
+            reviewed: is_known
+                .then(|| !report.approvals.is_empty() || is_reviewed(report, &last.snapshot)),
         }
     });
     tried.collect()
@@ -182,12 +242,21 @@ fn gates(last: &JudgedHead) -> Vec<TriedGate> {
 fn is_authority_known(report: &GateReport, last: &JudgedHead) -> bool {
     let authority = &last.snapshot.authority;
     let is_unread = |team: &TeamSlug| {
-        matches!(authority.teams.get(team), Some(Err(Unusable::Unknown(_) | Unusable::Unreadable(_))))
+        matches!(
+            authority.teams.get(team),
+            Some(Err(Unusable::Unknown(_) | Unusable::Unreadable(_)))
+        )
     };
     let policy = last.policy.gates.get(&report.name);
     let team = policy.and_then(|policy| policy.preset_team(&last.snapshot.repository));
-    let is_refused = |word: &Considered| matches!(word.refusal(), Some(Refusal::AuthorityUnknown { .. }));
-    let is_unknown = |review: &Review| matches!(authority.people.get(&review.author.id), Some(Standing::Unknown(_)));
+    let is_refused =
+        |word: &Considered| matches!(word.refusal(), Some(Refusal::AuthorityUnknown { .. }));
+    let is_unknown = |review: &Review| {
+        matches!(
+            authority.people.get(&review.author.id),
+            Some(Standing::Unknown(_))
+        )
+    };
     !team.as_ref().is_some_and(is_unread)
         && !report.considered.iter().any(is_refused)
         && !last.snapshot.reviews.items.iter().any(is_unknown)
@@ -203,11 +272,21 @@ fn is_reviewed(report: &GateReport, snapshot: &Snapshot) -> bool {
             _ => None,
         };
         eligible.people.contains(login)
-            || eligible.teams.values().any(|members| members.contains(login))
-            || eligible.permission.zip(permission).is_some_and(|(needed, has)| has >= needed)
+            || eligible
+                .teams
+                .values()
+                .any(|members| members.contains(login))
+            || eligible
+                .permission
+                .zip(permission)
+                .is_some_and(|(needed, has)| has >= needed)
     };
     let author = snapshot.pull_request.author.id;
-    snapshot.reviews.items.iter().any(|review| review.author.id != author && may(review))
+    snapshot
+        .reviews
+        .items
+        .iter()
+        .any(|review| review.author.id != author && may(review))
 }
 
 /// Calls for a human, but for those whose cause history does not show: whether an approval would have come in time, and
@@ -216,20 +295,33 @@ fn calls(judged: &[JudgedHead]) -> Vec<TriedCall> {
     let is_known = |judged: &&JudgedHead| {
         let last = judged.decision.next.attempts.last();
         let is_explained = last.is_none_or(|last| last.lacking != Some(Lacking::Explanation));
-        match judged.decision.view.escalation.as_ref().map(|escalation| escalation.trigger) {
+        match judged
+            .decision
+            .view
+            .escalation
+            .as_ref()
+            .map(|escalation| escalation.trigger)
+        {
             Some(Trigger::GateTimeout | Trigger::UnknownErrorType) => false,
             Some(Trigger::SameError) => is_explained,
             _ => true,
         }
     };
     let mut calls: Vec<TriedCall> = Vec::new();
-    for escalation in judged.iter().filter(is_known).filter_map(|judged| judged.decision.view.escalation.as_ref()) {
+    for escalation in judged
+        .iter()
+        .filter(is_known)
+        .filter_map(|judged| judged.decision.view.escalation.as_ref())
+    {
         let asked = plain(card_question(escalation).as_str());
         let question = match &escalation.cause {
             Some(cause) if adds_to_trigger(cause) => line(&asked),
             _ => line(&format!("{} — {asked}", clip(&recognised(escalation), 300))),
         };
-        let call = TriedCall { attempt: escalation.attempt, question };
+        let call = TriedCall {
+            attempt: escalation.attempt,
+            question,
+        };
         if !calls.contains(&call) {
             calls.push(call);
         }
@@ -255,7 +347,11 @@ fn rules(pull_requests: &[Tried]) -> BTreeMap<String, BTreeMap<String, RuleUse>>
     let mut rules: BTreeMap<String, BTreeMap<String, RuleUse>> = BTreeMap::new();
     for gate in pull_requests.iter().flat_map(|one| &one.gates) {
         for rule in &gate.rules {
-            let used = rules.entry(gate.name.clone()).or_default().entry(rule.clone()).or_default();
+            let used = rules
+                .entry(gate.name.clone())
+                .or_default()
+                .entry(rule.clone())
+                .or_default();
             used.opened += 1;
             used.reviewed += usize::from(gate.reviewed == Some(true));
             used.reviews_unknown += usize::from(gate.reviewed.is_none());
@@ -266,10 +362,17 @@ fn rules(pull_requests: &[Tried]) -> BTreeMap<String, BTreeMap<String, RuleUse>>
 }
 
 /// All of them, with those that GitHub does not show: `loopgate.try/v1`.
-pub fn trial(repository: &RepoName, pull_requests: &[Tried], left_out: &[String], by_presets: bool) -> Value {
+pub fn trial(
+    repository: &RepoName,
+    pull_requests: &[Tried],
+    left_out: &[String],
+    by_presets: bool,
+) -> Value {
     let (mut gates, mut waited) = (BTreeMap::<&str, usize>::new(), Waited::default());
     for one in pull_requests {
-        one.gates.iter().for_each(|gate| *gates.entry(&gate.name).or_default() += 1);
+        one.gates
+            .iter()
+            .for_each(|gate| *gates.entry(&gate.name).or_default() += 1);
         waited.ci += one.waited.ci;
         waited.author += one.waited.author;
         waited.people += one.waited.people;
@@ -295,33 +398,59 @@ pub fn trial(repository: &RepoName, pull_requests: &[Tried], left_out: &[String]
 
 /// Whether it would have waited depends on people whose rights are not known.
 fn waits_unknown(gates: &[TriedGate]) -> bool {
-    gates.iter().any(|gate| gate.closed.is_none()) && !gates.iter().any(|gate| gate.closed == Some(true))
+    gates.iter().any(|gate| gate.closed.is_none())
+        && !gates.iter().any(|gate| gate.closed == Some(true))
 }
 
 /// What stands above everything, a sentence each.
 fn trial_summary(trial: &Value) -> Vec<String> {
-    messages::text("try_summary.txt", context! { trial => Serde(trial) }).lines().map(str::to_owned).collect()
+    messages::text("try_summary.txt", context! { trial => Serde(trial) })
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// For a terminal.
 pub fn trial_text(trial: &Value) -> String {
-    let rules = trial["rules"].as_object().into_iter().flat_map(|gates| gates.values().filter_map(Value::as_object));
-    let has_suspects = rules.flat_map(Map::values).any(|used| used["consider_suspects"] == true);
-    messages::text("try.txt", context! { trial => Serde(trial), summary => trial_summary(trial), has_suspects })
+    let rules = trial["rules"]
+        .as_object()
+        .into_iter()
+        .flat_map(|gates| gates.values().filter_map(Value::as_object));
+    let has_suspects = rules
+        .flat_map(Map::values)
+        .any(|used| used["consider_suspects"] == true);
+    messages::text(
+        "try.txt",
+        context! { trial => Serde(trial), summary => trial_summary(trial), has_suspects },
+    )
 }
 
 /// As a page that needs nothing else: no script, no picture from elsewhere.
 pub fn trial_page(trial: &Value, pull_requests: &[Tried]) -> String {
     let total = |one: &Tried| one.waited.ci + one.waited.author + one.waited.people;
     let longest = pull_requests.iter().map(total).max().unwrap_or(0).max(1);
-    dashboard::page("try.html", context! { trial => Serde(trial), summary => trial_summary(trial), longest })
+    dashboard::page(
+        "try.html",
+        context! { trial => Serde(trial), summary => trial_summary(trial), longest },
+    )
 }
 
 /// The differences, and what is not known.
 pub fn what_if(found: &WhatIf) -> String {
     let means = [
-        ("First attempt that passes", found.attempts_was.value(), found.attempts_would.value()),
-        ("Score of an attempt", found.scores_was.value(), found.scores_would.value()),
+        (
+            "First attempt that passes",
+            found.attempts_was.value(),
+            found.attempts_would.value(),
+        ),
+        (
+            "Score of an attempt",
+            found.scores_was.value(),
+            found.scores_would.value(),
+        ),
     ];
-    messages::text("what_if.txt", context! { found => Serde(found), means => Serde(means) })
+    messages::text(
+        "what_if.txt",
+        context! { found => Serde(found), means => Serde(means) },
+    )
 }

@@ -31,7 +31,13 @@ pub struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     pub const fn new(decision: &'a Decision, snapshot: &'a Snapshot, policy: &'a Policy) -> Self {
-        Self { decision, snapshot, policy, text: OnceCell::new(), document: OnceCell::new() }
+        Self {
+            decision,
+            snapshot,
+            policy,
+            text: OnceCell::new(),
+            document: OnceCell::new(),
+        }
     }
 }
 
@@ -46,7 +52,11 @@ impl Subject<'_> {
         self.policy.approve_runs
             && self.snapshot.is_from_fork()
             && gate.status != GateStatus::NotApplicable
-            && self.policy.gates.get(&gate.name).is_some_and(|gate| gate.has_role(GateRole::Security))
+            && self
+                .policy
+                .gates
+                .get(&gate.name)
+                .is_some_and(|gate| gate.has_role(GateRole::Security))
     }
 
     /// "Attempt 1 of 3" in the first streak; "Attempt 5" later, or when it did not fail.
@@ -64,7 +74,10 @@ impl Subject<'_> {
 
     /// " (2 tries left)", where the attempt's number does not show it.
     fn tries_left(&self) -> String {
-        let (failed, most) = (self.decision.next.failures.count, self.decision.view.max_attempts);
+        let (failed, most) = (
+            self.decision.next.failures.count,
+            self.decision.view.max_attempts,
+        );
         let left = most.saturating_sub(failed);
         if failed == 0 || left == 0 || self.decision.view.attempt == failed {
             return String::new();
@@ -81,21 +94,39 @@ impl Subject<'_> {
 
     /// How approvals of a gate are given, by the policy in force.
     pub(super) fn approve_by(&self, gate: &GateName) -> ApproveBy {
-        self.policy.gates.get(gate).map_or(ApproveBy::Comment, |gate| gate.approve_by)
+        self.policy
+            .gates
+            .get(gate)
+            .map_or(ApproveBy::Comment, |gate| gate.approve_by)
     }
 
     pub fn gate(&self, name: &GateName) -> Option<&GateReport> {
-        self.decision.view.gates.iter().find(|gate| gate.name == *name)
+        self.decision
+            .view
+            .gates
+            .iter()
+            .find(|gate| gate.name == *name)
     }
 
     /// A closed gate that was turned down, and by whom.
     pub(super) fn rejection(&self) -> Option<(&GateReport, &Login)> {
-        let closed = self.decision.view.gates.iter().filter(|gate| gate.is_closed());
-        closed.filter_map(|gate| Some((gate, &gate.rejection()?.by))).next()
+        let closed = self
+            .decision
+            .view
+            .gates
+            .iter()
+            .filter(|gate| gate.is_closed());
+        closed
+            .filter_map(|gate| Some((gate, &gate.rejection()?.by)))
+            .next()
     }
 
     pub(super) fn check(&self, name: &CheckName) -> Option<&CheckView> {
-        self.decision.view.checks.iter().find(|check| check.name == *name)
+        self.decision
+            .view
+            .checks
+            .iter()
+            .find(|check| check.name == *name)
     }
 
     pub(super) fn stopped_by_a_person(&self) -> bool {
@@ -106,30 +137,55 @@ impl Subject<'_> {
 /// A sign, and one line in plain words: how it stands and who acts.
 pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
     let view = &subject.decision.view;
-    let did_not_judge =
-        |it: &CheckView| matches!(it.standing, CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. });
+    let did_not_judge = |it: &CheckView| {
+        matches!(
+            it.standing,
+            CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. }
+        )
+    };
     let (icon, words) = match &subject.decision.action {
         _ if subject.is_single() => single(subject),
         NextAction::Complete => merged(subject),
         NextAction::Stopped => ("⏹️", stopped(subject)),
         NextAction::Retry { .. } => ("🔁", retry(subject)),
-        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => ("🚫", blocked(subject, *cause)),
-        NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
-        NextAction::WaitForRunApproval { .. } => {
-            ("⏳", sentence("run_approval", context! { is_asked => !subject.decision.surface.approve_runs.is_empty() }))
+        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
+            ("🚫", blocked(subject, *cause))
         }
+        NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
+        NextAction::WaitForRunApproval { .. } => (
+            "⏳",
+            sentence(
+                "run_approval",
+                context! { is_asked => !subject.decision.surface.approve_runs.is_empty() },
+            ),
+        ),
         NextAction::WaitForApproval { gate } => ("🔒", gated(subject, gate)),
         NextAction::WaitForPush { .. } => {
             let done = &view.capabilities;
             let (completed, total) = (done.completed, done.total);
-            ("🧩", sentence("push", context! { completed, total, author => subject.author() }))
+            (
+                "🧩",
+                sentence(
+                    "push",
+                    context! { completed, total, author => subject.author() },
+                ),
+            )
         }
-        NextAction::WaitForReady => ("📝", sentence("ready_for_review", context! { author => subject.author() })),
+        NextAction::WaitForReady => (
+            "📝",
+            sentence("ready_for_review", context! { author => subject.author() }),
+        ),
         NextAction::WaitForReview => ("👀", review(subject)),
         NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
             Some(layer) => ("⏳", sentence("layer", context! { layer => layer.get() })),
             // A check that did not apply, or was absent, has not passed, so not all is green.
-            None => ("✅", sentence("ready", context! { is_whole => !view.checks.iter().any(did_not_judge) })),
+            None => (
+                "✅",
+                sentence(
+                    "ready",
+                    context! { is_whole => !view.checks.iter().any(did_not_judge) },
+                ),
+            ),
         },
     };
     (icon, short_line(&words, 300))
@@ -142,7 +198,13 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
             let pattern = view.escalation.as_ref().map(causes::recognised);
             let failed = words::checks(&words::failing(view));
-            ("🚫", sentence("to_decide", context! { why => words::trigger(*cause), pattern, failed }))
+            (
+                "🚫",
+                sentence(
+                    "to_decide",
+                    context! { why => words::trigger(*cause), pattern, failed },
+                ),
+            )
         }
         NextAction::Retry { .. } => ("❌", format!("Failed: {}", failing(subject))),
         _ => ("✅", format!("Passed{}", with_warnings(view))),
@@ -162,7 +224,10 @@ pub(super) const fn has_passed(action: &NextAction) -> bool {
 
 /// ", with 2 warnings: lint and docs", after "Passed".
 pub(super) fn with_warnings(view: &View) -> String {
-    sentence("warnings", context! { names => Serde(view.evaluation.warnings()) })
+    sentence(
+        "warnings",
+        context! { names => Serde(view.evaluation.warnings()) },
+    )
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
@@ -170,9 +235,25 @@ fn merged(subject: &Subject<'_>) -> (&'static str, String) {
         Lifecycle::Merged { by, .. } => by.as_ref().map(Login::as_str),
         _ => None,
     };
-    let bypassed: Vec<String> = subject.decision.view.bypassed.iter().map(|what| format!("the {what}")).collect();
-    let icon = if bypassed.is_empty() { "🎉" } else { "⚠️" };
-    (icon, sentence("merged", context! { by, bypassed, attempts => subject.decision.next.attempts.len() }))
+    let bypassed: Vec<String> = subject
+        .decision
+        .view
+        .bypassed
+        .iter()
+        .map(|what| format!("the {what}"))
+        .collect();
+    let icon = if bypassed.is_empty() {
+        "🎉"
+    } else {
+        "⚠️"
+    };
+    (
+        icon,
+        sentence(
+            "merged",
+            context! { by, bypassed, attempts => subject.decision.next.attempts.len() },
+        ),
+    )
 }
 
 fn stopped(subject: &Subject<'_>) -> String {
@@ -189,7 +270,10 @@ fn stopped(subject: &Subject<'_>) -> String {
 fn retry(subject: &Subject<'_>) -> String {
     let author = subject.author();
     if let Some((gate, by)) = subject.rejection() {
-        return sentence("gate_rejected", context! { by => by.as_str(), gate => gate.name.as_str(), author });
+        return sentence(
+            "gate_rejected",
+            context! { by => by.as_str(), gate => gate.name.as_str(), author },
+        );
     }
     match &subject.decision.view.held_by {
         Some(Blocker::ChangesRequested(by)) => {
@@ -200,9 +284,17 @@ fn retry(subject: &Subject<'_>) -> String {
     }
     let who = match &subject.decision.view.fixing {
         None => format!("{author}, please fix and push"),
-        Some(turn) => format!("{} is asked to fix it", words::fixer(turn.whom, subject.policy)),
+        Some(turn) => format!(
+            "{} is asked to fix it",
+            words::fixer(turn.whom, subject.policy)
+        ),
     };
-    format!("{} failed: {}{} — {who}", subject.attempt(), failing(subject), subject.tries_left())
+    format!(
+        "{} failed: {}{} — {who}",
+        subject.attempt(),
+        failing(subject),
+        subject.tries_left()
+    )
 }
 
 /// Whether a check that is missing was to come of workflows, one of which has ended and brought nothing.
@@ -210,8 +302,10 @@ pub(super) fn silences(subject: &Subject<'_>, missing: &[CheckName]) -> bool {
     let waits = |name: &CheckName| {
         let standing = subject.check(name).map(|check| &check.standing);
         let check = subject.policy.verify.checks.get(name);
-        matches!(standing, None | Some(CheckStanding::Missing | CheckStanding::TimedOutWaiting))
-            && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
+        matches!(
+            standing,
+            None | Some(CheckStanding::Missing | CheckStanding::TimedOutWaiting)
+        ) && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
     };
     missing.iter().any(waits) && external::silent_runs(subject.snapshot).next().is_some()
 }
@@ -223,7 +317,9 @@ fn failing(subject: &Subject<'_>) -> String {
     let rules = view.evaluation.failed_rules();
     match (failing.as_slice(), &view.evidence_held_by) {
         ([], Some(Blocker::Evaluation(_))) if !rules.is_empty() => words::and(&rules),
-        ([], Some(Blocker::Evaluation(phase))) => format!("the score is too low in phase {phase:?}"),
+        ([], Some(Blocker::Evaluation(phase))) => {
+            format!("the score is too low in phase {phase:?}")
+        }
         ([], _) => "it does not pass".to_owned(),
         (failing, _) => words::checks(failing),
     }
@@ -231,24 +327,38 @@ fn failing(subject: &Subject<'_>) -> String {
 
 fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
     let (called, who): (Vec<&Recipient>, _) = match &subject.decision.view.escalation {
-        Some(escalation) if !escalation.recipients.is_empty() => {
-            (escalation.recipients.iter().collect(), words::few(escalation.recipients.iter().map(words::recipient), 3))
-        }
-        _ => (subject.policy.escalation.notify.iter().collect(), words::called(subject.policy)),
+        Some(escalation) if !escalation.recipients.is_empty() => (
+            escalation.recipients.iter().collect(),
+            words::few(escalation.recipients.iter().map(words::recipient), 3),
+        ),
+        _ => (
+            subject.policy.escalation.notify.iter().collect(),
+            words::called(subject.policy),
+        ),
     };
-    let decide = if matches!(called.as_slice(), [Recipient::User(_)]) { "decides" } else { "decide" };
+    let decide = if matches!(called.as_slice(), [Recipient::User(_)]) {
+        "decides"
+    } else {
+        "decide"
+    };
     format!("Blocked: {} — {who} {decide}", words::trigger(cause))
 }
 
 fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
     let all = |wanted: fn(&CheckStanding) -> bool| {
-        missing.iter().all(|name| subject.check(name).is_some_and(|check| wanted(&check.standing)))
+        missing.iter().all(|name| {
+            subject
+                .check(name)
+                .is_some_and(|check| wanted(&check.standing))
+        })
     };
     let reason = if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
         "running"
     } else if fails_on_the_base(subject, missing) {
         "fails_on_the_base"
-    } else if all(|standing| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled)) {
+    } else if all(
+        |standing| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled),
+    ) {
         "cancelled"
     } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
         "not_started"
@@ -262,17 +372,32 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
         "missing"
     };
     let base = subject.snapshot.pull_request.base.branch.as_str();
-    messages::plain("waiting", &reason, context! { names => words::checks(missing), base })
+    messages::plain(
+        "waiting",
+        &reason,
+        context! { names => words::checks(missing), base },
+    )
 }
 
 /// Whether what is waited for fails as it does on the base, at least in part.
 pub(super) fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) -> bool {
-    failing.iter().any(|name| subject.check(name).is_some_and(|check| check.blame == Some(Blame::Base)))
+    failing.iter().any(|name| {
+        subject
+            .check(name)
+            .is_some_and(|check| check.blame == Some(Blame::Base))
+    })
 }
 
 fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
-    let who = subject.gate(gate).map_or_else(|| "its approvers".to_owned(), words::approvers);
-    let closed = subject.decision.view.gates.iter().filter(|gate| gate.is_closed());
+    let who = subject
+        .gate(gate)
+        .map_or_else(|| "its approvers".to_owned(), words::approvers);
+    let closed = subject
+        .decision
+        .view
+        .gates
+        .iter()
+        .filter(|gate| gate.is_closed());
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
     sentence(
         "gated",
@@ -326,8 +451,10 @@ mod tests {
     fn said_under(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
         let subject = Subject::new(decision, snapshot, policy);
         let (icon, words) = verdict(&subject);
-        let steps: Vec<String> =
-            super::super::steps::next_steps(&subject).into_iter().map(|step| format!("\n   {step}")).collect();
+        let steps: Vec<String> = super::super::steps::next_steps(&subject)
+            .into_iter()
+            .map(|step| format!("\n   {step}"))
+            .collect();
         format!("{icon} {words}{}", steps.concat())
     }
 
@@ -335,7 +462,10 @@ mod tests {
         let mut decision = fixtures::first_failure();
         let objection = fixtures::objection(fixtures::at(3), "Use the vault".into(), String::new());
         let gate = fixtures::security_gate(GateStatus::Rejected);
-        decision.view.gates = vec![GateReport { objections: vec![objection], ..gate }];
+        decision.view.gates = vec![GateReport {
+            objections: vec![objection],
+            ..gate
+        }];
         decision
     }
 
@@ -355,27 +485,45 @@ mod tests {
     fn infrastructure() -> Decision {
         let mut decision = fixtures::first_failure();
         decision.view.checks[1].blame = Some(Blame::Infrastructure);
-        decision.action = NextAction::WaitForEvidence { missing: vec![fixtures::check("unit")] };
+        decision.action = NextAction::WaitForEvidence {
+            missing: vec![fixtures::check("unit")],
+        };
         decision
     }
 
     fn repeated_later() -> Decision {
         let mut decision = infrastructure();
         let checks = [fixtures::check("unit")].into();
-        decision.view.next_rerun = Some(NextRerun { at: fixtures::at(16), checks, nth: 3, times: 5 });
+        decision.view.next_rerun = Some(NextRerun {
+            at: fixtures::at(16),
+            checks,
+            nth: 3,
+            times: 5,
+        });
         decision
     }
 
     /// The fixer's turn on the first failure, `minutes` after the attempt.
     fn fixing(whom: Whom, minutes: i64) -> Decision {
         let mut decision = fixtures::first_failure();
-        let turn = FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) };
+        let turn = FixTurn {
+            whom,
+            attempt: 1,
+            at: fixtures::at(20 + minutes),
+        };
         decision.view.fixing = Some(turn);
         decision.surface.fix = Some(turn).filter(|_| minutes == 0);
         if whom == Whom::Senior {
             let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));
             let since = fixtures::at(20);
-            decision.next.senior = Some(Blocked { trigger, also: Vec::new(), attempt: 1, call: 1, head_sha, since });
+            decision.next.senior = Some(Blocked {
+                trigger,
+                also: Vec::new(),
+                attempt: 1,
+                call: 1,
+                head_sha,
+                since,
+            });
         }
         decision
     }
@@ -383,7 +531,9 @@ mod tests {
     fn said_with_fixers(decision: &Decision, snapshot: &Snapshot) -> String {
         let mut policy = fixtures::policy();
         policy.fixer.fixer = Fixer::Mention(fixtures::login("copilot"));
-        let workflow = DispatchFixer::Workflow { file: "fix.yml".to_owned() };
+        let workflow = DispatchFixer::Workflow {
+            file: "fix.yml".to_owned(),
+        };
         policy.escalation.senior = Some(Fixer::Dispatch(workflow));
         said_under(decision, snapshot, &policy)
     }
@@ -415,15 +565,30 @@ mod tests {
             said_with_fixers(&fixing(Whom::Fixer, 2), &plain),
             said_with_fixers(&fixing(Whom::Senior, 0), &plain),
             said(&rejected_gate(), &plain),
-            said(&held(NextAction::Retry { attempt: 1 }, Blocker::ChangesRequested(bob)), &plain),
-            said(&held(NextAction::Retry { attempt: 1 }, Blocker::Configuration), &plain),
+            said(
+                &held(
+                    NextAction::Retry { attempt: 1 },
+                    Blocker::ChangesRequested(bob),
+                ),
+                &plain,
+            ),
+            said(
+                &held(NextAction::Retry { attempt: 1 }, Blocker::Configuration),
+                &plain,
+            ),
             said(&blocked, &blocked_snapshot),
             said(&fixtures::waiting_for_evidence(), &plain),
             said(&infrastructure(), &plain),
             said(&repeated_later(), &plain),
             said(&fixtures::open_security_gate_with_an_outsider(), &plain),
             said(&held(NextAction::WaitForReady, Blocker::Draft), &plain),
-            said(&held(NextAction::WaitForReview, Blocker::Review { have: 1, need: 2 }), &plain),
+            said(
+                &held(
+                    NextAction::WaitForReview,
+                    Blocker::Review { have: 1, need: 2 },
+                ),
+                &plain,
+            ),
             said(&fixtures::ready_to_merge(), &plain),
             said(&stopped(RunStatus::Stopped, by_dana), &plain),
             said(&stopped(RunStatus::Failed, Stop::default()), &plain),

@@ -15,8 +15,15 @@ use loopgate_core::{
 /// been asked for, so the warning that there is none of a kind is left out.
 pub fn notes(decision: &Decision, snapshot: &Snapshot) -> Vec<String> {
     let links = Links::of(snapshot);
-    let shown = decision.view.warnings.iter().filter(|warning| !matches!(warning, Warning::NoCheckOfKind(_)));
-    shown.take(MOST_NOTES).map(|warning| plain(sentence(warning, &links).as_str())).collect()
+    let shown = decision
+        .view
+        .warnings
+        .iter()
+        .filter(|warning| !matches!(warning, Warning::NoCheckOfKind(_)));
+    shown
+        .take(MOST_NOTES)
+        .map(|warning| plain(sentence(warning, &links).as_str()))
+        .collect()
 }
 
 /// Notes shown at most.
@@ -25,9 +32,13 @@ const MOST_NOTES: usize = 30;
 /// One sentence or two for one warning.
 pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
     let beside = match warning {
-        Warning::Forged(forged) => context! { see => forged.url.as_deref().map(|url| links.to("see", url)) },
+        Warning::Forged(forged) => {
+            context! { see => forged.url.as_deref().map(|url| links.to("see", url)) }
+        }
         Warning::TamperedComment { url, .. } => context! { comment => links.to("comment", url) },
-        Warning::RecordLost(lost) => context! { left => messages::word("trace", &messages::variant_name(&lost.trace)) },
+        Warning::RecordLost(lost) => {
+            context! { left => messages::word("trace", &messages::variant_name(&lost.trace)) }
+        }
         Warning::OpenPattern { pattern, branch } => context! {
             own => OwnCheck::Gates.name(&CheckScope::Branch(branch.clone())),
             shared => OwnCheck::Gates.name(&CheckScope::Pattern(pattern.clone())),
@@ -43,10 +54,22 @@ pub fn not_repeated(tests: &[RepeatedTest]) -> Vec<String> {
         let tests = tests.iter().filter(|test| test.gap == Some(gap));
         let names: Vec<String> = tests.map(|test| line(&test.test)).collect();
         let why = messages::word("repetition_gap", &messages::variant_name(&gap));
-        let line = || format!("new tests that were not repeated often enough: {}: {why}", words::few(&names, 5));
+        let line = || {
+            format!(
+                "new tests that were not repeated often enough: {}: {why}",
+                words::few(&names, 5)
+            )
+        };
         (!names.is_empty()).then(line)
     };
-    [RepetitionGap::NotAlone, RepetitionGap::Broken, RepetitionGap::OutOfTime].into_iter().filter_map(line_of).collect()
+    [
+        RepetitionGap::NotAlone,
+        RepetitionGap::Broken,
+        RepetitionGap::OutOfTime,
+    ]
+    .into_iter()
+    .filter_map(line_of)
+    .collect()
 }
 
 /// One paragraph for the status comment; `None` while the file is fine.
@@ -56,10 +79,18 @@ pub fn configuration_note(origin: &PolicyOrigin) -> Option<Markdown> {
     let hint = error.hint.as_deref().map(|hint| {
         let hint = words::sentence(hint, 200).into_string();
         let mut letters = hint.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let first: String = letters
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .collect();
         Markdown::ours(first + letters.as_str())
     });
-    Some(messages::markdown("configuration", &"note", context! { hint, governs => governs(origin), ..Serde(error) }))
+    Some(messages::markdown(
+        "configuration",
+        &"note",
+        context! { hint, governs => governs(origin), ..Serde(error) },
+    ))
 }
 
 /// What is in force instead of the broken file.
@@ -75,7 +106,10 @@ fn governs(origin: &PolicyOrigin) -> Markdown {
 pub fn configuration_text(origin: &PolicyOrigin) -> Option<String> {
     let error = origin.error()?;
     let (file, frame) = (code(&error.file), fence("text", &error.to_string()));
-    Some(texts::render("check_run/configuration.md", context! { file, frame, governs => governs(origin) }))
+    Some(texts::render(
+        "check_run/configuration.md",
+        context! { file, frame, governs => governs(origin) },
+    ))
 }
 
 #[cfg(test)]
@@ -97,10 +131,16 @@ mod tests {
             Warning::NoTests("api/test".parse().unwrap()),
             Warning::SeveralApps {
                 check: "unit".parse().unwrap(),
-                jobs: vec![("test".into(), None), ("testimonials".into(), Some("other-ci".into()))],
+                jobs: vec![
+                    ("test".into(), None),
+                    ("testimonials".into(), Some("other-ci".into())),
+                ],
             },
             Warning::FlakyNewTest(repeated(2, None)),
-            Warning::NotObserved(ObservationProblem { what: "team acme/security".into(), reason: "404".into() }),
+            Warning::NotObserved(ObservationProblem {
+                what: "team acme/security".into(),
+                reason: "404".into(),
+            }),
             Warning::Overruled(ConfigError {
                 file: ".github/loopgate.yml".into(),
                 line: 7,
@@ -119,10 +159,22 @@ mod tests {
                 reason: "its head is not @ours".into(),
             },
             Warning::JudgedOn(fixtures::snapshot().pull_request.number),
-            Warning::OpenPattern { pattern: "release/*".into(), branch: "release/1".into() },
-            Warning::RecordLost(LostRecord { attempts: 3, trace: Trace::StatusComment }),
-            Warning::RecordLost(LostRecord { attempts: 1, trace: Trace::Post }),
-            Warning::RecordLost(LostRecord { attempts: 0, trace: Trace::CheckRun }),
+            Warning::OpenPattern {
+                pattern: "release/*".into(),
+                branch: "release/1".into(),
+            },
+            Warning::RecordLost(LostRecord {
+                attempts: 3,
+                trace: Trace::StatusComment,
+            }),
+            Warning::RecordLost(LostRecord {
+                attempts: 1,
+                trace: Trace::Post,
+            }),
+            Warning::RecordLost(LostRecord {
+                attempts: 0,
+                trace: Trace::CheckRun,
+            }),
             Warning::TamperedComment {
                 by: fixtures::login("bob"),
                 changed_by: Some(fixtures::login("mallory")),
@@ -134,14 +186,24 @@ mod tests {
                 url: "https://github.com/acme/widgets/pull/12#issuecomment-5".into(),
             },
         ];
-        let said: Vec<String> = warnings.iter().map(|warning| sentence(warning, &links).into_string()).collect();
+        let said: Vec<String> = warnings
+            .iter()
+            .map(|warning| sentence(warning, &links).into_string())
+            .collect();
         insta::assert_snapshot!(said.join("\n"));
     }
 
     fn repeated(failed: u32, gap: Option<RepetitionGap>) -> RepeatedTest {
         let command = Some("pytest tests/test_cart.py::test_total -x".to_owned());
         let (test, file) = ("test_total".to_owned(), "tests/test_cart.py".to_owned());
-        RepeatedTest { test, file, command, runs: 5, failed, gap }
+        RepeatedTest {
+            test,
+            file,
+            command,
+            runs: 5,
+            failed,
+            gap,
+        }
     }
 
     #[test]
@@ -165,7 +227,12 @@ mod configuration_tests {
     fn the_note_says_what_governs() {
         let origin = fixtures::broken_configuration().view.origin;
         insta::assert_snapshot!(configuration_note(&origin).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is fixed, the last good configuration (commit `b1b1b1b1`) governs.");
-        let PolicyOrigin::LastGood { broken_at, error, .. } = origin else { unreachable!() };
+        let PolicyOrigin::LastGood {
+            broken_at, error, ..
+        } = origin
+        else {
+            unreachable!()
+        };
         insta::assert_snapshot!(configuration_note(&PolicyOrigin::Presets { broken_at, error }).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is fixed, the presets govern, since no earlier version of it is valid.");
         assert_eq!(configuration_note(&PolicyOrigin::Defaults), None);
     }

@@ -50,7 +50,11 @@ pub fn blame(blame: Blame) -> Option<&'static str> {
 
 /// The outcome with its sign.
 pub fn outcome(outcome: Outcome) -> String {
-    format!("{} {}", word("outcome_sign", outcome.as_str()), word("outcome", outcome.as_str()))
+    format!(
+        "{} {}",
+        word("outcome_sign", outcome.as_str()),
+        word("outcome", outcome.as_str())
+    )
 }
 
 pub fn permission(permission: Permission) -> &'static str {
@@ -78,8 +82,14 @@ pub fn failing(view: &View) -> Vec<CheckName> {
         CheckStanding::NotStarted { .. } | CheckStanding::Lost { .. } => true,
         _ => false,
     };
-    let counted = view.checks.iter().filter(|check| check.baseline != OnBase::Advises);
-    counted.filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
+    let counted = view
+        .checks
+        .iter()
+        .filter(|check| check.baseline != OnBase::Advises);
+    counted
+        .filter(|check| fails(&check.standing))
+        .map(|check| check.name.clone())
+        .collect()
 }
 
 /// What the one who acts next does.
@@ -99,17 +109,30 @@ pub fn approvers(gate: &GateReport) -> String {
         let more = who.split_off(MOST_APPROVERS).len();
         who.push(format!("{more} more people"));
     }
-    who.extend(eligible.teams.keys().map(|team| format!("a member of team {team}")));
+    who.extend(
+        eligible
+            .teams
+            .keys()
+            .map(|team| format!("a member of team {team}")),
+    );
     if let Some(level) = eligible.permission {
         who.push(format!("anyone with {}", permission(level)));
     }
-    if who.is_empty() { "no one who could be found".to_owned() } else { or(&who) }
+    if who.is_empty() {
+        "no one who could be found".to_owned()
+    } else {
+        or(&who)
+    }
 }
 
 /// Who of the teams that can open a gate may approve it: "acme/security: bob and carol".
 pub fn members(gate: &GateReport) -> Vec<String> {
     let named = |(team, members): (&TeamSlug, &BTreeSet<Login>)| {
-        let who = if members.is_empty() { "no one who may approve here".to_owned() } else { few(members, 20) };
+        let who = if members.is_empty() {
+            "no one who may approve here".to_owned()
+        } else {
+            few(members, 20)
+        };
         format!("{team}: {who}")
     };
     gate.eligible.teams.iter().map(named).collect()
@@ -126,7 +149,11 @@ pub fn place_of(objection: &RejectedIn) -> String {
 /// Those who are called when a trigger names no recipient, in plain words.
 pub fn called(policy: &Policy) -> String {
     let who = &policy.escalation.notify;
-    if who.is_empty() { "the maintainers".to_owned() } else { few(who.iter().map(recipient), 4) }
+    if who.is_empty() {
+        "the maintainers".to_owned()
+    } else {
+        few(who.iter().map(recipient), 4)
+    }
 }
 
 /// What happens when the attempts are used up: who is asked, if the configuration names somebody.
@@ -143,7 +170,9 @@ pub fn fixer(whom: Whom, policy: &Policy) -> String {
     let name = match whom.of(policy) {
         Some(Fixer::Mention(login)) => login.to_string(),
         Some(Fixer::Dispatch(DispatchFixer::Workflow { file })) => format!("the workflow {file}"),
-        Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => format!("the fixer behind {event_type}"),
+        Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => {
+            format!("the fixer behind {event_type}")
+        }
         Some(Fixer::Author | Fixer::Command(_)) | None => "the fixer".to_owned(),
     };
     match whom {
@@ -172,7 +201,11 @@ mod tests {
     #[test]
     fn lost_jobs_are_named_with_how_they_ended() {
         use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
-        let job = |end| LostJob { name: JobName::Job("test (windows)".into()), end, url: None };
+        let job = |end| LostJob {
+            name: JobName::Job("test (windows)".into()),
+            end,
+            url: None,
+        };
         let ends = [
             LossCause::RunnerLost,
             LossCause::Interrupted,
@@ -183,10 +216,23 @@ mod tests {
             LossCause::As(Failure),
         ];
         let mut said: Vec<String> = ends.map(|end| lost(&[job(end)])).to_vec();
-        let place = JobName::Place { job: "test".into(), index: 2, total: 3 };
-        let more = [place, JobName::Workflow(".github/workflows/ci.yml".into()), JobName::Job("a".into())];
-        let others = more.map(|name| LostJob { name, ..job(LossCause::Unknown) });
-        said.push(lost(&[vec![job(LossCause::RunnerLost)], others.to_vec()].concat()));
+        let place = JobName::Place {
+            job: "test".into(),
+            index: 2,
+            total: 3,
+        };
+        let more = [
+            place,
+            JobName::Workflow(".github/workflows/ci.yml".into()),
+            JobName::Job("a".into()),
+        ];
+        let others = more.map(|name| LostJob {
+            name,
+            ..job(LossCause::Unknown)
+        });
+        said.push(lost(
+            &[vec![job(LossCause::RunnerLost)], others.to_vec()].concat(),
+        ));
         insta::assert_snapshot!(said.join("\n"), @r"
         the job test (windows) lost its runner without evidence
         the job test (windows) was interrupted without evidence
@@ -212,28 +258,53 @@ mod tests {
             let named = broken.iter().map(ToString::to_string).collect();
             messages::reason(
                 "rule",
-                &RuleFailure::RequiredTest(MissingTests::OfBase { broken: broken.len(), named, gone }),
+                &RuleFailure::RequiredTest(MissingTests::OfBase {
+                    broken: broken.len(),
+                    named,
+                    gone,
+                }),
             )
         };
-        assert_eq!(missing(&["a"], 0), "make the tests pass that pass on the base: 1 of them fails, `a`");
-        assert_eq!(missing(&[], 1), "bring back the 1 test that the base has and this change has not");
+        assert_eq!(
+            missing(&["a"], 0),
+            "make the tests pass that pass on the base: 1 of them fails, `a`"
+        );
+        assert_eq!(
+            missing(&[], 1),
+            "bring back the 1 test that the base has and this change has not"
+        );
         assert_eq!(
             missing(&["a", "b"], 2),
             "make the tests pass that pass on the base: 2 of them fail, `a`, `b`; bring back the 2 tests that the base \
              has and this change has not"
         );
-        let proof = MissingTests::Proof { reason: "tests/round.rs passes on the base too.".to_owned() };
+        let proof = MissingTests::Proof {
+            reason: "tests/round.rs passes on the base too.".to_owned(),
+        };
         assert_eq!(
             messages::reason("rule", &RuleFailure::RequiredTest(proof)),
             "add a test that fails without the fix and passes with it: tests/round.rs passes on the base too"
         );
         let uncovered = [1, 2, 3, 4].map(|line| format!("a.rs:{line}")).to_vec();
         assert_eq!(
-            messages::reason("rule", &RuleFailure::ChangedCoverage { percent: 99.96, least: 100.0, uncovered }),
+            messages::reason(
+                "rule",
+                &RuleFailure::ChangedCoverage {
+                    percent: 99.96,
+                    least: 100.0,
+                    uncovered
+                }
+            ),
             "99.9 % of the changed lines are covered; add tests until it is 100 %: a.rs:1, a.rs:2, a.rs:3 and 1 more place"
         );
         assert_eq!(
-            messages::reason("rule", &RuleFailure::CoverageLost { head: 80.1, base: 80.3 }),
+            messages::reason(
+                "rule",
+                &RuleFailure::CoverageLost {
+                    head: 80.1,
+                    base: 80.3
+                }
+            ),
             "80.1 % of all lines are covered and 80.3 % on the base; cover what lost its tests"
         );
     }

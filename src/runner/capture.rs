@@ -34,7 +34,8 @@ impl Capture {
         // Only the last bytes can ever be shown.
         let most = KEPT_OUTPUT - KEPT_HEAD;
         let rest = &rest[rest.len().saturating_sub(most)..];
-        self.tail.drain(..(self.tail.len() + rest.len()).saturating_sub(most));
+        self.tail
+            .drain(..(self.tail.len() + rest.len()).saturating_sub(most));
         self.tail.extend(rest);
     }
 
@@ -43,8 +44,13 @@ impl Capture {
         if cut_bytes == 0 {
             self.head.extend(std::mem::take(&mut self.tail));
         }
-        let [head, tail] = [self.head, self.tail.into()].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Captured { head, tail, cut_bytes }
+        let [head, tail] =
+            [self.head, self.tail.into()].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Captured {
+            head,
+            tail,
+            cut_bytes,
+        }
     }
 }
 
@@ -69,7 +75,16 @@ impl Tee {
     pub fn new() -> (Self, OutputReader) {
         let (chunks, received) = sync_channel(CHUNKS_IN_FLIGHT);
         let state = Mutex::new((Capture::default(), Some(chunks)));
-        (Self { state, reads: AtomicU64::new(0) }, OutputReader { received, chunk: io::Cursor::default() })
+        (
+            Self {
+                state,
+                reads: AtomicU64::new(0),
+            },
+            OutputReader {
+                received,
+                chunk: io::Cursor::default(),
+            },
+        )
     }
 
     /// Copies all that comes out of the pipe, until [`finish`](Self::finish).
@@ -84,7 +99,9 @@ impl Tee {
         while let Ok(count @ 1..) = read(&mut buffer) {
             let chunk = &buffer[..count];
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(chunks) = state.1.clone() else { return };
+            let Some(chunks) = state.1.clone() else {
+                return;
+            };
             state.0.push(chunk);
             drop(state);
             live(chunk);
@@ -100,7 +117,8 @@ impl Tee {
 
     /// What was kept. The reader finds the end of the output after what it has not read yet.
     pub fn finish(&self) -> Captured {
-        let (capture, _) = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        let (capture, _) =
+            std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
         capture.finish()
     }
 }
@@ -119,7 +137,9 @@ impl Read for OutputReader {
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
             }
-            let Ok(chunk) = self.received.recv() else { return Ok(0) };
+            let Ok(chunk) = self.received.recv() else {
+                return Ok(0);
+            };
             self.chunk = io::Cursor::new(chunk);
         }
     }
@@ -139,14 +159,28 @@ mod tests {
     #[test]
     fn short_output_is_kept_whole() {
         let got = captured(&[b"one\n", b"two\n"]);
-        assert_eq!(got, Captured { head: "one\ntwo\n".into(), tail: String::new(), cut_bytes: 0 });
+        assert_eq!(
+            got,
+            Captured {
+                head: "one\ntwo\n".into(),
+                tail: String::new(),
+                cut_bytes: 0
+            }
+        );
         let got = captured(&[&[b'a'; KEPT_HEAD], &[b'b'; KEPT_OUTPUT - KEPT_HEAD]]);
-        assert_eq!((got.head.len(), got.tail.len(), got.cut_bytes), (KEPT_OUTPUT, 0, 0));
+        assert_eq!(
+            (got.head.len(), got.tail.len(), got.cut_bytes),
+            (KEPT_OUTPUT, 0, 0)
+        );
     }
 
     #[test]
     fn long_output_keeps_both_ends_and_counts_the_rest() {
-        let got = captured(&[&[b'a'; KEPT_OUTPUT], &[b'b'; KEPT_OUTPUT], &[b'c'; KEPT_OUTPUT]]);
+        let got = captured(&[
+            &[b'a'; KEPT_OUTPUT],
+            &[b'b'; KEPT_OUTPUT],
+            &[b'c'; KEPT_OUTPUT],
+        ]);
         assert_eq!(got.head, "a".repeat(KEPT_HEAD));
         assert_eq!(got.tail, "c".repeat(KEPT_OUTPUT - KEPT_HEAD));
         assert_eq!(got.cut_bytes, 2 * KEPT_OUTPUT as u64);

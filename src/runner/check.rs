@@ -18,7 +18,8 @@ use super::{
 use loopgate_core::{
     CheckName, Timestamp,
     evidence::{
-        CheckEvidence, CheckKind, ErrorType, Failure, FileCoverage, Outcome, ReportNote, ReportQuality, RetryClass,
+        CheckEvidence, CheckKind, ErrorType, Failure, FileCoverage, Outcome, ReportNote,
+        ReportQuality, RetryClass,
     },
     failure,
     observed::ChangedFiles,
@@ -35,16 +36,26 @@ const KEPT_FAILURES: usize = 200;
 
 /// How a check's output is read.
 pub fn read_options(command: &CommandCheck) -> ReadOptions {
-    ReadOptions { pattern: pattern(command).and_then(Result::ok), ..file_options() }
+    ReadOptions {
+        pattern: pattern(command).and_then(Result::ok),
+        ..file_options()
+    }
 }
 
 /// How report files are read: as what they are. Only one in no known format is read with the check's expression.
 fn file_options() -> ReadOptions {
-    ReadOptions { keep: KEPT_FAILURES, test_outcomes: true, ..ReadOptions::default() }
+    ReadOptions {
+        keep: KEPT_FAILURES,
+        test_outcomes: true,
+        ..ReadOptions::default()
+    }
 }
 
 fn pattern(command: &CommandCheck) -> Option<Result<Pattern, PatternError>> {
-    command.report_pattern.as_ref().map(|pattern| Pattern::new(pattern.as_str()))
+    command
+        .report_pattern
+        .as_ref()
+        .map(|pattern| Pattern::new(pattern.as_str()))
 }
 
 /// A check that is to be run.
@@ -74,7 +85,14 @@ pub fn to_evidence(
     finished: Finished<(Report, LogTail)>,
 ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let evidence = CheckEvidence::bare(job.name.clone(), job.planned.kind, Outcome::Passed);
-    let mut gathered = Gathered { job, started, evidence, problems: Vec::new(), coverage: None, has_partial: false };
+    let mut gathered = Gathered {
+        job,
+        started,
+        evidence,
+        problems: Vec::new(),
+        coverage: None,
+        has_partial: false,
+    };
     if let Some(written) = written {
         for path in find("**/*", written, written) {
             let name = format!("${REPORTS_VARIABLE}/{}", shown(&path, written));
@@ -90,12 +108,22 @@ pub fn to_evidence(
     let outcome = gathered.outcome(&finished.ending);
     let failure = log.as_mut().and_then(|log| log.failure.take());
     gathered.settle_failures(outcome, &finished.ending, failure);
-    let Gathered { evidence, coverage, .. } = gathered;
+    let Gathered {
+        evidence, coverage, ..
+    } = gathered;
     let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let mut evidence = CheckEvidence {
         outcome,
-        exit_code: if let Ending::Exited(code) = finished.ending { Some(code) } else { None },
-        signal: if let Ending::Signalled(signal) = finished.ending { Some(signal) } else { None },
+        exit_code: if let Ending::Exited(code) = finished.ending {
+            Some(code)
+        } else {
+            None
+        },
+        signal: if let Ending::Signalled(signal) = finished.ending {
+            Some(signal)
+        } else {
+            None
+        },
         started_at: Some(Timestamp::from(started).trunc_subsecs(3)),
         duration_ms: millis(finished.wall),
         cpu_ms: finished.cpu.map(millis),
@@ -103,7 +131,11 @@ pub fn to_evidence(
         log_head: finished.output.head,
         log_tail: finished.output.tail,
         log_cut_bytes: finished.output.cut_bytes,
-        excerpts: log.filter(|_| outcome.is_failure()).map(|log| log.excerpt).into_iter().collect(),
+        excerpts: log
+            .filter(|_| outcome.is_failure())
+            .map(|log| log.excerpt)
+            .into_iter()
+            .collect(),
         ..evidence
     };
     if evidence.has_unread_tests() {
@@ -113,12 +145,19 @@ pub fn to_evidence(
              directory `${REPORTS_VARIABLE}`, or name its report under `report:`"
         );
         let (path, quality) = (format!("output of {}", job.name), ReportQuality::SubOptimal);
-        evidence.reports.push(ReportNote { path, format: None, quality, notes: vec![note] });
+        evidence.reports.push(ReportNote {
+            path,
+            format: None,
+            quality,
+            notes: vec![note],
+        });
     }
     evidence.retry_class = match outcome {
         Outcome::TimedOut => Some(RetryClass::Logic),
         Outcome::Cancelled => Some(RetryClass::External),
-        _ => outcome.is_failure().then(|| failure::retry_class(&evidence)),
+        _ => outcome
+            .is_failure()
+            .then(|| failure::retry_class(&evidence)),
     };
     (evidence, coverage)
 }
@@ -126,7 +165,9 @@ pub fn to_evidence(
 /// A compiler's findings in plain text read like a linter's; the check's kind distinguishes them.
 const fn type_in(kind: CheckKind, error_type: ErrorType) -> ErrorType {
     match (kind, error_type) {
-        (CheckKind::Build | CheckKind::Types, ErrorType::LintError | ErrorType::Other) => ErrorType::CompileError,
+        (CheckKind::Build | CheckKind::Types, ErrorType::LintError | ErrorType::Other) => {
+            ErrorType::CompileError
+        }
         (CheckKind::Lint, ErrorType::Other) => ErrorType::LintError,
         (_, error_type) => error_type,
     }
@@ -163,7 +204,9 @@ impl Gathered<'_> {
         evidence.failures_not_kept += report.failures_not_kept;
         evidence.findings.extend(report.findings);
         let room = KEPT_FAILURES.saturating_sub(evidence.flaky_tests.len());
-        evidence.flaky_tests.extend(report.flaky_tests.into_iter().take(room));
+        evidence
+            .flaky_tests
+            .extend(report.flaky_tests.into_iter().take(room));
         match (&mut evidence.tests, report.test_outcomes) {
             (Some(tests), Some(more)) => tests.merge(more),
             (tests @ None, more) => *tests = more,
@@ -174,7 +217,10 @@ impl Gathered<'_> {
     fn add_coverage(&mut self, report: &Path, coverage: Option<Coverage>) {
         let Some(coverage) = coverage else { return };
         let places = Places::new(self.job.root, self.job.directory, report, &coverage.sources);
-        let files = coverage.files.into_iter().map(|file| FileCoverage { path: places.resolve(&file.path), ..file });
+        let files = coverage.files.into_iter().map(|file| FileCoverage {
+            path: places.resolve(&file.path),
+            ..file
+        });
         self.coverage.get_or_insert_default().extend(files);
     }
 
@@ -195,8 +241,15 @@ impl Gathered<'_> {
         }
         report.path = name;
         if report.quality == ReportQuality::Invalid {
-            let reason = report.notes.first().cloned().unwrap_or_else(|| "it is in no known format".to_owned());
-            self.problem(format!("the report `{}` cannot be read: {reason}", report.path));
+            let reason = report
+                .notes
+                .first()
+                .cloned()
+                .unwrap_or_else(|| "it is in no known format".to_owned());
+            self.problem(format!(
+                "the report `{}` cannot be read: {reason}",
+                report.path
+            ));
         }
         self.add_coverage(path, report.coverage.take());
         self.add(report);
@@ -207,8 +260,9 @@ impl Gathered<'_> {
     fn read_promised(&mut self) {
         for promised in &self.job.planned.command.reports {
             let found = find(promised, self.job.directory, self.job.root);
-            let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) =
-                found.into_iter().partition(|path| is_newer(path, self.started));
+            let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) = found
+                .into_iter()
+                .partition(|path| is_newer(path, self.started));
             if fresh.is_empty() && !self.job.planned.is_detected {
                 let message = match old.first() {
                     None => format!("the report `{promised}` was promised and is not there"),
@@ -217,8 +271,17 @@ impl Gathered<'_> {
                         shown(path, self.job.root)
                     ),
                 };
-                let (path, quality, notes) = (promised.clone(), ReportQuality::Invalid, vec![message.clone()]);
-                self.evidence.reports.push(ReportNote { path, format: None, quality, notes });
+                let (path, quality, notes) = (
+                    promised.clone(),
+                    ReportQuality::Invalid,
+                    vec![message.clone()],
+                );
+                self.evidence.reports.push(ReportNote {
+                    path,
+                    format: None,
+                    quality,
+                    notes,
+                });
                 self.problem(message);
             }
             for path in fresh {
@@ -236,7 +299,10 @@ impl Gathered<'_> {
         if !measures || self.coverage.is_some() {
             return;
         }
-        let options = ReadOptions { keep: 0, ..ReadOptions::default() };
+        let options = ReadOptions {
+            keep: 0,
+            ..ReadOptions::default()
+        };
         for path in usual_coverage(self.job.directory, |path| is_newer(path, self.started)) {
             let mut report = loopgate_reports::read_file(&path, &options);
             if report.is_whole && report.coverage.is_some() {
@@ -251,11 +317,17 @@ impl Gathered<'_> {
     /// command that failed, the log with its failure and excerpt is returned.
     fn read_output(&mut self, read: Option<(Report, LogTail)>, ending: &Ending) -> Option<JobLog> {
         let (report, kept) = read.unzip();
-        let logged = joblog::Job { name: self.job.name.as_str(), ..joblog::Job::default() };
+        let logged = joblog::Job {
+            name: self.job.name.as_str(),
+            ..joblog::Job::default()
+        };
         let kept = kept.filter(|_| *ending != Ending::Exited(0));
-        let mut log = kept.map(|kept| logged.read(kept, None, &read_options(&self.job.planned.command)));
+        let mut log =
+            kept.map(|kept| logged.read(kept, None, &read_options(&self.job.planned.command)));
         let of_step = log.as_mut().and_then(|log| log.report.take());
-        let report = of_step.or(report).filter(|output| output.format.is_some() && self.evidence.results.is_none());
+        let report = of_step
+            .or(report)
+            .filter(|output| output.format.is_some() && self.evidence.results.is_none());
         if let Some(mut output) = report {
             self.add_coverage(self.job.directory, output.coverage.take());
             self.add(output);
@@ -280,17 +352,25 @@ impl Gathered<'_> {
             places.settle(failure);
             failure.fingerprint = Some(failure::fingerprint(failure));
         }
-        let found = evidence.findings.iter_mut().filter_map(|finding| finding.location.as_mut());
+        let found = evidence
+            .findings
+            .iter_mut()
+            .filter_map(|finding| finding.location.as_mut());
         found.for_each(|at| at.file = places.resolve(&at.file));
         if let (Some(results), Some(files)) = (&mut evidence.results, &self.coverage) {
-            results.coverage_percent = coverage::measure(&ChangedFiles::Complete(Vec::new()), files).percent();
+            results.coverage_percent =
+                coverage::measure(&ChangedFiles::Complete(Vec::new()), files).percent();
         }
         evidence.failures_not_kept += evidence.failures.len().saturating_sub(KEPT_FAILURES) as u64;
         evidence.failures.truncate(KEPT_FAILURES);
     }
 
     fn outcome(&mut self, ending: &Ending) -> Outcome {
-        let Planned { kind, is_detected, command } = self.job.planned;
+        let Planned {
+            kind,
+            is_detected,
+            command,
+        } = self.job.planned;
         let (is_test, results) = (kind.is_of_tests(), self.evidence.results);
         let executed = results.map(|results| results.total);
         let counted = results.is_some_and(|results| results.failed > 0 || results.errors > 0);
@@ -304,7 +384,9 @@ impl Gathered<'_> {
             }
             Ending::Exited(0) => {}
             // Runners end with an error where they find no test, each with a code of its own.
-            Ending::Exited(_) if is_test && executed == Some(0) && !has_failed && self.problems.is_empty() => {
+            Ending::Exited(_)
+                if is_test && executed == Some(0) && !has_failed && self.problems.is_empty() =>
+            {
                 return Outcome::NoTestsExecuted;
             }
             Ending::Exited(_) | Ending::Signalled(_) => return Outcome::Failed,
@@ -334,7 +416,11 @@ const CLOCK_LAG: Duration = Duration::from_secs(2);
 /// repository. Never one outside the repository.
 fn find(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
     let found = below(glob, directory, root);
-    if found.is_empty() && directory != root { below(glob, root, root) } else { found }
+    if found.is_empty() && directory != root {
+        below(glob, root, root)
+    } else {
+        found
+    }
 }
 
 /// Whether a file was written since a moment.
@@ -344,7 +430,11 @@ fn is_newer(path: &Path, than: SystemTime) -> bool {
 }
 
 fn below(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
-    let Ok(matcher) = GlobBuilder::new(glob).literal_separator(true).build().map(|glob| glob.compile_matcher()) else {
+    let Ok(matcher) = GlobBuilder::new(glob)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+    else {
         return Vec::new();
     };
     // The part without wildcards is where the search begins: `target/nextest/**/*.xml` never looks at `src`.
@@ -352,13 +442,24 @@ fn below(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
     let fixed: PathBuf = Path::new(glob).iter().take_while(is_fixed).collect();
     let start = directory.join(&fixed);
     if start.is_file() {
-        return if is_inside(&start, root) { vec![start] } else { Vec::new() };
+        return if is_inside(&start, root) {
+            vec![start]
+        } else {
+            Vec::new()
+        };
     }
     // Symbolic links are not followed: they may lead out, or round in a circle.
-    let entries = WalkDir::new(start).into_iter().filter_entry(|entry| entry.file_name() != ".git").take(ENTRY_LIMIT);
-    let files = entries.flatten().filter(|entry| entry.file_type().is_file()).map(DirEntry::into_path);
-    let is_meant =
-        |path: &PathBuf| matcher.is_match(path.strip_prefix(directory).unwrap_or(path)) && is_inside(path, root);
+    let entries = WalkDir::new(start)
+        .into_iter()
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .take(ENTRY_LIMIT);
+    let files = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_file())
+        .map(DirEntry::into_path);
+    let is_meant = |path: &PathBuf| {
+        matcher.is_match(path.strip_prefix(directory).unwrap_or(path)) && is_inside(path, root)
+    };
     let mut found: Vec<PathBuf> = files.filter(is_meant).take(FILE_LIMIT).collect();
     found.sort();
     found
@@ -375,11 +476,22 @@ fn is_inside(path: &Path, root: &Path) -> bool {
 /// others hold the same again.
 const USUAL_COVERAGE: [&[&str]; 9] = [
     // Jest, vitest, c8, nyc.
-    &["coverage/lcov.info", "coverage/cobertura-coverage.xml", "coverage/clover.xml"],
+    &[
+        "coverage/lcov.info",
+        "coverage/cobertura-coverage.xml",
+        "coverage/clover.xml",
+    ],
     &["coverage.xml", "coverage.lcov", "lcov.info"],
     &["cobertura.xml"],
-    &["target/llvm-cov/lcov.info", "target/llvm-cov/cobertura.xml", "target/llvm-cov/coverage.json"],
-    &["target/tarpaulin/lcov.info", "target/tarpaulin/cobertura.xml"],
+    &[
+        "target/llvm-cov/lcov.info",
+        "target/llvm-cov/cobertura.xml",
+        "target/llvm-cov/coverage.json",
+    ],
+    &[
+        "target/tarpaulin/lcov.info",
+        "target/tarpaulin/cobertura.xml",
+    ],
     &["target/site/jacoco/jacoco.xml"],
     &["build/reports/jacoco/test/jacocoTestReport.xml"],
     &["coverage.out", "cover.out", "coverage.txt"],
@@ -389,7 +501,10 @@ const USUAL_COVERAGE: [&[&str]; 9] = [
 /// Coverage reports in the usual places below a directory that a predicate takes for fresh.
 fn usual_coverage(directory: &Path, is_fresh: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let is_there = |path: &PathBuf| path.is_file() && is_fresh(path);
-    USUAL_COVERAGE.iter().filter_map(|names| names.iter().map(|name| directory.join(name)).find(is_there)).collect()
+    USUAL_COVERAGE
+        .iter()
+        .filter_map(|names| names.iter().map(|name| directory.join(name)).find(is_there))
+        .collect()
 }
 
 #[cfg(test)]
@@ -400,18 +515,33 @@ mod tests {
     fn globs_find_files_below_the_directory_and_never_outside_the_repository() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("repo");
-        for file in ["a/target/one.xml", "a/target/deep/two.xml", "b/other.txt", "../secret.xml"] {
+        for file in [
+            "a/target/one.xml",
+            "a/target/deep/two.xml",
+            "b/other.txt",
+            "../secret.xml",
+        ] {
             let path = root.join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "x").unwrap();
         }
         let names = |glob: &str, directory: &str| -> Vec<String> {
             let found = find(glob, &root.join(directory), &root);
-            found.iter().map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect()
+            found
+                .iter()
+                .map(|path| path.strip_prefix(&root).unwrap().display().to_string())
+                .collect()
         };
         assert_eq!(names("target/*.xml", "a"), ["a/target/one.xml"]);
-        assert_eq!(names("target/**/*.xml", "a"), ["a/target/deep/two.xml", "a/target/one.xml"]);
-        assert_eq!(names("b/other.txt", "a"), ["b/other.txt"], "relative to the top where not in the directory");
+        assert_eq!(
+            names("target/**/*.xml", "a"),
+            ["a/target/deep/two.xml", "a/target/one.xml"]
+        );
+        assert_eq!(
+            names("b/other.txt", "a"),
+            ["b/other.txt"],
+            "relative to the top where not in the directory"
+        );
         assert_eq!(names("../secret.xml", "."), Vec::<String>::new());
         assert_eq!(names("**/none.xml", "."), Vec::<String>::new());
     }

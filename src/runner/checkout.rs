@@ -56,17 +56,30 @@ impl Checkout {
             [
                 &["rev-parse", "--show-toplevel", "HEAD^{tree}"],
                 &["remote", "get-url", "origin"],
-                &["status", "--porcelain=v2", "--branch", "--untracked-files=normal"],
+                &[
+                    "status",
+                    "--porcelain=v2",
+                    "--branch",
+                    "--untracked-files=normal",
+                ],
             ],
         );
         let (place, remote) = (place?, remote?.text().ok());
         let printed = String::from_utf8_lossy(&place.stdout);
         let mut lines = printed.lines();
-        let root = lines.next().map(PathBuf::from).ok_or_else(|| why_not(directory))?;
-        let tree = lines.next().filter(|_| place.status.success()).ok_or(CheckoutError::NoCommit)?;
+        let root = lines
+            .next()
+            .map(PathBuf::from)
+            .ok_or_else(|| why_not(directory))?;
+        let tree = lines
+            .next()
+            .filter(|_| place.status.success())
+            .ok_or(CheckoutError::NoCommit)?;
         let status = status?.text().unwrap_or_default();
         let (head, branch, is_clean) = read_status(&status);
-        let id = |what: &'static str, text: &str| text.parse().map_err(|_| CheckoutError::Unreadable(what));
+        let id = |what: &'static str, text: &str| {
+            text.parse().map_err(|_| CheckoutError::Unreadable(what))
+        };
         Ok(Self {
             head: id("status", head)?,
             tree: id("rev-parse HEAD^{tree}", tree)?,
@@ -80,7 +93,11 @@ impl Checkout {
     /// Whether a branch of a remote holds the head, as far as is known here.
     pub fn is_pushed(&self) -> bool {
         let contains = format!("--contains={}", self.head);
-        git(&self.root, &["for-each-ref", "--count=1", &contains, "refs/remotes"]).is_some_and(|name| !name.is_empty())
+        git(
+            &self.root,
+            &["for-each-ref", "--count=1", &contains, "refs/remotes"],
+        )
+        .is_some_and(|name| !name.is_empty())
     }
 }
 
@@ -91,11 +108,19 @@ fn why_not(directory: &Path) -> CheckoutError {
         Err(error) => CheckoutError::Git(error),
         Ok(answer) if answer.stdout.starts_with(b"true") => CheckoutError::Bare(here),
         Ok(answer) => {
-            let message = answer.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+            let message = answer
+                .stderr
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
             if message.is_empty() || message.contains("not a git repository") {
                 return CheckoutError::NoRepository(here);
             }
-            let message = message.trim_start_matches("fatal: ").chars().take(400).collect();
+            let message = message
+                .trim_start_matches("fatal: ")
+                .chars()
+                .take(400)
+                .collect();
             CheckoutError::Refused { here, message }
         }
     }
@@ -104,7 +129,11 @@ fn why_not(directory: &Path) -> CheckoutError {
 /// Head, branch and whether nothing differs, as `git status` prints them. Its headers:
 /// <https://git-scm.com/docs/git-status#_branch_headers>.
 fn read_status(printed: &str) -> (&str, Option<&str>, bool) {
-    let header = |name: &str| printed.lines().find_map(|line| line.strip_prefix("# ")?.strip_prefix(name));
+    let header = |name: &str| {
+        printed
+            .lines()
+            .find_map(|line| line.strip_prefix("# ")?.strip_prefix(name))
+    };
     let is_clean = printed.lines().all(|line| line.starts_with('#'));
     let branch = header("branch.head ").filter(|&name| name != "(detached)");
     (header("branch.oid ").unwrap_or_default(), branch, is_clean)
@@ -112,10 +141,18 @@ fn read_status(printed: &str) -> (&str, Option<&str>, bool) {
 
 /// How git ends with each of some questions. They are asked side by side: each starts a process, and people wait for
 /// them before the first check begins.
-fn together<const N: usize>(directory: &Path, questions: [&[&str]; N]) -> [Result<GitOutput, GitError>; N] {
+fn together<const N: usize>(
+    directory: &Path,
+    questions: [&[&str]; N],
+) -> [Result<GitOutput, GitError>; N] {
     thread::scope(|scope| {
-        let asked = questions.map(|arguments| scope.spawn(move || GitCommand::new(directory, arguments).run()));
-        asked.map(|asked| asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let asked = questions
+            .map(|arguments| scope.spawn(move || GitCommand::new(directory, arguments).run()));
+        asked.map(|asked| {
+            asked
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     })
 }
 
@@ -125,7 +162,9 @@ fn repository_of(url: &str) -> Option<RepoName> {
     let has_host = match path.split_once("://") {
         Some((scheme, _)) => scheme != "file",
         // https://git-scm.com/docs/git-clone#_git_urls: with a slash before the first colon it is a path.
-        None => path.split_once(':').is_some_and(|(host, _)| host.len() > 1 && !host.contains(['/', '\\'])),
+        None => path
+            .split_once(':')
+            .is_some_and(|(host, _)| host.len() > 1 && !host.contains(['/', '\\'])),
     };
     if !has_host {
         return None;
@@ -165,11 +204,23 @@ impl Changes {
     pub fn against_named(directory: &Path, base: &str) -> Result<Self, NoBase> {
         let exists = |name: &String| {
             let commit = format!("{name}^{{commit}}");
-            git(directory, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).is_some()
+            git(
+                directory,
+                &[
+                    "rev-parse",
+                    "--verify",
+                    "--quiet",
+                    "--end-of-options",
+                    &commit,
+                ],
+            )
+            .is_some()
         };
-        Self::against(directory, Some(base)).ok_or_else(|| match candidates(base).iter().any(exists) {
-            true => NoBase::Apart(base.to_owned()),
-            false => NoBase::Missing(base.to_owned()),
+        Self::against(directory, Some(base)).ok_or_else(|| {
+            match candidates(base).iter().any(exists) {
+                true => NoBase::Apart(base.to_owned()),
+                false => NoBase::Missing(base.to_owned()),
+            }
         })
     }
 
@@ -177,13 +228,23 @@ impl Changes {
     /// remote's default branch, else `main` or `master`. None where there is no such branch, or it is what is checked
     /// out.
     pub fn against(directory: &Path, base: Option<&str>) -> Option<Self> {
-        let candidates = base.map_or_else(|| USUAL_BASES.map(str::to_owned).into(), |base| Vec::from(candidates(base)));
-        let merge_base =
-            candidates.iter().find_map(|branch| git(directory, &["merge-base", "--end-of-options", branch, "HEAD"]))?;
+        let candidates = base.map_or_else(
+            || USUAL_BASES.map(str::to_owned).into(),
+            |base| Vec::from(candidates(base)),
+        );
+        let merge_base = candidates.iter().find_map(|branch| {
+            git(
+                directory,
+                &["merge-base", "--end-of-options", branch, "HEAD"],
+            )
+        })?;
         let merge_base: Sha = merge_base.parse().ok()?;
         let diff = GitCommand::new(directory, &[&DIFF[..], &[&merge_base.to_string()]].concat());
         let diff = diff.run().and_then(GitOutput::success);
-        Some(Self { merge_base, files: in_diff(diff).ok()? })
+        Some(Self {
+            merge_base,
+            files: in_diff(diff).ok()?,
+        })
     }
 }
 
@@ -195,7 +256,9 @@ fn candidates(base: &str) -> [String; 2] {
 /// A base that nothing can be compared with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBase {
-    #[error("there is no branch or commit `{0}` here: fetch it with `git fetch origin {0}`, or name one that is here")]
+    #[error(
+        "there is no branch or commit `{0}` here: fetch it with `git fetch origin {0}`, or name one that is here"
+    )]
     Missing(String),
     #[error(
         "`{0}` and what is checked out have no commit in common: a shallow clone lacks it, `git fetch --unshallow` \
@@ -215,7 +278,10 @@ const USUAL_BASES: [&str; 5] = [
 
 /// What a git command prints, without the line's end; none where it fails.
 pub(super) fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
-    GitCommand::new(directory, arguments).run().and_then(GitOutput::text).ok()
+    GitCommand::new(directory, arguments)
+        .run()
+        .and_then(GitOutput::text)
+        .ok()
 }
 
 /// The files of the diff that git printed, or why they are not known.
@@ -223,11 +289,18 @@ pub(super) fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
 /// # Errors
 /// When git failed. A diff that is too large is no error: something changed, and it is unknown what.
 pub(super) fn in_diff(printed: Result<Vec<u8>, GitError>) -> Result<ChangedFiles, GitError> {
-    let too_large = |reason| ChangedFiles::TooLarge { known: Vec::new(), reason };
+    let too_large = |reason| ChangedFiles::TooLarge {
+        known: Vec::new(),
+        reason,
+    };
     Ok(match printed {
-        Ok(diff) if diff.len() > DIFF_LIMIT => too_large(format!("the diff has {} bytes", diff.len())),
+        Ok(diff) if diff.len() > DIFF_LIMIT => {
+            too_large(format!("the diff has {} bytes", diff.len()))
+        }
         Ok(diff) => ChangedFiles::Complete(parse(&String::from_utf8_lossy(&diff))),
-        Err(GitError::TooMuch { limit, .. }) => too_large(format!("the diff has more than {limit} bytes")),
+        Err(GitError::TooMuch { limit, .. }) => {
+            too_large(format!("the diff has more than {limit} bytes"))
+        }
         Err(error) => return Err(error),
     })
 }
@@ -239,7 +312,10 @@ fn parse(diff: &str) -> Vec<ChangedFile> {
         let text = line.trim_end_matches('\n');
         if let Some(names) = text.strip_prefix("diff --git ") {
             // `a/old b/new`: the same name twice unless the header has others.
-            let path = names.get(names.len() / 2 + 1..).and_then(|name| name.strip_prefix("b/")).unwrap_or(names);
+            let path = names
+                .get(names.len() / 2 + 1..)
+                .and_then(|name| name.strip_prefix("b/"))
+                .unwrap_or(names);
             let (path, status, previous_path) = (path.to_owned(), FileStatus::Modified, None);
             files.push(ChangedFile {
                 path,
@@ -252,7 +328,9 @@ fn parse(diff: &str) -> Vec<ChangedFile> {
             });
             continue;
         }
-        let Some(file) = files.last_mut() else { continue };
+        let Some(file) = files.last_mut() else {
+            continue;
+        };
         if text.starts_with("@@ ") || file.patch.is_some() {
             match text.as_bytes().first() {
                 Some(b'+') => file.additions += 1,
@@ -296,20 +374,28 @@ mod tests {
         for (url, expected) in [
             ("https://github.com/acme/widgets.git", Some("acme/widgets")),
             ("git@github.com:acme/widgets.git", Some("acme/widgets")),
-            ("ssh://git@ghe.example:2222/acme/widgets/", Some("acme/widgets")),
+            (
+                "ssh://git@ghe.example:2222/acme/widgets/",
+                Some("acme/widgets"),
+            ),
             ("widgets", None),
             ("/srv/git/acme/widgets.git", None),
             ("../acme/widgets", None),
             ("C:/git/acme/widgets", None),
             ("file:///srv/git/acme/widgets.git", None),
         ] {
-            assert_eq!(repository_of(url).map(|name| name.to_string()).as_deref(), expected, "{url}");
+            assert_eq!(
+                repository_of(url).map(|name| name.to_string()).as_deref(),
+                expected,
+                "{url}"
+            );
         }
     }
 
     #[test]
     fn a_status_tells_commit_branch_and_changes() {
-        let text = "# branch.oid 1234\n# branch.head a/b\n# branch.upstream origin/a\n# branch.ab +1 -0\n";
+        let text =
+            "# branch.oid 1234\n# branch.head a/b\n# branch.upstream origin/a\n# branch.ab +1 -0\n";
         assert_eq!(read_status(text), ("1234", Some("a/b"), true));
         let text = "# branch.oid 1234\n# branch.head (detached)\n? # branch.oid 5678\n";
         assert_eq!(read_status(text), ("1234", None, false));
@@ -320,14 +406,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Checkout::around(folder.path()).unwrap_err().to_string();
         assert!(error.contains("git init"), "{error}");
-        let made = Command::new("git").current_dir(folder.path()).args(["init", "--quiet", "--bare"]).status().unwrap();
+        let made = Command::new("git")
+            .current_dir(folder.path())
+            .args(["init", "--quiet", "--bare"])
+            .status()
+            .unwrap();
         assert!(made.success());
         let error = Checkout::around(folder.path()).unwrap_err();
         assert!(matches!(error, CheckoutError::Bare(_)), "{error}");
         // Whatever else git has against a place, it says itself.
         std::fs::write(folder.path().join("config"), "[core\n").unwrap();
         let error = Checkout::around(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("bad config") && !error.contains("git init"), "{error}");
+        assert!(
+            error.contains("bad config") && !error.contains("git init"),
+            "{error}"
+        );
     }
 }
 
@@ -340,13 +433,25 @@ mod changes_tests {
         let folder = tempfile::tempdir().unwrap();
         let run = |arguments: &[&str]| {
             let mut command = std::process::Command::new("git");
-            command.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(arguments);
-            assert!(command.current_dir(folder.path()).status().unwrap().success(), "{arguments:?}");
+            command
+                .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+                .args(arguments);
+            assert!(
+                command
+                    .current_dir(folder.path())
+                    .status()
+                    .unwrap()
+                    .success(),
+                "{arguments:?}"
+            );
         };
         run(&["init", "-q", "-b", "main"]);
         run(&["commit", "-q", "--allow-empty", "-m", "one"]);
         let asked = |base: &str| Changes::against_named(folder.path(), base);
-        assert_eq!(asked("main").unwrap().files, ChangedFiles::Complete(Vec::new()));
+        assert_eq!(
+            asked("main").unwrap().files,
+            ChangedFiles::Complete(Vec::new())
+        );
         assert_eq!(asked("nope").unwrap_err(), NoBase::Missing("nope".into()));
         assert_eq!(asked("--all").unwrap_err(), NoBase::Missing("--all".into()));
         run(&["checkout", "-q", "--orphan", "other"]);
@@ -383,7 +488,15 @@ deleted file mode 100644
         let files = parse(diff);
         let seen: Vec<_> = files
             .iter()
-            .map(|file| (file.path.as_str(), file.status, file.additions, file.deletions, file.patch.is_some()))
+            .map(|file| {
+                (
+                    file.path.as_str(),
+                    file.status,
+                    file.additions,
+                    file.deletions,
+                    file.patch.is_some(),
+                )
+            })
             .collect();
         assert_eq!(
             seen,

@@ -24,10 +24,18 @@ use crate::git::in_own_group;
 pub use tokio_util::sync::CancellationToken as Interrupt;
 
 /// How long a process group is given between TERM and KILL; tests do not wait so long for what never comes.
-const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(5) };
+const GRACE: Duration = if cfg!(test) {
+    Duration::from_millis(300)
+} else {
+    Duration::from_secs(5)
+};
 /// How long nothing more comes after the whole group is gone until nothing is waited for: a process that left the group
 /// may hold the pipe.
-const DRAIN: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(1) };
+const DRAIN: Duration = if cfg!(test) {
+    Duration::from_millis(200)
+} else {
+    Duration::from_secs(1)
+};
 /// The most times that this is waited for, and how long the reader of the output may take: a busy machine needs time,
 /// and results that are not read yet must not be lost.
 const MOST_DRAINS: usize = 60;
@@ -60,7 +68,13 @@ impl CommandLine {
     /// A line that gets no input.
     pub fn new(shell: impl Into<String>, directory: impl Into<PathBuf>, timeout: Duration) -> Self {
         let (shell, directory, environment) = (shell.into(), directory.into(), BTreeMap::new());
-        Self { shell, directory, environment, input: Vec::new(), timeout }
+        Self {
+            shell,
+            directory,
+            environment,
+            input: Vec::new(),
+            timeout,
+        }
     }
 }
 
@@ -120,7 +134,14 @@ pub async fn run<T: Send + 'static>(
         Ok(started) => started,
         Err(error) => {
             let (ending, output) = (Ending::NotStarted(error.to_string()), Captured::default());
-            return Finished { ending, output, wall: started.elapsed(), cpu: None, peak_rss_kb: None, read: None };
+            return Finished {
+                ending,
+                output,
+                wall: started.elapsed(),
+                cpu: None,
+                peak_rss_kb: None,
+                read: None,
+            };
         }
     };
     let (tee, output_read) = Tee::new();
@@ -153,13 +174,22 @@ pub async fn run<T: Send + 'static>(
         before = waits;
     }
     let output = tee.finish();
-    let read = tokio::time::timeout(READ, read).await.ok().and_then(Result::ok);
+    let read = tokio::time::timeout(READ, read)
+        .await
+        .ok()
+        .and_then(Result::ok);
     let usage = result.ok().and_then(Result::ok);
     Finished {
-        ending: by_us.unwrap_or_else(|| usage.as_ref().map_or(Ending::Interrupted, |usage| ending_of(usage.status))),
+        ending: by_us.unwrap_or_else(|| {
+            usage
+                .as_ref()
+                .map_or(Ending::Interrupted, |usage| ending_of(usage.status))
+        }),
         output,
         wall: started.elapsed(),
-        cpu: usage.as_ref().map(|usage| usage.rusage.utime + usage.rusage.stime),
+        cpu: usage
+            .as_ref()
+            .map(|usage| usage.rusage.utime + usage.rusage.stime),
         peak_rss_kb: usage.as_ref().map(|usage| usage.rusage.maxrss / 1024),
         read,
     }
@@ -176,7 +206,11 @@ fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> 
         .current_dir(&line.directory)
         .envs(&line.environment)
         .env(processes::MARK, mark)
-        .stdin(if line.input.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdin(if line.input.is_empty() {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        })
         .stdout(input.try_clone()?)
         .stderr(input);
     in_own_group(&mut command);
@@ -264,8 +298,13 @@ mod tests {
 
     async fn sh(shell: &str, timeout: Duration) -> Finished<u64> {
         let interrupt = Interrupt::new();
-        run(line(shell, timeout), interrupt, |mut output| io::copy(&mut output, &mut io::sink()).unwrap_or(0), |_| {})
-            .await
+        run(
+            line(shell, timeout),
+            interrupt,
+            |mut output| io::copy(&mut output, &mut io::sink()).unwrap_or(0),
+            |_| {},
+        )
+        .await
     }
 
     fn line(shell: &str, timeout: Duration) -> CommandLine {
@@ -301,9 +340,15 @@ mod tests {
         let interrupt = Interrupt::new();
         let input = vec![b'x'; 1 << 20];
         for (shell, expected) in [("wc -c", "1048576"), ("echo done", "done")] {
-            let line = CommandLine { input: input.clone(), ..line(shell, LONG) };
+            let line = CommandLine {
+                input: input.clone(),
+                ..line(shell, LONG)
+            };
             let got = run(line, interrupt.clone(), |_| (), |_| {}).await;
-            assert_eq!((got.ending, got.output.head.trim()), (Ending::Exited(0), expected));
+            assert_eq!(
+                (got.ending, got.output.head.trim()),
+                (Ending::Exited(0), expected)
+            );
         }
     }
 
@@ -315,7 +360,10 @@ mod tests {
     #[tokio::test]
     async fn a_directory_that_is_not_there_is_told() {
         let interrupt = Interrupt::new();
-        let line = CommandLine { directory: "/nonexistent".into(), ..line("true", LONG) };
+        let line = CommandLine {
+            directory: "/nonexistent".into(),
+            ..line("true", LONG)
+        };
         let got = run(line, interrupt, |_| (), |_| {}).await;
         assert!(matches!(got.ending, Ending::NotStarted(_)), "{got:?}");
     }
@@ -325,7 +373,11 @@ mod tests {
         // A grandchild that outlives its parent and would hold the pipe for a minute.
         let got = sh("sleep 60 & echo $!; sleep 60", Duration::from_millis(200)).await;
         assert_eq!(got.ending, Ending::TimedOut);
-        assert!(got.wall < Duration::from_secs(5), "TERM was enough: {:?}", got.wall);
+        assert!(
+            got.wall < Duration::from_secs(5),
+            "TERM was enough: {:?}",
+            got.wall
+        );
         assert!(!is_running(got.output.head.trim()));
     }
 
@@ -350,8 +402,12 @@ mod tests {
     #[tokio::test]
     async fn what_left_the_group_is_ended_too() {
         // A process in a session of its own that ignores signals, has lost its parent, and does not hold the output.
-        let away = "setsid sh -c 'trap \"\" TERM HUP; sleep 60; sleep 60' >/dev/null 2>&1 & echo $!";
-        for (shell, ending) in [(away.to_owned(), Ending::Exited(0)), (format!("{away}; sleep 60"), Ending::TimedOut)] {
+        let away =
+            "setsid sh -c 'trap \"\" TERM HUP; sleep 60; sleep 60' >/dev/null 2>&1 & echo $!";
+        for (shell, ending) in [
+            (away.to_owned(), Ending::Exited(0)),
+            (format!("{away}; sleep 60"), Ending::TimedOut),
+        ] {
             let got = sh(&shell, Duration::from_millis(300)).await;
             assert_eq!(got.ending, ending);
             assert!(!is_running(got.output.head.trim()), "{shell}");
@@ -360,8 +416,15 @@ mod tests {
 
     #[tokio::test]
     async fn closing_the_output_is_not_ending() {
-        let got = sh("echo before; exec >&- 2>&-; for i in 1 2 3; do :; done; exit 7", LONG).await;
-        assert_eq!((got.ending, got.output.head.as_str()), (Ending::Exited(7), "before\n"));
+        let got = sh(
+            "echo before; exec >&- 2>&-; for i in 1 2 3; do :; done; exit 7",
+            LONG,
+        )
+        .await;
+        assert_eq!(
+            (got.ending, got.output.head.as_str()),
+            (Ending::Exited(7), "before\n")
+        );
         let hanging = sh("exec >&- 2>&-; sleep 60", Duration::from_millis(200)).await;
         assert_eq!(hanging.ending, Ending::TimedOut);
     }
@@ -370,8 +433,12 @@ mod tests {
     async fn an_interrupt_ends_it() {
         let interrupt = Interrupt::new();
         let interrupter = interrupt.clone();
-        let running =
-            tokio::spawn(run(line("echo on; sleep 60", LONG), interrupt, |_| (), move |_| interrupter.cancel()));
+        let running = tokio::spawn(run(
+            line("echo on; sleep 60", LONG),
+            interrupt,
+            |_| (),
+            move |_| interrupter.cancel(),
+        ));
         assert_eq!(running.await.unwrap().ending, Ending::Interrupted);
     }
 

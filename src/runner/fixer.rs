@@ -80,8 +80,12 @@ pub async fn call(
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    line.environment.insert("LOOPGATE_FEEDBACK".to_owned(), feedback.display().to_string());
-    line.environment.insert("LOOPGATE_ANSWER".to_owned(), answer.display().to_string());
+    line.environment.insert(
+        "LOOPGATE_FEEDBACK".to_owned(),
+        feedback.display().to_string(),
+    );
+    line.environment
+        .insert("LOOPGATE_ANSWER".to_owned(), answer.display().to_string());
     let own = line.timeout;
     line.timeout = time_left.map_or(own, |left| left.min(own));
     let timeout = line.timeout;
@@ -94,8 +98,18 @@ pub async fn call(
         ending => {
             let problem = ending.problem("the fixer", timeout);
             let report = problem.map_or_else(|| answer_of(&answer, &output), Err);
-            let printed: String = last_line(&output).chars().filter(|c| !c.is_control()).take(200).collect();
-            let broke = |why| if printed.is_empty() { why } else { format!("{why}; it printed “{printed}”") };
+            let printed: String = last_line(&output)
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(200)
+                .collect();
+            let broke = |why| {
+                if printed.is_empty() {
+                    why
+                } else {
+                    format!("{why}; it printed “{printed}”")
+                }
+            };
             report.map_or_else(|why| FixerEnd::Broke(broke(why)), FixerEnd::Done)
         }
     };
@@ -104,14 +118,20 @@ pub async fn call(
 
 /// The last line that is not blank.
 fn last_line(text: &str) -> &str {
-    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
+    text.lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
 }
 
 /// What the fixer answered, in the file or as the last line it printed.
 fn answer_of(file: &Path, output: &str) -> Result<FixerReport, String> {
     let written = match fs::metadata(file) {
-        Ok(found) if found.len() > ANSWER_LIMIT => return Err("the fixer's answer is larger than 1 MiB".to_owned()),
-        Ok(_) => fs::read_to_string(file).map_err(|error| format!("the fixer's answer cannot be read: {error}"))?,
+        Ok(found) if found.len() > ANSWER_LIMIT => {
+            return Err("the fixer's answer is larger than 1 MiB".to_owned());
+        }
+        Ok(_) => fs::read_to_string(file)
+            .map_err(|error| format!("the fixer's answer cannot be read: {error}"))?,
         Err(_) => {
             // Anything else it prints is a log, not an answer.
             let last = last_line(output).trim();
@@ -121,15 +141,22 @@ fn answer_of(file: &Path, output: &str) -> Result<FixerReport, String> {
             last.to_owned()
         }
     };
-    let wrong = |error: serde_json::Error| format!("the fixer's answer is not what was agreed on: {error}");
+    let wrong =
+        |error: serde_json::Error| format!("the fixer's answer is not what was agreed on: {error}");
     let answer: Value = serde_json::from_str(&written).map_err(wrong)?;
     let disputes = answer["outcome"] == "dispute";
-    let dispute = disputes.then(|| FixerDispute::deserialize(&answer)).transpose().map_err(wrong)?;
-    let report = FixerReport { dispute, ..FixerReport::deserialize(&answer).map_err(wrong)? };
+    let dispute = disputes
+        .then(|| FixerDispute::deserialize(&answer))
+        .transpose()
+        .map_err(wrong)?;
+    let report = FixerReport {
+        dispute,
+        ..FixerReport::deserialize(&answer).map_err(wrong)?
+    };
     match report.cost_usd {
-        Some(cost) if !cost.is_finite() || cost < 0.0 => {
-            Err(format!("the fixer reports a cost of {cost} USD, which cannot be"))
-        }
+        Some(cost) if !cost.is_finite() || cost < 0.0 => Err(format!(
+            "the fixer reports a cost of {cost} USD, which cannot be"
+        )),
         _ => Ok(report),
     }
 }
@@ -166,7 +193,9 @@ pub async fn ask(
         return Ok(0);
     }
     let line = CommandLine {
-        input: json!({ "schema": "loopgate.analyzer/v1", "failures": failures }).to_string().into_bytes(),
+        input: json!({ "schema": "loopgate.analyzer/v1", "failures": failures })
+            .to_string()
+            .into_bytes(),
         ..CommandLine::new(command, root, TIMEOUT)
     };
     let finished = command::run(line, interrupt, |_| (), |_| {}).await;
@@ -178,10 +207,16 @@ pub async fn ask(
     let read = serde_json::from_str(&output).or_else(|_| serde_json::from_str(last_line(&output)));
     let AnalyzerResponse { analyses } =
         read.map_err(|error| format!("its answer is not what was agreed on: {error}"))?;
-    let analyses: BTreeMap<usize, Analysis> =
-        analyses.into_iter().take(MOST_ASKED).map(|explained| (explained.id, explained.analysis.bounded())).collect();
+    let analyses: BTreeMap<usize, Analysis> = analyses
+        .into_iter()
+        .take(MOST_ASKED)
+        .map(|explained| (explained.id, explained.analysis.bounded()))
+        .collect();
     let failing = checks.iter_mut().filter(|check| check.outcome.is_failure());
-    let mut asked: Vec<&mut Failure> = failing.flat_map(|check| &mut check.failures).take(MOST_ASKED).collect();
+    let mut asked: Vec<&mut Failure> = failing
+        .flat_map(|check| &mut check.failures)
+        .take(MOST_ASKED)
+        .collect();
     let kept = analyses.len();
     for (id, analysis) in analyses {
         let unknown = || format!("it speaks of a failure {id}, of which it was not asked");
@@ -212,11 +247,26 @@ mod tests {
         called_within(Duration::from_secs(60), run, time_left).await
     }
 
-    async fn called_within(timeout: Duration, run: &str, time_left: Option<Duration>) -> (FixerEnd, tempfile::TempDir) {
+    async fn called_within(
+        timeout: Duration,
+        run: &str,
+        time_left: Option<Duration>,
+    ) -> (FixerEnd, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let line = CommandLine::new(run, folder.path(), timeout);
-        let line = CommandLine { input: br#"{"attempt":2}"#.to_vec(), ..line };
-        let (end, _) = call(line, &folder.path().join("scratch"), time_left, Interrupt::new(), |_| {}).await.unwrap();
+        let line = CommandLine {
+            input: br#"{"attempt":2}"#.to_vec(),
+            ..line
+        };
+        let (end, _) = call(
+            line,
+            &folder.path().join("scratch"),
+            time_left,
+            Interrupt::new(),
+            |_| {},
+        )
+        .await
+        .unwrap();
         (end, folder)
     }
 
@@ -229,30 +279,53 @@ mod tests {
         )
         .await;
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
-        assert_eq!((read("stdin.json").as_str(), read("file.json").as_str()), (r#"{"attempt":2}"#, r#"{"attempt":2}"#));
+        assert_eq!(
+            (read("stdin.json").as_str(), read("file.json").as_str()),
+            (r#"{"attempt":2}"#, r#"{"attempt":2}"#)
+        );
         let described = Some("count from 1".to_owned());
-        let report = FixerReport { description: described, cost_usd: Some(0.25), ..FixerReport::default() };
+        let report = FixerReport {
+            description: described,
+            cost_usd: Some(0.25),
+            ..FixerReport::default()
+        };
         assert_eq!(outcome, FixerEnd::Done(report.clone()));
-        let (outcome, _) =
-            called("echo '{\"summary\": \"count from 1\", \"cost_usd\": 0.25}' > $LOOPGATE_ANSWER", None).await;
+        let (outcome, _) = called(
+            "echo '{\"summary\": \"count from 1\", \"cost_usd\": 0.25}' > $LOOPGATE_ANSWER",
+            None,
+        )
+        .await;
         assert_eq!(outcome, FixerEnd::Done(report));
     }
 
     #[tokio::test]
     async fn what_it_prints_is_a_log_unless_it_is_an_answer() {
-        assert_eq!(called("echo done", None).await.0, FixerEnd::Done(FixerReport::default()));
+        assert_eq!(
+            called("echo done", None).await.0,
+            FixerEnd::Done(FixerReport::default())
+        );
         for (run, why) in [
             ("exit 3", "the fixer ended with exit code 3"),
-            ("echo oh; exit 3", "the fixer ended with exit code 3; it printed “oh”"),
+            (
+                "echo oh; exit 3",
+                "the fixer ended with exit code 3; it printed “oh”",
+            ),
             (
                 "echo '{\"cost_usd\": -1}'",
                 "the fixer reports a cost of -1 USD, which cannot be; it printed “{\"cost_usd\": -1}”",
             ),
         ] {
-            assert_eq!(called(run, None).await.0, FixerEnd::Broke(why.to_owned()), "{run}");
+            assert_eq!(
+                called(run, None).await.0,
+                FixerEnd::Broke(why.to_owned()),
+                "{run}"
+            );
         }
         let broken = called("echo '{\"cost_usd\": \"much\"}'", None).await.0;
-        assert!(matches!(&broken, FixerEnd::Broke(why) if why.contains("not what was agreed on")), "{broken:?}");
+        assert!(
+            matches!(&broken, FixerEnd::Broke(why) if why.contains("not what was agreed on")),
+            "{broken:?}"
+        );
     }
 
     #[tokio::test]
@@ -264,20 +337,37 @@ mod tests {
             reason: "main fails too".to_owned(),
         };
         let end = called(&format!("echo '{said}'"), None).await.0;
-        assert_eq!(end, FixerEnd::Done(FixerReport { dispute: Some(dispute), ..FixerReport::default() }));
-        for wrong in [r#"{"outcome": "dispute"}"#, r#"{"outcome": "dispute", "failure": "unit", "reason": "no"}"#] {
+        assert_eq!(
+            end,
+            FixerEnd::Done(FixerReport {
+                dispute: Some(dispute),
+                ..FixerReport::default()
+            })
+        );
+        for wrong in [
+            r#"{"outcome": "dispute"}"#,
+            r#"{"outcome": "dispute", "failure": "unit", "reason": "no"}"#,
+        ] {
             let end = called(&format!("echo '{wrong}'"), None).await.0;
-            assert!(matches!(&end, FixerEnd::Broke(why) if why.contains("not what was agreed on")), "{end:?}");
+            assert!(
+                matches!(&end, FixerEnd::Broke(why) if why.contains("not what was agreed on")),
+                "{end:?}"
+            );
         }
         // What else a fixer calls an outcome, or a failure, is its own business.
-        let end = called(r#"echo '{"outcome": "mended", "failure": 3}'"#, None).await.0;
+        let end = called(r#"echo '{"outcome": "mended", "failure": 3}'"#, None)
+            .await
+            .0;
         assert_eq!(end, FixerEnd::Done(FixerReport::default()));
     }
 
     #[tokio::test]
     async fn it_is_ended_at_its_time_or_the_budgets() {
         let short = Duration::from_millis(50);
-        assert_eq!(called_within(short, "sleep 60", None).await.0, FixerEnd::TimedOut);
+        assert_eq!(
+            called_within(short, "sleep 60", None).await.0,
+            FixerEnd::TimedOut
+        );
         let short = Some(Duration::from_millis(50));
         assert_eq!(called("sleep 60", short).await.0, FixerEnd::OutOfTime);
     }
@@ -290,12 +380,26 @@ mod analyzer_tests {
 
     async fn asked(command: &str) -> (Result<usize, String>, CheckEvidence) {
         let folder = tempfile::tempdir().unwrap();
-        let mut check = CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, Outcome::Failed);
+        let mut check =
+            CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, Outcome::Failed);
         let message = "expected 4, got 5".to_owned();
-        check.failures = vec![Failure { error_message: message, ..Failure::default() }; 2];
+        check.failures = vec![
+            Failure {
+                error_message: message,
+                ..Failure::default()
+            };
+            2
+        ];
         let interrupt = Interrupt::new();
         let mut checks = [check];
-        let result = ask(command, folder.path(), &mut checks, &Changes::default(), interrupt).await;
+        let result = ask(
+            command,
+            folder.path(),
+            &mut checks,
+            &Changes::default(),
+            interrupt,
+        )
+        .await;
         let [check] = checks;
         (result, check)
     }
@@ -304,9 +408,16 @@ mod analyzer_tests {
 
     #[tokio::test]
     async fn what_it_says_is_kept_with_the_failure_it_is_about() {
-        let (result, check) = asked(&format!("grep -q 'loopgate.analyzer/v1' && echo thinking && echo '{TOLD}'")).await;
+        let (result, check) = asked(&format!(
+            "grep -q 'loopgate.analyzer/v1' && echo thinking && echo '{TOLD}'"
+        ))
+        .await;
         assert_eq!(result, Ok(1));
-        let told: Vec<_> = check.failures.iter().map(|failure| failure.analysis.as_ref()).collect();
+        let told: Vec<_> = check
+            .failures
+            .iter()
+            .map(|failure| failure.analysis.as_ref())
+            .collect();
         assert!(told[0].is_none());
         assert_eq!(told[1].unwrap().fix_strategy, "Add each price once.");
     }
@@ -315,14 +426,35 @@ mod analyzer_tests {
     async fn an_answer_that_cannot_be_used_changes_nothing() {
         for (command, why) in [
             ("exit 3".to_owned(), "it ended with exit code 3"),
-            ("echo hello".to_owned(), "its answer is not what was agreed on"),
-            (format!("echo '{}'", TOLD.replace("\"id\":1", "\"id\":7")), "it speaks of a failure 7"),
-            (format!("echo '{}'", TOLD.replace("0.9", "9")), "its answer is not what was agreed on"),
-            ("yes | head -c 3000000".to_owned(), "its answer is not what was agreed on"),
+            (
+                "echo hello".to_owned(),
+                "its answer is not what was agreed on",
+            ),
+            (
+                format!("echo '{}'", TOLD.replace("\"id\":1", "\"id\":7")),
+                "it speaks of a failure 7",
+            ),
+            (
+                format!("echo '{}'", TOLD.replace("0.9", "9")),
+                "its answer is not what was agreed on",
+            ),
+            (
+                "yes | head -c 3000000".to_owned(),
+                "its answer is not what was agreed on",
+            ),
         ] {
             let (result, check) = asked(&command).await;
-            assert!(result.as_ref().is_err_and(|told| told.starts_with(why)), "{command}: {result:?}");
-            assert!(check.failures.iter().all(|failure| failure.analysis.is_none()), "{command}");
+            assert!(
+                result.as_ref().is_err_and(|told| told.starts_with(why)),
+                "{command}: {result:?}"
+            );
+            assert!(
+                check
+                    .failures
+                    .iter()
+                    .all(|failure| failure.analysis.is_none()),
+                "{command}"
+            );
         }
     }
 }

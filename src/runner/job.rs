@@ -19,7 +19,8 @@ use super::{
 use loopgate_core::{
     CheckName,
     evidence::{
-        CheckEvidence, Failure, FileCoverage, Outcome, OutcomesExtent, RetryClass, TestOutcome, TestOutcomes, TestState,
+        CheckEvidence, Failure, FileCoverage, Outcome, OutcomesExtent, RetryClass, TestOutcome,
+        TestOutcomes, TestState,
     },
     failure::{self, Changes, ExaminedFailure},
     policy::{CommandCheck, REPORTS_VARIABLE, Waits},
@@ -49,8 +50,17 @@ pub async fn execute(
     interrupt: Interrupt,
     observer: Observer,
 ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
-    let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
-    let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
+    let directory = planned
+        .command
+        .working_directory
+        .as_ref()
+        .map_or_else(|| root.clone(), |inner| root.join(inner));
+    let job = Job {
+        name: &name,
+        planned: &planned,
+        root: &root,
+        directory: &directory,
+    };
     let (mut evidence, coverage) = job.run_repeatedly(repeats, &interrupt, &observer).await;
     if let Some(again) = worth_another_run(&evidence, &planned.command)
         && !interrupt.is_cancelled()
@@ -80,8 +90,11 @@ impl Job<'_> {
         let mut ran = self.run(shell, interrupt.clone(), observer).await;
         for tries in 0..repeats.times {
             let wait = repeats.after(tries).to_std().unwrap_or_default();
-            let lacks_program =
-                |failure: &Failure| ExaminedFailure::new(failure, &Changes::default()).conclusion.missing_program;
+            let lacks_program = |failure: &Failure| {
+                ExaminedFailure::new(failure, &Changes::default())
+                    .conclusion
+                    .missing_program
+            };
             // It failed through a service, the network or the machine, as its output shows.
             let may_pass_later = ran.0.outcome == Outcome::Failed
                 && ran.0.retry_class == Some(RetryClass::External)
@@ -91,7 +104,11 @@ impl Job<'_> {
                 break;
             }
             observer(self.name, CheckEvent::Repeating(tries + 1, wait));
-            if interrupt.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+            if interrupt
+                .run_until_cancelled(tokio::time::sleep(wait))
+                .await
+                .is_none()
+            {
                 break;
             }
             ran = self.run(shell, interrupt.clone(), observer).await;
@@ -100,7 +117,11 @@ impl Job<'_> {
     }
 
     fn timeout(&self) -> Duration {
-        self.planned.command.timeout.to_std().unwrap_or(Duration::from_secs(120))
+        self.planned
+            .command
+            .timeout
+            .to_std()
+            .unwrap_or(Duration::from_secs(120))
     }
 
     async fn run(
@@ -111,16 +132,29 @@ impl Job<'_> {
     ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
         let command = &self.planned.command;
         // A new, empty directory; where nothing can be written, the command fails by itself where it needs it.
-        let written = tempfile::Builder::new().prefix("loopgate-reports-").tempdir().ok();
+        let written = tempfile::Builder::new()
+            .prefix("loopgate-reports-")
+            .tempdir()
+            .ok();
         let mut environment = command.environment.clone();
         if let Some(written) = &written {
-            environment.insert(REPORTS_VARIABLE.to_owned(), written.path().to_string_lossy().into_owned());
+            environment.insert(
+                REPORTS_VARIABLE.to_owned(),
+                written.path().to_string_lossy().into_owned(),
+            );
         }
-        let line = CommandLine { environment, ..CommandLine::new(shell, self.directory, self.timeout()) };
+        let line = CommandLine {
+            environment,
+            ..CommandLine::new(shell, self.directory, self.timeout())
+        };
         let options = check::read_options(command);
         let verbose = command.verbose;
         let started = SystemTime::now();
-        let (shown, watched, observer) = (format!("output of {}", self.name), self.name.clone(), Arc::clone(observer));
+        let (shown, watched, observer) = (
+            format!("output of {}", self.name),
+            self.name.clone(),
+            Arc::clone(observer),
+        );
         let finished = command::run(
             line,
             interrupt,
@@ -143,7 +177,8 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The command that runs the failing tests once more; none where they are not known one by one, or too many.
 fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option<String> {
-    let suspects = suspects(evidence).filter(|_| evidence.kind.is_of_tests() && evidence.outcome == Outcome::Failed)?;
+    let suspects = suspects(evidence)
+        .filter(|_| evidence.kind.is_of_tests() && evidence.outcome == Outcome::Failed)?;
     failure::rerun(&command.run, &suspects)
 }
 
@@ -151,15 +186,29 @@ fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option
 /// a tool that repeats them itself and fails all the same.
 fn suspects(evidence: &CheckEvidence) -> Option<Vec<Failure>> {
     let is_known = |failure: &Failure| {
-        let listed = failure.test_id.zip(evidence.tests.as_ref()).and_then(|(id, tests)| tests.state(id));
+        let listed = failure
+            .test_id
+            .zip(evidence.tests.as_ref())
+            .and_then(|(id, tests)| tests.state(id));
         failure.test_name.is_some() && listed.is_some_and(TestState::is_failure)
     };
-    let named = |name: &String| Failure { test_name: Some(name.clone()), ..Failure::default() };
-    let no_test_fails = evidence.results.is_some_and(|results| results.failed + results.errors == 0);
-    let suspects: Vec<Failure> = match no_test_fails && evidence.failures.iter().all(|one| one.test_id.is_none()) {
-        true => evidence.flaky_tests.iter().map(named).collect(),
-        false => evidence.failures.clone().into_iter().take_while(is_known).collect(),
+    let named = |name: &String| Failure {
+        test_name: Some(name.clone()),
+        ..Failure::default()
     };
+    let no_test_fails = evidence
+        .results
+        .is_some_and(|results| results.failed + results.errors == 0);
+    let suspects: Vec<Failure> =
+        match no_test_fails && evidence.failures.iter().all(|one| one.test_id.is_none()) {
+            true => evidence.flaky_tests.iter().map(named).collect(),
+            false => evidence
+                .failures
+                .clone()
+                .into_iter()
+                .take_while(is_known)
+                .collect(),
+        };
     let are_all = no_test_fails || suspects.len() == evidence.failures.len();
     let few = (1..=MOST_TESTS).contains(&suspects.len()) && evidence.failures_not_kept == 0;
     (are_all && few).then_some(suspects)
@@ -171,8 +220,13 @@ fn suspects(evidence: &CheckEvidence) -> Option<Vec<Failure>> {
 ///
 /// A second run that named exactly these tests and ended with 0 has passed them, whether or not it lists them.
 fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
-    let Some(suspects) = suspects(evidence) else { return };
-    let names: BTreeSet<Option<&str>> = suspects.iter().map(|failure| failure.test_name.as_deref()).collect();
+    let Some(suspects) = suspects(evidence) else {
+        return;
+    };
+    let names: BTreeSet<Option<&str>> = suspects
+        .iter()
+        .map(|failure| failure.test_name.as_deref())
+        .collect();
     let exactly = rerun::executed(second.results) == u64::try_from(names.len()).ok();
     let passes_whole = exactly && second.outcome == Outcome::Passed;
     let is_green = |id| {
@@ -185,12 +239,17 @@ fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
         return;
     }
     let known: BTreeSet<String> = evidence.flaky_tests.iter().cloned().collect();
-    let new = flaky.iter().filter_map(|failure| failure.test_name.clone()).filter(|name| !known.contains(name));
+    let new = flaky
+        .iter()
+        .filter_map(|failure| failure.test_name.clone())
+        .filter(|name| !known.contains(name));
     evidence.flaky_tests.extend(new);
     if stay.is_empty() && second.outcome != Outcome::Passed {
         return;
     }
-    let states = flaky.iter().filter_map(|failure| Some(TestOutcome::new(failure.test_id?, TestState::Passed)));
+    let states = flaky
+        .iter()
+        .filter_map(|failure| Some(TestOutcome::new(failure.test_id?, TestState::Passed)));
     if let Some(tests) = &mut evidence.tests {
         tests.merge(TestOutcomes::new(states.collect(), OutcomesExtent::Whole));
     }
@@ -235,14 +294,25 @@ mod tests {
         let mut check = CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, outcome);
         let entry = |state| move |name: &&str| TestOutcome::new(id(name), state);
         let failed = failing.iter().map(entry(TestState::Failed));
-        let entries = failed.chain(passing.iter().map(entry(TestState::Passed))).collect();
+        let entries = failed
+            .chain(passing.iter().map(entry(TestState::Passed)))
+            .collect();
         check.tests = Some(TestOutcomes::new(entries, OutcomesExtent::Whole));
         check.failures = failing
             .iter()
-            .map(|name| Failure { test_name: Some((*name).to_owned()), test_id: Some(id(name)), ..Failure::default() })
+            .map(|name| Failure {
+                test_name: Some((*name).to_owned()),
+                test_id: Some(id(name)),
+                ..Failure::default()
+            })
             .collect();
         let (failed, passed) = (failing.len() as u64, passing.len() as u64);
-        check.results = Some(CheckResults { total: failed + passed, failed, passed, ..CheckResults::default() });
+        check.results = Some(CheckResults {
+            total: failed + passed,
+            failed,
+            passed,
+            ..CheckResults::default()
+        });
         check
     }
 
@@ -253,15 +323,28 @@ mod tests {
 
     #[test]
     fn only_a_few_failing_tests_that_are_known_run_again() {
-        let again = |check: &CheckEvidence| worth_another_run(check, &CommandCheck::new("cargo test"));
+        let again =
+            |check: &CheckEvidence| worth_another_run(check, &CommandCheck::new("cargo test"));
         let failed = check(Outcome::Failed, &["a"], &["b"]);
         assert_eq!(again(&failed).as_deref(), Some("cargo test -- --exact a"));
         let many: Vec<String> = (0..11).map(|n| format!("t{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(again(&check(Outcome::Failed, &many, &[])), None);
         assert_eq!(again(&check(Outcome::TimedOut, &["a"], &[])), None);
-        assert_eq!(again(&CheckEvidence { failures_not_kept: 1, ..failed.clone() }), None);
-        assert_eq!(again(&CheckEvidence { kind: CheckKind::Lint, ..failed.clone() }), None);
+        assert_eq!(
+            again(&CheckEvidence {
+                failures_not_kept: 1,
+                ..failed.clone()
+            }),
+            None
+        );
+        assert_eq!(
+            again(&CheckEvidence {
+                kind: CheckKind::Lint,
+                ..failed.clone()
+            }),
+            None
+        );
         let mut report_missing = failed;
         report_missing.failures.push(Failure::default());
         assert_eq!(again(&report_missing), None);
@@ -271,13 +354,19 @@ mod tests {
     fn a_test_that_passes_the_second_time_is_flaky() {
         let mut first = check(Outcome::Failed, &["a", "b"], &["c"]);
         settle(&mut first, &check(Outcome::Passed, &[], &["a", "b"]));
-        assert_eq!((first.outcome, counts(&first), first.failures.len()), (Outcome::Passed, (3, 0, 2), 0));
+        assert_eq!(
+            (first.outcome, counts(&first), first.failures.len()),
+            (Outcome::Passed, (3, 0, 2), 0)
+        );
         assert_eq!(first.flaky_tests, ["a", "b"]);
         assert_eq!(first.tests.unwrap().state(id("a")), Some(TestState::Flaky));
 
         let mut first = check(Outcome::Failed, &["a", "b"], &["c"]);
         settle(&mut first, &check(Outcome::Failed, &["b"], &["a"]));
-        assert_eq!((first.outcome, counts(&first), first.failures.len()), (Outcome::Failed, (2, 1, 1), 1));
+        assert_eq!(
+            (first.outcome, counts(&first), first.failures.len()),
+            (Outcome::Failed, (2, 1, 1), 1)
+        );
         assert_eq!(first.flaky_tests, ["a"]);
     }
 
@@ -289,7 +378,10 @@ mod tests {
         (first.exit_code, second.exit_code) = (Some(1), Some(0));
         settle(&mut first, &second);
         assert_eq!((first.exit_code, first.first_exit_code), (Some(0), Some(1)));
-        assert_eq!((first.outcome, counts(&first)), (Outcome::Passed, (3, 0, 2)));
+        assert_eq!(
+            (first.outcome, counts(&first)),
+            (Outcome::Passed, (3, 0, 2))
+        );
         assert_eq!(first.flaky_tests, ["a", "b"]);
     }
 
@@ -308,7 +400,10 @@ mod tests {
         // The tests pass, and the command fails for another reason: that stays a failure.
         let mut settled = first.clone();
         settle(&mut settled, &check(Outcome::Failed, &[], &["a"]));
-        assert_eq!((settled.outcome, settled.failures.len()), (Outcome::Failed, 1));
+        assert_eq!(
+            (settled.outcome, settled.failures.len()),
+            (Outcome::Failed, 1)
+        );
         assert_eq!(settled.flaky_tests, ["a"]);
     }
 
@@ -324,6 +419,9 @@ mod tests {
             quality: loopgate_core::evidence::ReportQuality::Valid,
             notes: Vec::new(),
         }];
-        assert_eq!(kept_reports(&evidence, folder.path()), [(path, b"first".to_vec())]);
+        assert_eq!(
+            kept_reports(&evidence, folder.path()),
+            [(path, b"first".to_vec())]
+        );
     }
 }

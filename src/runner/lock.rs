@@ -37,7 +37,13 @@ impl Holder {
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "process {} on {} since {}", self.pid, self.host, self.since.format("%Y-%m-%d %H:%M:%S UTC"))
+        write!(
+            f,
+            "process {} on {} since {}",
+            self.pid,
+            self.host,
+            self.since.format("%Y-%m-%d %H:%M:%S UTC")
+        )
     }
 }
 
@@ -50,7 +56,10 @@ pub enum LockError {
     })]
     Held { holder: Option<Holder> },
     #[error("the lock {} cannot be used: {source}", path.display())]
-    Unusable { path: PathBuf, source: std::io::Error },
+    Unusable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
 }
 
 /// A lock that is held until it is dropped.
@@ -67,15 +76,25 @@ impl Lock {
     /// # Errors
     /// [`LockError::Held`] while another process lives that holds it.
     pub fn take(path: &Path, alias: &str, since: Timestamp) -> Result<Self, LockError> {
-        let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
+        let unusable = |source| LockError::Unusable {
+            path: path.to_owned(),
+            source,
+        };
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(unusable)?;
         }
-        let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
+        let open = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path);
         let mut file = open.map_err(unusable)?;
         let mut tries = 0;
         while let Err(why) = file.try_lock() {
-            let TryLockError::WouldBlock = why else { return Err(unusable(why.into())) };
+            let TryLockError::WouldBlock = why else {
+                return Err(unusable(why.into()));
+            };
             let holder = read(&mut file);
             // Held and empty: its holder is about to write its name, or to release it.
             if holder.is_some() || tries >= MOMENTS {
@@ -85,9 +104,17 @@ impl Lock {
             thread::sleep(MOMENT);
         }
         let left_by = read(&mut file);
-        let holder = Holder { pid: std::process::id(), host: host_name(), since, alias: alias.to_owned() };
+        let holder = Holder {
+            pid: std::process::id(),
+            host: host_name(),
+            since,
+            alias: alias.to_owned(),
+        };
         let text = serde_json::to_string(&holder).unwrap_or_default();
-        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes()));
+        let written = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(text.as_bytes()));
         written.map_err(unusable)?;
         Ok(Self { file, left_by })
     }
@@ -116,7 +143,9 @@ fn read(file: &mut File) -> Option<Holder> {
 
 fn host_name() -> String {
     #[cfg(unix)]
-    let name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+    let name = nix::unistd::gethostname()
+        .ok()
+        .and_then(|name| name.into_string().ok());
     #[cfg(windows)]
     let name = std::env::var("COMPUTERNAME").ok();
     name.unwrap_or_else(|| "an unnamed host".to_owned())
@@ -127,7 +156,12 @@ mod tests {
     use super::*;
 
     fn holder(alias: &str) -> Holder {
-        Holder { pid: std::process::id(), host: host_name(), since: Timestamp::UNIX_EPOCH, alias: alias.to_owned() }
+        Holder {
+            pid: std::process::id(),
+            host: host_name(),
+            since: Timestamp::UNIX_EPOCH,
+            alias: alias.to_owned(),
+        }
     }
 
     #[test]
@@ -136,16 +170,29 @@ mod tests {
         let path = folder.path().join("locks/fix-it.lock");
         let first = Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(first.left_by, None);
-        let message = Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).unwrap_err().to_string();
+        let message = Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH)
+            .unwrap_err()
+            .to_string();
         assert!(
-            message.starts_with(&format!("the loop `fix-it` is being run by process {} on ", std::process::id())),
+            message.starts_with(&format!(
+                "the loop `fix-it` is being run by process {} on ",
+                std::process::id()
+            )),
             "{message}"
         );
-        assert!(message.ends_with("since 1970-01-01 00:00:00 UTC"), "{message}");
+        assert!(
+            message.ends_with("since 1970-01-01 00:00:00 UTC"),
+            "{message}"
+        );
         assert_eq!(Lock::holder(&path), Some(holder("fix-it")));
         drop(first);
         assert_eq!(Lock::holder(&path), None);
-        assert_eq!(Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).unwrap().left_by, None);
+        assert_eq!(
+            Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH)
+                .unwrap()
+                .left_by,
+            None
+        );
     }
 
     #[test]
@@ -166,8 +213,16 @@ mod tests {
     fn the_lock_of_a_dead_process_is_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.lock");
-        let dead = Holder { pid: 4_000_000, ..holder("fix-it") };
+        let dead = Holder {
+            pid: 4_000_000,
+            ..holder("fix-it")
+        };
         fs::write(&path, serde_json::to_string(&dead).unwrap()).unwrap();
-        assert_eq!(Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).unwrap().left_by, Some(dead));
+        assert_eq!(
+            Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH)
+                .unwrap()
+                .left_by,
+            Some(dead)
+        );
     }
 }

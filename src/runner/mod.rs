@@ -27,8 +27,12 @@ mod worktree;
 
 pub use capture::Captured;
 pub use checkout::{Changes, Checkout, CheckoutError, NoBase};
-pub use command::{CommandLine, Ending, Finished, Interrupt, asked_to_stop, interrupt_at, run as run_command};
-pub use detect::{CiJob, Detected, Ecosystem, Project, Purpose, detect, submodules, workflow_texts};
+pub use command::{
+    CommandLine, Ending, Finished, Interrupt, asked_to_stop, interrupt_at, run as run_command,
+};
+pub use detect::{
+    CiJob, Detected, Ecosystem, Project, Purpose, detect, submodules, workflow_texts,
+};
 pub use environment::environment;
 pub use fixer::{FixerDispute, FixerEnd, FixerReport, ask as ask_analyzer, call as call_fixer};
 pub use job::{CheckEvent, Observer};

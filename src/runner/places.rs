@@ -38,15 +38,33 @@ impl<'a> Places<'a> {
     pub fn new(top: &'a Path, directory: &Path, report: &'a Path, sources: &[String]) -> Self {
         let shown = shown(directory.strip_prefix(top).unwrap_or(directory));
         let root = top.canonicalize().unwrap_or_else(|_| top.to_owned());
-        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-        let mut bases: Vec<PathBuf> = sources.iter().map(|source| directory.join(source)).collect();
+        let directory = directory
+            .canonicalize()
+            .unwrap_or_else(|_| directory.to_owned());
+        let mut bases: Vec<PathBuf> = sources
+            .iter()
+            .map(|source| directory.join(source))
+            .collect();
         let module = module(&directory, &root);
         // A workspace's tools write paths from its top, which may be any directory above.
-        bases.extend(directory.ancestors().take_while(|above| above.starts_with(&root)).map(Path::to_owned));
+        bases.extend(
+            directory
+                .ancestors()
+                .take_while(|above| above.starts_with(&root))
+                .map(Path::to_owned),
+        );
         if !directory.starts_with(&root) {
             bases.extend([directory, root.clone()]);
         }
-        Self { top, root, directory: shown, bases, report, module, tracked: OnceCell::new() }
+        Self {
+            top,
+            root,
+            directory: shown,
+            bases,
+            report,
+            module,
+            tracked: OnceCell::new(),
+        }
     }
 
     /// The file's path in the repository; the path as it was written where it is none of its files.
@@ -57,7 +75,11 @@ impl<'a> Places<'a> {
             if let Some(found) = self.inside(path) {
                 return found;
             }
-        } else if let Some(found) = self.bases.iter().find_map(|base| self.inside(&base.join(path))) {
+        } else if let Some(found) = self
+            .bases
+            .iter()
+            .find_map(|base| self.inside(&base.join(path)))
+        {
             return found;
         }
         let in_module = self.module.as_ref().and_then(|(name, directory)| {
@@ -68,9 +90,16 @@ impl<'a> Places<'a> {
             return found;
         }
         // From another machine, or below the name of a module: the longest end of it that is there.
-        let parts: Vec<&str> = written.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = written
+            .split(['/', '\\'])
+            .filter(|part| !part.is_empty())
+            .collect();
         let ends = (1..parts.len().min(MOST_PARTS)).map(|skipped| parts[skipped..].join("/"));
-        let below = |end: &String| self.bases.iter().find_map(|base| self.inside(&base.join(end)));
+        let below = |end: &String| {
+            self.bases
+                .iter()
+                .find_map(|base| self.inside(&base.join(end)))
+        };
         let mut ends = ends.filter(|end| end.contains('/') || parts.len() == 2);
         ends.find_map(|end| below(&end))
             .or_else(|| self.tracked_ending_in(&parts))
@@ -80,15 +109,29 @@ impl<'a> Places<'a> {
     /// Makes the paths of a failure, and those its texts mention, paths of the repository.
     pub fn settle(&self, failure: &mut Failure) {
         let root = format!("{}/", self.top.display());
-        for text in [Some(&mut failure.error_message), failure.stack_trace.as_mut()].into_iter().flatten() {
+        for text in [
+            Some(&mut failure.error_message),
+            failure.stack_trace.as_mut(),
+        ]
+        .into_iter()
+        .flatten()
+        {
             if text.contains(&root) {
                 *text = text.replace(&root, "");
             }
         }
         let written = test_file(failure).map(str::to_owned);
-        let files = [failure.test_file.as_mut(), failure.source.as_mut().map(|source| &mut source.file)];
-        files.into_iter().flatten().for_each(|file| *file = self.resolve(file));
-        let package = written.zip(test_file(failure)).and_then(|(written, file)| self.package(&written, file));
+        let files = [
+            failure.test_file.as_mut(),
+            failure.source.as_mut().map(|source| &mut source.file),
+        ];
+        files
+            .into_iter()
+            .flatten()
+            .for_each(|file| *file = self.resolve(file));
+        let package = written
+            .zip(test_file(failure))
+            .and_then(|(written, file)| self.package(&written, file));
         failure.directory = package;
     }
 
@@ -101,9 +144,15 @@ impl<'a> Places<'a> {
             _ => &[],
         };
         let package = if manifests.is_empty() {
-            file.strip_suffix(written.trim_start_matches("./"))?.strip_suffix('/')?.to_owned()
+            file.strip_suffix(written.trim_start_matches("./"))?
+                .strip_suffix('/')?
+                .to_owned()
         } else {
-            let is_module = |folder: &&Path| manifests.iter().any(|name| self.root.join(folder).join(name).is_file());
+            let is_module = |folder: &&Path| {
+                manifests
+                    .iter()
+                    .any(|name| self.root.join(folder).join(name).is_file())
+            };
             shown(Path::new(file).ancestors().skip(1).find(is_module)?)
         };
         (!package.is_empty() && package != self.directory).then_some(package)
@@ -121,11 +170,17 @@ impl<'a> Places<'a> {
     fn tracked_ending_in(&self, parts: &[&str]) -> Option<String> {
         let tracked = self.tracked.get_or_init(|| tracked(&self.root));
         let end = format!("/{}", parts.join("/"));
-        let candidates = tracked.get(*parts.last()?)?.iter().filter(|file| format!("/{file}").ends_with(&end));
+        let candidates = tracked
+            .get(*parts.last()?)?
+            .iter()
+            .filter(|file| format!("/{file}").ends_with(&end));
         let report = normal(self.report);
         let near = |file: &str| {
             let file = self.root.join(file);
-            file.components().zip(report.components()).take_while(|(one, other)| one == other).count()
+            file.components()
+                .zip(report.components())
+                .take_while(|(one, other)| one == other)
+                .count()
         };
         let nearest = candidates.clone().map(|file| near(file)).max()?;
         let mut meant = candidates.filter(|file| near(file) == nearest);
@@ -136,10 +191,14 @@ impl<'a> Places<'a> {
 
 /// Name and directory of the Go module a directory is in.
 fn module(directory: &Path, root: &Path) -> Option<(String, PathBuf)> {
-    let mut within = directory.ancestors().take_while(|above| above.starts_with(root));
+    let mut within = directory
+        .ancestors()
+        .take_while(|above| above.starts_with(root));
     let top = within.find(|above| above.join("go.mod").is_file())?;
     let text = std::fs::read_to_string(top.join("go.mod")).ok()?;
-    let name = text.lines().find_map(|line| line.trim().strip_prefix("module "))?;
+    let name = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("module "))?;
     Some((name.trim().trim_matches('"').to_owned(), top.to_owned()))
 }
 
@@ -159,19 +218,38 @@ fn normal(path: &Path) -> PathBuf {
 }
 
 fn tracked(root: &Path) -> HashMap<String, Vec<String>> {
-    let listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let output = GitCommand::new(root, &listed).run().and_then(GitOutput::success).unwrap_or_default();
+    let listed = [
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ];
+    let output = GitCommand::new(root, &listed)
+        .run()
+        .and_then(GitOutput::success)
+        .unwrap_or_default();
     let mut files: HashMap<String, Vec<String>> = HashMap::new();
-    for file in String::from_utf8_lossy(&output).split('\0').filter(|file| !file.is_empty()) {
+    for file in String::from_utf8_lossy(&output)
+        .split('\0')
+        .filter(|file| !file.is_empty())
+    {
         let name = file.rsplit('/').next().unwrap_or(file);
-        files.entry(name.to_owned()).or_default().push(file.to_owned());
+        files
+            .entry(name.to_owned())
+            .or_default()
+            .push(file.to_owned());
     }
     files
 }
 
 /// The file of the failing test, not that of code it calls.
 fn test_file(failure: &Failure) -> Option<&str> {
-    let source = failure.source.as_ref().map(|source| source.file.as_str()).filter(|file| is_test(file));
+    let source = failure
+        .source
+        .as_ref()
+        .map(|source| source.file.as_str())
+        .filter(|file| is_test(file));
     failure.test_file.as_deref().or(source)
 }
 
@@ -213,7 +291,11 @@ mod tests {
             ("web", "src/cart.ts", "web/src/cart.ts"),
             ("", "src/cart.ts", "src/cart.ts"),
             ("web", "src/main.rs", "src/main.rs"),
-            ("go", "example.com/shop/cart/cart_test.go", "go/cart/cart_test.go"),
+            (
+                "go",
+                "example.com/shop/cart/cart_test.go",
+                "go/cart/cart_test.go",
+            ),
             ("go", "example.com/shop/cart_test.go", "go/cart_test.go"),
             ("web", "/usr/lib/x.ts", "/usr/lib/x.ts"),
             // A member's command, whose tool names the member beside it from the top of its workspace.
@@ -221,7 +303,12 @@ mod tests {
         ] {
             let directory = root.join(directory);
             let places = Places::new(&root, &directory, &directory, &[]);
-            assert_eq!(places.resolve(printed), expected, "{printed} in {}", directory.display());
+            assert_eq!(
+                places.resolve(printed),
+                expected,
+                "{printed} in {}",
+                directory.display()
+            );
         }
     }
 
@@ -229,21 +316,38 @@ mod tests {
     fn a_test_knows_the_package_in_which_its_tool_ran_it() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        for path in
-            ["web/src/a.test.ts", "core/pom.xml", "core/src/test/java/ATest.java", "api/go.mod", "api/a_test.go"]
-        {
+        for path in [
+            "web/src/a.test.ts",
+            "core/pom.xml",
+            "core/src/test/java/ATest.java",
+            "api/go.mod",
+            "api/a_test.go",
+        ] {
             std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             std::fs::write(root.join(path), "").unwrap();
         }
         for (ran_in, written, file, directory) in [
             ("", "web/src/a.test.ts", "web/src/a.test.ts", None),
             ("web", "src/a.test.ts", "web/src/a.test.ts", None),
-            ("", "core/src/test/java/ATest.java", "core/src/test/java/ATest.java", Some("core")),
-            ("core", "src/test/java/ATest.java", "core/src/test/java/ATest.java", None),
+            (
+                "",
+                "core/src/test/java/ATest.java",
+                "core/src/test/java/ATest.java",
+                Some("core"),
+            ),
+            (
+                "core",
+                "src/test/java/ATest.java",
+                "core/src/test/java/ATest.java",
+                None,
+            ),
             ("", "api/a_test.go", "api/a_test.go", Some("api")),
             ("", "gone.test.ts", "gone.test.ts", None),
         ] {
-            let mut failure = Failure { test_file: Some(written.to_owned()), ..Failure::default() };
+            let mut failure = Failure {
+                test_file: Some(written.to_owned()),
+                ..Failure::default()
+            };
             Places::new(&root, &root.join(ran_in), &root, &[]).settle(&mut failure);
             assert_eq!(
                 (failure.test_file.as_deref(), failure.directory.as_deref()),
@@ -252,8 +356,18 @@ mod tests {
             );
         }
         // Only its end was printed, from wherever the package is.
-        assert!(Command::new("git").args(["init", "-q"]).arg(&root).status().unwrap().success());
-        let mut failure = Failure { test_file: Some("src/a.test.ts".to_owned()), ..Failure::default() };
+        assert!(
+            Command::new("git")
+                .args(["init", "-q"])
+                .arg(&root)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let mut failure = Failure {
+            test_file: Some("src/a.test.ts".to_owned()),
+            ..Failure::default()
+        };
         Places::new(&root, &root, &root, &[]).settle(&mut failure);
         assert_eq!(failure.directory.as_deref(), Some("web"));
     }
@@ -268,14 +382,25 @@ mod tests {
         };
         Places::new(root, root, root, &[]).settle(&mut failure);
         assert_eq!(failure.error_message, "Cannot find module 'src/cart.js'");
-        assert_eq!(failure.stack_trace.as_deref(), Some("    at total (src/cart.js:3:9)"));
+        assert_eq!(
+            failure.stack_trace.as_deref(),
+            Some("    at total (src/cart.js:3:9)")
+        );
     }
 
     #[test]
     fn written_paths_find_their_file() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        assert!(Command::new("git").arg("init").arg("-q").arg(&root).status().unwrap().success());
+        assert!(
+            Command::new("git")
+                .arg("init")
+                .arg("-q")
+                .arg(&root)
+                .status()
+                .unwrap()
+                .success()
+        );
         for file in [
             "src/lib.rs",
             "crates/b/src/lib.rs",
@@ -297,21 +422,47 @@ mod tests {
             ("", &[], "crates/b/src/lib.rs", "crates/b/src/lib.rs"),
             ("crates/b", &[], "src/lib.rs", "crates/b/src/lib.rs"),
             ("crates/b", &[], "../../src/lib.rs", "src/lib.rs"),
-            ("", &[], &absolute("crates/b/src/lib.rs"), "crates/b/src/lib.rs"),
+            (
+                "",
+                &[],
+                &absolute("crates/b/src/lib.rs"),
+                "crates/b/src/lib.rs",
+            ),
             ("", &[], "/app/crates/b/src/lib.rs", "crates/b/src/lib.rs"),
             ("", &["shop".into()], "cart.py", "shop/cart.py"),
             ("", &[absolute("shop")], "cart.py", "shop/cart.py"),
-            ("api", &[], "example.com/acme/api/total/total.go", "api/total/total.go"),
-            ("", &[], "com/acme/Cart.java", "two/src/main/java/com/acme/Cart.java"),
+            (
+                "api",
+                &[],
+                "example.com/acme/api/total/total.go",
+                "api/total/total.go",
+            ),
+            (
+                "",
+                &[],
+                "com/acme/Cart.java",
+                "two/src/main/java/com/acme/Cart.java",
+            ),
             ("", &[], "/usr/lib/x.py", "/usr/lib/x.py"),
         ];
         for (directory, sources, written, expected) in table {
             let places = Places::new(&root, &root.join(directory), &report, sources);
-            assert_eq!(places.resolve(written), expected, "{written} in {directory}");
+            assert_eq!(
+                places.resolve(written),
+                expected,
+                "{written} in {directory}"
+            );
         }
         let elsewhere = root.join("jacoco.xml");
         let places = Places::new(&root, &root, &elsewhere, &[]);
-        assert_eq!(places.resolve("com/acme/Cart.java"), "com/acme/Cart.java", "either of two");
-        assert_eq!(places.resolve("com/acme/Only.java"), "two/src/main/java/com/acme/Only.java");
+        assert_eq!(
+            places.resolve("com/acme/Cart.java"),
+            "com/acme/Cart.java",
+            "either of two"
+        );
+        assert_eq!(
+            places.resolve("com/acme/Only.java"),
+            "two/src/main/java/com/acme/Only.java"
+        );
     }
 }

@@ -62,7 +62,9 @@ impl ProcessTree {
     ///
     /// # Errors
     /// Those of `start`.
-    pub fn begin<T>(start: impl FnOnce(&str) -> io::Result<(Child, T)>) -> io::Result<(Self, Child, T)> {
+    pub fn begin<T>(
+        start: impl FnOnce(&str) -> io::Result<(Child, T)>,
+    ) -> io::Result<(Self, Child, T)> {
         let mark = uuid::Uuid::new_v4().simple().to_string();
         #[cfg(target_os = "linux")]
         linux::adopt_orphans();
@@ -70,7 +72,14 @@ impl ProcessTree {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let (child, rest) = start(&mark)?;
         running.insert(child.id());
-        Ok((Self { mark, leader: child.id() }, child, rest))
+        Ok((
+            Self {
+                mark,
+                leader: child.id(),
+            },
+            child,
+            rest,
+        ))
     }
 
     /// Asks every process of the group to end, or ends it. Windows ends a process with everything it started by its own
@@ -79,12 +88,21 @@ impl ProcessTree {
         #[cfg(unix)]
         if let Ok(leader) = i32::try_from(self.leader) {
             use nix::sys::signal::{Signal, killpg};
-            let signal = if is_forced { Signal::SIGKILL } else { Signal::SIGTERM };
+            let signal = if is_forced {
+                Signal::SIGKILL
+            } else {
+                Signal::SIGTERM
+            };
             // A group that is gone already is what was wanted.
             let _ = killpg(nix::unistd::Pid::from_raw(leader), signal);
         }
         #[cfg(windows)]
-        let _ = (is_forced, Command::new("taskkill").args(["/F", "/T", "/PID", &self.leader.to_string()]).output());
+        let _ = (
+            is_forced,
+            Command::new("taskkill")
+                .args(["/F", "/T", "/PID", &self.leader.to_string()])
+                .output(),
+        );
     }
 
     /// Ends every process that is left.
@@ -145,7 +163,9 @@ mod linux {
         let borne = format!("{variable}={value}");
         until_none(|pid| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == borne.as_bytes())
+            environment
+                .split(|byte| *byte == 0)
+                .any(|variable| variable == borne.as_bytes())
         })
     }
 
@@ -154,7 +174,9 @@ mod linux {
     pub fn end_adopted() {
         let Ok(session) = getsid(None) else { return };
         let ours = (getpid().as_raw(), session.as_raw());
-        until_none(|pid| parent_and_session(pid).is_some_and(|(parent, of)| parent == ours.0 && of != ours.1));
+        until_none(|pid| {
+            parent_and_session(pid).is_some_and(|(parent, of)| parent == ours.0 && of != ours.1)
+        });
     }
 
     /// Kills every process that is one, until there is none; how many there were.
@@ -166,7 +188,9 @@ mod linux {
         for _ in 0..ROUNDS {
             let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
             let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-            let found: Vec<i32> = processes.filter(|pid| *pid != ours && is_one(*pid)).collect();
+            let found: Vec<i32> = processes
+                .filter(|pid| *pid != ours && is_one(*pid))
+                .collect();
             if found.is_empty() {
                 break;
             }

@@ -41,9 +41,13 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Observer) -> Ran {
     let mut coverage: Option<Vec<FileCoverage>> = None;
     let mut waiting: Vec<&CheckName> = plan.checks.keys().collect();
     let mut running = JoinSet::new();
-    let bare = |name: &CheckName, outcome| CheckEvidence::bare(name.clone(), plan.checks[name].kind, outcome);
-    let skipped =
-        |name: &CheckName, reason| CheckEvidence { skipped_because: Some(reason), ..bare(name, Outcome::Skipped) };
+    let bare = |name: &CheckName, outcome| {
+        CheckEvidence::bare(name.clone(), plan.checks[name].kind, outcome)
+    };
+    let skipped = |name: &CheckName, reason| CheckEvidence {
+        skipped_because: Some(reason),
+        ..bare(name, Outcome::Skipped)
+    };
     loop {
         let mut still_waiting = Vec::new();
         for name in waiting {
@@ -55,8 +59,16 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Observer) -> Ran {
                 _ if stopped.is_cancelled() => skipped(name, "stopped".to_owned()),
                 Some(Ok(())) if running.len() < plan.parallel.get() => {
                     observer(name, CheckEvent::Started);
-                    let (planned, root, stopped) = (planned.clone(), plan.root.clone(), stopped.clone());
-                    running.spawn(job::execute(name.clone(), planned, root, plan.repeats, stopped, observer.clone()));
+                    let (planned, root, stopped) =
+                        (planned.clone(), plan.root.clone(), stopped.clone());
+                    running.spawn(job::execute(
+                        name.clone(),
+                        planned,
+                        root,
+                        plan.repeats,
+                        stopped,
+                        observer.clone(),
+                    ));
                     continue;
                 }
                 Some(Ok(())) | None => {
@@ -75,30 +87,58 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Observer) -> Ran {
             continue;
         };
         // A task that panicked has no evidence; its check is reported as cancelled below.
-        let Ok((evidence, measured)) = evidence else { continue };
+        let Ok((evidence, measured)) = evidence else {
+            continue;
+        };
         if let Some(measured) = measured {
             coverage.get_or_insert_default().extend(measured);
         }
-        let stops = plan.checks.get(&evidence.name).is_some_and(|check| check.command.fail_fast);
+        let stops = plan
+            .checks
+            .get(&evidence.name)
+            .is_some_and(|check| check.command.fail_fast);
         if stops && evidence.outcome.is_failure() {
             stopped.cancel();
         }
         observer(&evidence.name, CheckEvent::Ended(&evidence));
         ended.insert(evidence.name.clone(), evidence);
     }
-    let checks =
-        plan.checks.keys().map(|name| ended.remove(name).unwrap_or_else(|| bare(name, Outcome::Cancelled))).collect();
+    let checks = plan
+        .checks
+        .keys()
+        .map(|name| {
+            ended
+                .remove(name)
+                .unwrap_or_else(|| bare(name, Outcome::Cancelled))
+        })
+        .collect();
     Ran { checks, coverage }
 }
 
 /// Whether a check may begin now, or why it never will; none while it waits. Needs outside the plan (external checks,
 /// or not selected) are not waited for.
-fn readiness(planned: &Planned, plan: &Plan, ended: &BTreeMap<CheckName, CheckEvidence>) -> Option<Result<(), String>> {
-    let needs = || planned.command.needs.iter().filter(|need| plan.checks.contains_key(*need));
-    let failed = needs().find(|need| ended.get(*need).is_some_and(|evidence| evidence.outcome != Outcome::Passed));
+fn readiness(
+    planned: &Planned,
+    plan: &Plan,
+    ended: &BTreeMap<CheckName, CheckEvidence>,
+) -> Option<Result<(), String>> {
+    let needs = || {
+        planned
+            .command
+            .needs
+            .iter()
+            .filter(|need| plan.checks.contains_key(*need))
+    };
+    let failed = needs().find(|need| {
+        ended
+            .get(*need)
+            .is_some_and(|evidence| evidence.outcome != Outcome::Passed)
+    });
     match failed {
         Some(need) => Some(Err(format!("needs {need}"))),
-        None => needs().all(|need| ended.contains_key(need)).then_some(Ok(())),
+        None => needs()
+            .all(|need| ended.contains_key(need))
+            .then_some(Ok(())),
     }
 }
 
@@ -133,14 +173,40 @@ impl Plan {
         root: PathBuf,
         parallel: Option<NonZeroUsize>,
     ) -> Result<Self, SelectionError> {
-        let parallel = parallel.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-        let wanted = only.map_or_else(|| Ok(checks.keys().cloned().collect()), |names| with_needs(checks, names))?;
-        let planned = checks.iter().filter(|(name, _)| wanted.contains(*name)).filter_map(|(name, check)| {
-            let CheckSource::Command(command) = &check.source else { return None };
-            Some((name.clone(), Planned { kind: check.kind, is_detected: check.is_detected, command: command.clone() }))
-        });
-        let repeats = Waits { first_wait: TimeDelta::zero(), longest_wait: TimeDelta::zero(), times: 0 };
-        Ok(Self { checks: planned.collect(), root, parallel, repeats })
+        let parallel = parallel
+            .or_else(|| thread::available_parallelism().ok())
+            .unwrap_or(NonZeroUsize::MIN);
+        let wanted = only.map_or_else(
+            || Ok(checks.keys().cloned().collect()),
+            |names| with_needs(checks, names),
+        )?;
+        let planned = checks
+            .iter()
+            .filter(|(name, _)| wanted.contains(*name))
+            .filter_map(|(name, check)| {
+                let CheckSource::Command(command) = &check.source else {
+                    return None;
+                };
+                Some((
+                    name.clone(),
+                    Planned {
+                        kind: check.kind,
+                        is_detected: check.is_detected,
+                        command: command.clone(),
+                    },
+                ))
+            });
+        let repeats = Waits {
+            first_wait: TimeDelta::zero(),
+            longest_wait: TimeDelta::zero(),
+            times: 0,
+        };
+        Ok(Self {
+            checks: planned.collect(),
+            root,
+            parallel,
+            repeats,
+        })
     }
 
     /// The same plan, in which a check that fails for reasons outside the code is run again: as
@@ -153,10 +219,15 @@ impl Plan {
     /// The checks of tests, and those that some check needs before it.
     #[must_use]
     pub fn of_tests(&self) -> Self {
-        let needed: BTreeSet<CheckName> =
-            self.checks.values().flat_map(|planned| planned.command.needs.iter().cloned()).collect();
+        let needed: BTreeSet<CheckName> = self
+            .checks
+            .values()
+            .flat_map(|planned| planned.command.needs.iter().cloned())
+            .collect();
         let mut tests = self.clone();
-        tests.checks.retain(|name, planned| planned.kind.is_of_tests() || needed.contains(name));
+        tests
+            .checks
+            .retain(|name, planned| planned.kind.is_of_tests() || needed.contains(name));
         tests
     }
 }
@@ -170,10 +241,16 @@ fn with_needs(
     while let Some(name) = open.pop() {
         let check = checks.get(name).ok_or_else(|| SelectionError::Unknown {
             name: name.clone(),
-            known: checks.keys().map(CheckName::as_str).collect::<Vec<_>>().join(", "),
+            known: checks
+                .keys()
+                .map(CheckName::as_str)
+                .collect::<Vec<_>>()
+                .join(", "),
         })?;
         match &check.source {
-            CheckSource::Command(command) if wanted.insert(name.clone()) => open.extend(&command.needs),
+            CheckSource::Command(command) if wanted.insert(name.clone()) => {
+                open.extend(&command.needs)
+            }
             CheckSource::External(_) | CheckSource::Reviewer(_) if names.contains(name) => {
                 return Err(SelectionError::External(name.clone()));
             }
@@ -202,11 +279,21 @@ mod tests {
     fn check(run: &str, needs: &[&str]) -> CheckPolicy {
         let mut command = CommandCheck::new(run);
         command.needs = needs.iter().map(|need| need.parse().unwrap()).collect();
-        CheckPolicy { kind: CheckKind::Custom, source: CheckSource::Command(command), is_detected: false }
+        CheckPolicy {
+            kind: CheckKind::Custom,
+            source: CheckSource::Command(command),
+            is_detected: false,
+        }
     }
 
-    fn plan(checks: &[(&str, CheckPolicy)], only: Option<&BTreeSet<CheckName>>) -> Result<Plan, SelectionError> {
-        let checks = checks.iter().map(|(name, check)| (name.parse().unwrap(), check.clone())).collect();
+    fn plan(
+        checks: &[(&str, CheckPolicy)],
+        only: Option<&BTreeSet<CheckName>>,
+    ) -> Result<Plan, SelectionError> {
+        let checks = checks
+            .iter()
+            .map(|(name, check)| (name.parse().unwrap(), check.clone()))
+            .collect();
         Plan::new(&checks, only, std::env::temp_dir(), NonZeroUsize::new(2))
     }
 
@@ -222,12 +309,18 @@ mod tests {
             });
         };
         let evidence = run(plan, Interrupt::new(), Arc::new(note)).await.checks;
-        let outcomes = evidence.iter().map(|check| (check.name.to_string(), check.outcome.as_str())).collect();
+        let outcomes = evidence
+            .iter()
+            .map(|check| (check.name.to_string(), check.outcome.as_str()))
+            .collect();
         (outcomes, diary.lock().unwrap().clone())
     }
 
     fn expected(outcomes: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
-        outcomes.iter().map(|(name, outcome)| ((*name).to_owned(), *outcome)).collect()
+        outcomes
+            .iter()
+            .map(|(name, outcome)| ((*name).to_owned(), *outcome))
+            .collect()
     }
 
     #[tokio::test]
@@ -235,7 +328,13 @@ mod tests {
         let fifo = tempfile::tempdir().unwrap();
         let path = fifo.path().join("pipe");
         let pipe = path.display();
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
         // Each waits for the other: they end only if they run at the same time.
         let checks = [
             ("last", check("true", &["one", "two"])),
@@ -243,7 +342,10 @@ mod tests {
             ("two", check(&format!("cat {pipe}"), &[])),
         ];
         let (got, diary) = outcomes(&plan(&checks, None).unwrap()).await;
-        assert_eq!(got, expected(&[("last", "passed"), ("one", "passed"), ("two", "passed")]));
+        assert_eq!(
+            got,
+            expected(&[("last", "passed"), ("one", "passed"), ("two", "passed")])
+        );
         assert_eq!(diary[..2], ["+one", "+two"]);
         assert_eq!(diary[4..], ["+last", "-last"]);
     }
@@ -257,7 +359,15 @@ mod tests {
             ("lint", check("true", &[])),
         ];
         let (got, _) = outcomes(&plan(&checks, None).unwrap()).await;
-        assert_eq!(got, expected(&[("build", "failed"), ("unit", "skipped"), ("slow", "skipped"), ("lint", "passed")]));
+        assert_eq!(
+            got,
+            expected(&[
+                ("build", "failed"),
+                ("unit", "skipped"),
+                ("slow", "skipped"),
+                ("lint", "passed")
+            ])
+        );
     }
 
     #[tokio::test]
@@ -266,15 +376,30 @@ mod tests {
         if let CheckSource::Command(command) = &mut failing.source {
             command.fail_fast = true;
         }
-        let checks = [("slow", check("sleep 60", &[])), ("quick", failing), ("later", check("true", &[]))];
+        let checks = [
+            ("slow", check("sleep 60", &[])),
+            ("quick", failing),
+            ("later", check("true", &[])),
+        ];
         let (got, _) = outcomes(&plan(&checks, None).unwrap()).await;
-        assert_eq!(got, expected(&[("slow", "cancelled"), ("quick", "failed"), ("later", "skipped")]));
+        assert_eq!(
+            got,
+            expected(&[
+                ("slow", "cancelled"),
+                ("quick", "failed"),
+                ("later", "skipped")
+            ])
+        );
     }
 
     const NO_NETWORK: &str = "echo 'curl: (6) Could not resolve host: api.example.com'; exit 1";
 
     fn waits(seconds: i64, times: u32) -> Waits {
-        Waits { first_wait: TimeDelta::seconds(seconds), longest_wait: TimeDelta::hours(1), times }
+        Waits {
+            first_wait: TimeDelta::seconds(seconds),
+            longest_wait: TimeDelta::hours(1),
+            times,
+        }
     }
 
     #[tokio::test]
@@ -289,16 +414,40 @@ mod tests {
         assert_eq!(got, expected(&[("net", "passed")]));
         assert_eq!(diary, ["+net", "1 net 0", "2 net 0", "-net"]);
 
-        let down = || plan(&[("net", check(NO_NETWORK, &[])), ("code", check("exit 1", &[]))], None).unwrap();
+        let down = || {
+            plan(
+                &[
+                    ("net", check(NO_NETWORK, &[])),
+                    ("code", check("exit 1", &[])),
+                ],
+                None,
+            )
+            .unwrap()
+        };
         let (got, diary) = outcomes(&down().repeating(waits(0, 2))).await;
         assert_eq!(got, expected(&[("net", "failed"), ("code", "failed")]));
-        let repeated: Vec<&String> = diary.iter().filter(|line| line.starts_with(char::is_numeric)).collect();
-        assert_eq!(repeated, ["1 net 0", "2 net 0"], "as often as is said, and nothing else is");
+        let repeated: Vec<&String> = diary
+            .iter()
+            .filter(|line| line.starts_with(char::is_numeric))
+            .collect();
+        assert_eq!(
+            repeated,
+            ["1 net 0", "2 net 0"],
+            "as often as is said, and nothing else is"
+        );
         let missing = plan(&[("gone", check("no-such-program-9", &[]))], None).unwrap();
         let (_, diary) = outcomes(&missing.repeating(waits(0, 2))).await;
-        assert_eq!(diary, ["+gone", "-gone"], "a program that is missing stays missing");
+        assert_eq!(
+            diary,
+            ["+gone", "-gone"],
+            "a program that is missing stays missing"
+        );
         let (_, diary) = outcomes(&down().repeating(waits(120, 1))).await;
-        assert_eq!(diary.len(), 4, "what would not fit into the timeout is not begun: {diary:?}");
+        assert_eq!(
+            diary.len(),
+            4,
+            "what would not fit into the timeout is not begun: {diary:?}"
+        );
     }
 
     #[tokio::test]
@@ -307,7 +456,9 @@ mod tests {
         if let CheckSource::Command(command) = &mut patient.source {
             command.timeout = TimeDelta::hours(6);
         }
-        let plan = plan(&[("net", patient)], None).unwrap().repeating(waits(3_600, 1));
+        let plan = plan(&[("net", patient)], None)
+            .unwrap()
+            .repeating(waits(3_600, 1));
         let interrupt = Interrupt::new();
         let impatient = interrupt.clone();
         let cancel = move |_: &CheckName, event: CheckEvent<'_>| {
@@ -321,12 +472,23 @@ mod tests {
 
     #[test]
     fn a_selection_brings_what_it_needs_and_refuses_what_is_not_there() {
-        let checks = [("a", check("true", &[])), ("b", check("true", &["a"])), ("c", check("true", &[]))];
+        let checks = [
+            ("a", check("true", &[])),
+            ("b", check("true", &["a"])),
+            ("c", check("true", &[])),
+        ];
         let only = |name: &str| BTreeSet::from([name.parse().unwrap()]);
-        let names: Vec<String> =
-            plan(&checks, Some(&only("b"))).unwrap().checks.keys().map(ToString::to_string).collect();
+        let names: Vec<String> = plan(&checks, Some(&only("b")))
+            .unwrap()
+            .checks
+            .keys()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(names, ["a", "b"]);
         let error = plan(&checks, Some(&only("d"))).unwrap_err().to_string();
-        assert_eq!(error, "there is no check `d`; the configuration has a, b, c");
+        assert_eq!(
+            error,
+            "there is no check `d`; the configuration has a, b, c"
+        );
     }
 }

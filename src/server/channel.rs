@@ -42,22 +42,34 @@ pub(super) async fn listen(url: Url, receiver: Arc<Receiver>) {
 /// Reads until the channel closes: how many events there were. The channel's address is as good as a key to it, so no
 /// error quotes it.
 async fn read(url: &Url, receiver: &Receiver) -> Result<usize, String> {
-    let connector = HttpsConnectorBuilder::new().with_native_roots().map_err(|_| "there is no HTTP client")?;
-    let client = Client::builder(TokioExecutor::new()).build(connector.https_or_http().enable_http1().build());
+    let connector = HttpsConnectorBuilder::new()
+        .with_native_roots()
+        .map_err(|_| "there is no HTTP client")?;
+    let client = Client::builder(TokioExecutor::new())
+        .build(connector.https_or_http().enable_http1().build());
     let request = Request::get(url.as_str()).header(header::ACCEPT, "text/event-stream");
     let request = request.header(header::USER_AGENT, "loopgate");
-    let request = request.body(Empty::<Bytes>::new()).map_err(|_| "its address is none")?;
+    let request = request
+        .body(Empty::<Bytes>::new())
+        .map_err(|_| "its address is none")?;
     let answer = timeout(SILENCE, client.request(request)).await;
-    let answer = answer.map_err(|_| "no answer in time")?.map_err(|_| "no connection")?;
+    let answer = answer
+        .map_err(|_| "no answer in time")?
+        .map_err(|_| "no connection")?;
     if !answer.status().is_success() {
         return Err(format!("it answers {}", answer.status().as_u16()));
     }
     let (mut body, mut stream, mut events) = (answer.into_body(), EventStream::default(), 0);
     loop {
-        let Some(frame) = timeout(SILENCE, body.frame()).await.map_err(|_| "it has gone silent")? else {
+        let Some(frame) = timeout(SILENCE, body.frame())
+            .await
+            .map_err(|_| "it has gone silent")?
+        else {
             return Ok(events);
         };
-        let Ok(data) = frame.map_err(|_| "the connection broke")?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| "the connection broke")?.into_data() else {
+            continue;
+        };
         for event in stream.take(&data)? {
             events += 1;
             receive(&event, receiver).await;
@@ -89,7 +101,9 @@ impl EventStream {
             match line.trim_ascii_end() {
                 b"" if self.data.is_empty() => {}
                 b"" => events.push(self.data.split().freeze()),
-                line => self.data.extend_from_slice(line.strip_prefix(b"data:").unwrap_or_default()),
+                line => self
+                    .data
+                    .extend_from_slice(line.strip_prefix(b"data:").unwrap_or_default()),
             }
         }
         Ok(events)
@@ -126,10 +140,14 @@ impl RelayedWebhook<'_> {
 
 async fn receive(event: &[u8], receiver: &Receiver) {
     // Greetings and signs of life are no webhooks.
-    let Ok(relayed) = serde_json::from_slice::<RelayedWebhook<'_>>(event) else { return };
+    let Ok(relayed) = serde_json::from_slice::<RelayedWebhook<'_>>(event) else {
+        return;
+    };
     match relayed.checked(|signature, body| receiver.signatures.check(signature, body)) {
         Some((body, is_signed)) => {
-            let received = receiver.receive_event(&relayed.event, &relayed.delivery, body, is_signed).await;
+            let received = receiver
+                .receive_event(&relayed.event, &relayed.delivery, body, is_signed)
+                .await;
             tracing::debug!(delivery = %relayed.delivery, result = received.as_str(), is_signed, "received on the channel");
         }
         None => tracing::warn!("a webhook of the channel has a wrong signature"),
@@ -142,8 +160,12 @@ mod tests {
 
     fn events(pieces: &[&str]) -> Vec<String> {
         let mut stream = EventStream::default();
-        let taken = pieces.iter().flat_map(|piece| stream.take(piece.as_bytes()).unwrap());
-        taken.map(|event| String::from_utf8_lossy(&event).trim().to_owned()).collect()
+        let taken = pieces
+            .iter()
+            .flat_map(|piece| stream.take(piece.as_bytes()).unwrap());
+        taken
+            .map(|event| String::from_utf8_lossy(&event).trim().to_owned())
+            .collect()
     }
 
     #[test]
@@ -154,7 +176,11 @@ mod tests {
         let bytes: Vec<_> = text.split("").chain([":2}\n", "\n"]).collect();
         assert_eq!(events(&bytes), whole);
         let long = "x".repeat(LONGEST_EVENT);
-        assert!(EventStream::default().take(format!("data: {long}\n").as_bytes()).is_err());
+        assert!(
+            EventStream::default()
+                .take(format!("data: {long}\n").as_bytes())
+                .is_err()
+        );
     }
 
     #[test]
@@ -165,12 +191,19 @@ mod tests {
                 "\"x-github-event\":\"push\",\"x-github-delivery\":\"1\",\"x-hub-signature-256\":\"{signature}\""
             );
             let text = format!("{{{head},{rest}}}");
-            serde_json::from_str::<RelayedWebhook<'_>>(&text).unwrap().checked(signed).map(|it| it.1)
+            serde_json::from_str::<RelayedWebhook<'_>>(&text)
+                .unwrap()
+                .checked(signed)
+                .map(|it| it.1)
         };
         for (signature, rest, expected) in [
             ("good", r#""body":{"n":1}"#, Some(true)),
             ("good", r#""body":{ "n": 1 }"#, Some(false)),
-            ("good", r#""body":{ "n": 1 },"rawbody":"{\"n\":1}""#, Some(true)),
+            (
+                "good",
+                r#""body":{ "n": 1 },"rawbody":"{\"n\":1}""#,
+                Some(true),
+            ),
             ("bad", r#""body":{"n":1}"#, Some(false)),
             ("bad", r#""body":{"n":1},"rawbody":"{\"n\":1}""#, None),
             ("good", r#""timestamp":1"#, None),

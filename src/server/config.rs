@@ -59,14 +59,27 @@ pub struct ServerConfigError(pub Vec<String>);
 impl ServerConfig {
     /// What marks the loop states that this App wrote.
     pub fn state_seal(&self) -> Option<Seal> {
-        Seal::derived_from(self.webhook_secrets().iter().map(|secret| secret.expose().as_bytes()))
+        Seal::derived_from(
+            self.webhook_secrets()
+                .iter()
+                .map(|secret| secret.expose().as_bytes()),
+        )
     }
 
     /// All that sign webhooks, the current one first: each line of what is given is one.
     pub fn webhook_secrets(&self) -> Vec<Secret> {
-        let given = [Some(&self.webhook_secret), self.webhook_secret_previous.as_ref()];
-        let lines = given.into_iter().flatten().flat_map(|secret| secret.expose().lines());
-        lines.filter(|line| !line.is_empty()).map(Secret::new).collect()
+        let given = [
+            Some(&self.webhook_secret),
+            self.webhook_secret_previous.as_ref(),
+        ];
+        let lines = given
+            .into_iter()
+            .flatten()
+            .flat_map(|secret| secret.expose().lines());
+        lines
+            .filter(|line| !line.is_empty())
+            .map(Secret::new)
+            .collect()
     }
 
     /// Whether the other has the same keys and secrets.
@@ -84,25 +97,38 @@ impl ServerConfig {
     /// # Errors
     /// [`ServerConfigError`] with every problem at once.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ServerConfigError> {
-        let mut reader = SettingsReader { lookup, problems: Vec::new() };
+        let mut reader = SettingsReader {
+            lookup,
+            problems: Vec::new(),
+        };
         if reader.text("LOOPGATE_APP_ID").is_none() {
             let hint = "is not set: the number on the App's settings page, or its client id";
             reader.problem("LOOPGATE_APP_ID", hint);
         }
         // Beside a problem a field may have any value: then there is no configuration.
         let config = Self {
-            app_id: reader.given("LOOPGATE_APP_ID", str::parse).unwrap_or(AppName::ClientId(String::new())),
+            app_id: reader
+                .given("LOOPGATE_APP_ID", str::parse)
+                .unwrap_or(AppName::ClientId(String::new())),
             private_key: reader.private_key(),
-            webhook_secret: reader
-                .secret("LOOPGATE_WEBHOOK_SECRET", "the secret of the App's webhook, on its settings page"),
+            webhook_secret: reader.secret(
+                "LOOPGATE_WEBHOOK_SECRET",
+                "the secret of the App's webhook, on its settings page",
+            ),
             webhook_secret_previous: reader.optional_secret("LOOPGATE_WEBHOOK_SECRET_PREVIOUS"),
             client_secret: reader.optional_secret("LOOPGATE_CLIENT_SECRET"),
             signer: reader.signer(),
-            github_api_url: reader.or("LOOPGATE_GITHUB_API_URL", "https://api.github.com", parse_url),
+            github_api_url: reader.or(
+                "LOOPGATE_GITHUB_API_URL",
+                "https://api.github.com",
+                parse_url,
+            ),
             github_web_url: reader.or("LOOPGATE_GITHUB_WEB_URL", "https://github.com", parse_url),
             listen: reader.or("LOOPGATE_LISTEN", "0.0.0.0:8080", parse_address),
             admin_listen: reader.or("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:9090", parse_address),
-            data_dir: reader.or("LOOPGATE_DATA_DIR", DATA_DIR, |text| Ok(PathBuf::from(text))),
+            data_dir: reader.or("LOOPGATE_DATA_DIR", DATA_DIR, |text| {
+                Ok(PathBuf::from(text))
+            }),
             resync_every: reader.or("LOOPGATE_RESYNC", "6", parse_resync),
             database_url: reader.optional_secret("DATABASE_URL"),
             public_url: reader.given("LOOPGATE_PUBLIC_URL", parse_url),
@@ -112,9 +138,14 @@ impl ServerConfig {
         let is_postgres = |url: &Secret| {
             let text = url.expose().trim();
             let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-            matches!(scheme, Some("postgres" | "postgresql")) && PgConnectOptions::from_str(text).is_ok()
+            matches!(scheme, Some("postgres" | "postgresql"))
+                && PgConnectOptions::from_str(text).is_ok()
         };
-        if config.database_url.as_ref().is_some_and(|url| !is_postgres(url)) {
+        if config
+            .database_url
+            .as_ref()
+            .is_some_and(|url| !is_postgres(url))
+        {
             let hint = "is no address of a PostgreSQL server, such as postgres://user:password@host/database";
             reader.problem("DATABASE_URL", hint);
         }
@@ -122,7 +153,11 @@ impl ServerConfig {
             let hint = "is LOOPGATE_LISTEN too; the admin pages need an address of their own";
             reader.problem("LOOPGATE_ADMIN_LISTEN", hint);
         }
-        if reader.problems.is_empty() { Ok(config) } else { Err(ServerConfigError(reader.problems)) }
+        if reader.problems.is_empty() {
+            Ok(config)
+        } else {
+            Err(ServerConfigError(reader.problems))
+        }
     }
 }
 
@@ -142,19 +177,26 @@ impl<L: Fn(&str) -> Option<String>> SettingsReader<L> {
 
     /// What is set, unless it is wrong.
     fn given<T>(&mut self, variable: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
-        parse(self.text(variable)?.trim()).map_err(|message| self.problem(variable, message)).ok()
+        parse(self.text(variable)?.trim())
+            .map_err(|message| self.problem(variable, message))
+            .ok()
     }
 
     fn or<T>(&mut self, variable: &str, default: &str, parse: fn(&str) -> Result<T, String>) -> T {
         let given = self.given(variable, parse);
-        given.unwrap_or_else(|| parse(default).expect("each default is of its kind: every start reads them"))
+        given.unwrap_or_else(|| {
+            parse(default).expect("each default is of its kind: every start reads them")
+        })
     }
 
     fn secret(&mut self, variable: &str, hint: &str) -> Secret {
         let before = self.problems.len();
         let secret = self.optional_secret(variable);
         if secret.is_none() && self.problems.len() == before {
-            self.problem(variable, format!("is not set (nor {variable}_FILE): {hint}"));
+            self.problem(
+                variable,
+                format!("is not set (nor {variable}_FILE): {hint}"),
+            );
         }
         secret.unwrap_or_else(|| Secret::new(""))
     }
@@ -169,22 +211,36 @@ impl<L: Fn(&str) -> Option<String>> SettingsReader<L> {
         let in_file = format!("{variable}_FILE");
         let secret = match (self.text(variable), self.text(&in_file)) {
             (text, None) => Secret::new(text?),
-            (None, Some(path)) => read_secret(&path).map_err(|message| self.problem(&in_file, message)).ok()?,
+            (None, Some(path)) => read_secret(&path)
+                .map_err(|message| self.problem(&in_file, message))
+                .ok()?,
             (Some(_), Some(_)) => {
-                self.problem(variable, format!("is set, and {in_file} too; keep one of them"));
+                self.problem(
+                    variable,
+                    format!("is set, and {in_file} too; keep one of them"),
+                );
                 return None;
             }
         };
         // Environment files often cannot hold line breaks, and people write `\n`.
         let text = secret.expose().trim();
         let is_one_line = text.starts_with("-----BEGIN") && !text.contains('\n');
-        Some(if is_one_line { Secret::new(text.replace("\\n", "\n")) } else { secret })
+        Some(if is_one_line {
+            Secret::new(text.replace("\\n", "\n"))
+        } else {
+            secret
+        })
     }
 
     fn private_key(&mut self) -> Secret {
         let before = self.problems.len();
-        let key = self.secret("LOOPGATE_PRIVATE_KEY", "generate one on the App's settings page, Private keys");
-        if self.problems.len() > before || AppCredentials::new(loopgate_core::AppId::new(0), &key).is_ok() {
+        let key = self.secret(
+            "LOOPGATE_PRIVATE_KEY",
+            "generate one on the App's settings page, Private keys",
+        );
+        if self.problems.len() > before
+            || AppCredentials::new(loopgate_core::AppId::new(0), &key).is_ok()
+        {
             return key;
         }
         let message = if key.expose().contains("-----BEGIN") {
@@ -200,11 +256,14 @@ impl<L: Fn(&str) -> Option<String>> SettingsReader<L> {
 }
 
 fn read_secret(path: &str) -> Result<Secret, String> {
-    let size = fs::metadata(path).map_err(|error| format!("{path} cannot be read: {error}"))?.len();
+    let size = fs::metadata(path)
+        .map_err(|error| format!("{path} cannot be read: {error}"))?
+        .len();
     if size > SECRET_FILE_BYTES {
         return Err(format!("{path} is {size} bytes long; a secret is not"));
     }
-    let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text =
+        fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
     let text = zeroize::Zeroizing::new(text);
     // Editors and `echo` end the file with a line break that is not part of the secret.
     match text.trim_end_matches(['\n', '\r']) {
@@ -214,7 +273,9 @@ fn read_secret(path: &str) -> Result<Secret, String> {
 }
 
 fn parse_url(text: &str) -> Result<Url, String> {
-    let url: Url = text.parse().map_err(|error| format!("is not a URL: {error}"))?;
+    let url: Url = text
+        .parse()
+        .map_err(|error| format!("is not a URL: {error}"))?;
     match url.scheme() {
         "https" | "http" if url.host().is_some() => Ok(url),
         _ => Err("is not an http or https URL".to_owned()),
@@ -238,7 +299,8 @@ fn parse_polling(text: &str) -> Result<bool, String> {
 }
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "is not an address and port, like 0.0.0.0:8080 or [::1]:8080".to_owned())
+    text.parse()
+        .map_err(|_| "is not an address and port, like 0.0.0.0:8080 or [::1]:8080".to_owned())
 }
 
 #[cfg(test)]
@@ -252,8 +314,12 @@ mod tests {
     const KEY: &str = include_str!("testdata/not-a-secret.pem");
 
     fn read(variables: &[(&str, &str)]) -> Result<ServerConfig, ServerConfigError> {
-        let mut all: HashMap<_, _> =
-            [("LOOPGATE_APP_ID", "42"), ("LOOPGATE_PRIVATE_KEY", KEY), ("LOOPGATE_WEBHOOK_SECRET", "s3cret")].into();
+        let mut all: HashMap<_, _> = [
+            ("LOOPGATE_APP_ID", "42"),
+            ("LOOPGATE_PRIVATE_KEY", KEY),
+            ("LOOPGATE_WEBHOOK_SECRET", "s3cret"),
+        ]
+        .into();
         all.extend(variables.iter().copied());
         ServerConfig::from_env(|name| all.get(name).map(ToString::to_string))
     }
@@ -272,7 +338,10 @@ mod tests {
         assert_eq!(config.data_dir, PathBuf::from("./loopgate-data"));
         assert!(config.webhook_secret_previous.is_none());
         assert_eq!(config.resync_every, Some(TimeDelta::hours(6)));
-        assert_eq!(read(&[("LOOPGATE_RESYNC", "off")]).unwrap().resync_every, None);
+        assert_eq!(
+            read(&[("LOOPGATE_RESYNC", "off")]).unwrap().resync_every,
+            None
+        );
     }
 
     #[test]
@@ -294,17 +363,32 @@ mod tests {
         .unwrap();
         assert_eq!(config.webhook_secret.expose(), "hunter2");
         let both = path("both", "new\n\nhunter2\n");
-        let rotating = read(&[("LOOPGATE_WEBHOOK_SECRET", ""), ("LOOPGATE_WEBHOOK_SECRET_FILE", &both)]).unwrap();
-        assert_eq!(rotating.webhook_secrets(), ["new", "hunter2"].map(Secret::new));
+        let rotating = read(&[
+            ("LOOPGATE_WEBHOOK_SECRET", ""),
+            ("LOOPGATE_WEBHOOK_SECRET_FILE", &both),
+        ])
+        .unwrap();
+        assert_eq!(
+            rotating.webhook_secrets(),
+            ["new", "hunter2"].map(Secret::new)
+        );
         assert!(!rotating.has_secrets_of(&config) && rotating.has_secrets_of(&rotating.clone()));
         let shown = format!("{config:?}");
         for hidden in ["hunter2", "older", "BEGIN"] {
             assert!(!shown.contains(hidden), "{shown}");
         }
-        assert!(problems(&[("LOOPGATE_WEBHOOK_SECRET_FILE", &secret)]).contains("keep one of them"));
+        assert!(
+            problems(&[("LOOPGATE_WEBHOOK_SECRET_FILE", &secret)]).contains("keep one of them")
+        );
         let empty = path("empty", "\n");
-        let error = problems(&[("LOOPGATE_WEBHOOK_SECRET", ""), ("LOOPGATE_WEBHOOK_SECRET_FILE", &empty)]);
-        assert!(error.contains("LOOPGATE_WEBHOOK_SECRET_FILE: ") && error.contains("is empty"), "{error}");
+        let error = problems(&[
+            ("LOOPGATE_WEBHOOK_SECRET", ""),
+            ("LOOPGATE_WEBHOOK_SECRET_FILE", &empty),
+        ]);
+        assert!(
+            error.contains("LOOPGATE_WEBHOOK_SECRET_FILE: ") && error.contains("is empty"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -51,7 +51,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { workers: 32, per_installation: 12, lane: 256 }
+        Self {
+            workers: 32,
+            per_installation: 12,
+            lane: 256,
+        }
     }
 }
 
@@ -97,18 +101,38 @@ pub(super) enum JobEnd {
 impl DirtySet {
     pub fn new(limits: Limits) -> Self {
         let (lanes, alarms, page) = (BTreeMap::new(), BTreeSet::new(), (limits.lane / 4).max(1));
-        Self { limits, page, lanes, turns: 0, alarms, running: 0 }
+        Self {
+            limits,
+            page,
+            lanes,
+            turns: 0,
+            alarms,
+            running: 0,
+        }
     }
 
     /// There are unfinished rows of this installation on disk.
     pub fn found(&mut self, installation: InstallationId) {
-        self.lanes.entry(installation).or_insert_with(|| Lane::joining(self.turns)).misses(&WorkClass::ALL);
+        self.lanes
+            .entry(installation)
+            .or_insert_with(|| Lane::joining(self.turns))
+            .misses(&WorkClass::ALL);
     }
 
     /// A row was committed.
     pub fn arrived(&mut self, arrival: Arrival) {
-        let Arrival { key: Key { installation, target }, seq, class } = arrival;
-        let lane = self.lanes.entry(installation).or_insert_with(|| Lane::joining(self.turns));
+        let Arrival {
+            key: Key {
+                installation,
+                target,
+            },
+            seq,
+            class,
+        } = arrival;
+        let lane = self
+            .lanes
+            .entry(installation)
+            .or_insert_with(|| Lane::joining(self.turns));
         if let Some(entry) = lane.entries.get_mut(&target) {
             entry.newest = entry.newest.max(seq);
             // A retry is due by time: what arrives meanwhile is looked at with it.
@@ -119,14 +143,19 @@ impl DirtySet {
         } else {
             // A page that is under way has room beside what arrives meanwhile.
             let of_class = &lane.classes[class as usize];
-            let page = if of_class.on_disk.is_some() { self.page } else { 0 };
+            let page = if of_class.on_disk.is_some() {
+                self.page
+            } else {
+                0
+            };
             let has_room = of_class.held + page < self.limits.lane;
             if !has_room {
                 lane.misses(&[class]);
             }
             // Without room, a new target takes the place in memory of the oldest one, which a later walk over the disk
             // finds again. Where people wait, the first to come goes first.
-            let takes_place = !has_room && class != WorkClass::Person && lane.leaves_oldest_on_disk(class);
+            let takes_place =
+                !has_room && class != WorkClass::Person && lane.leaves_oldest_on_disk(class);
             if has_room || takes_place {
                 lane.admit(target, seq, class);
             }
@@ -138,25 +167,53 @@ impl DirtySet {
     pub fn start(&mut self) -> Option<Start> {
         let most = [self.limits.workers + FOR_ALL_PEOPLE, self.limits.workers];
         for (line, most) in most.into_iter().enumerate() {
-            let is_ready = |lane: &Lane| LINES[line].iter().any(|class| lane.may_start(*class, self.limits));
-            let ready = self.lanes.iter_mut().filter(|(_, lane)| self.running < most && is_ready(lane));
-            let Some((installation, lane)) = ready.min_by_key(|(_, lane)| lane.last_turn[line]) else { continue };
+            let is_ready = |lane: &Lane| {
+                LINES[line]
+                    .iter()
+                    .any(|class| lane.may_start(*class, self.limits))
+            };
+            let ready = self
+                .lanes
+                .iter_mut()
+                .filter(|(_, lane)| self.running < most && is_ready(lane));
+            let Some((installation, lane)) = ready.min_by_key(|(_, lane)| lane.last_turn[line])
+            else {
+                continue;
+            };
             let (target, newest, served) = lane.take(line, self.limits)?;
             self.turns += 1;
             lane.last_turn[line] = self.turns;
             self.running += 1;
-            let key = Key { installation: *installation, target };
-            return Some(Start { key, newest, served });
+            let key = Key {
+                installation: *installation,
+                target,
+            };
+            return Some(Start {
+                key,
+                newest,
+                served,
+            });
         }
         None
     }
 
     /// A job that was started has ended.
     pub fn ended(&mut self, key: Key, ended: JobEnd) {
-        let Key { installation, target } = key;
-        let lane = self.lanes.get_mut(&installation).expect("a lane with a running entry stays");
-        let entry = lane.entries.get_mut(&target).expect("a running entry stays");
-        let State::Running(class, _) = entry.state else { unreachable!("what has ended was running") };
+        let Key {
+            installation,
+            target,
+        } = key;
+        let lane = self
+            .lanes
+            .get_mut(&installation)
+            .expect("a lane with a running entry stays");
+        let entry = lane
+            .entries
+            .get_mut(&target)
+            .expect("a running entry stays");
+        let State::Running(class, _) = entry.state else {
+            unreachable!("what has ended was running")
+        };
         lane.classes[class as usize].running -= 1;
         self.running -= 1;
         match ended {
@@ -168,7 +225,13 @@ impl DirtySet {
             JobEnd::Retry(until) => {
                 entry.class = entry.class.min(class);
                 entry.state = State::Waiting(until);
-                self.alarms.insert((until, Alarm::Retry(Key { installation, target })));
+                self.alarms.insert((
+                    until,
+                    Alarm::Retry(Key {
+                        installation,
+                        target,
+                    }),
+                ));
             }
             JobEnd::Pause(until) => {
                 entry.class = entry.class.min(class);
@@ -201,18 +264,36 @@ impl DirtySet {
     }
 
     /// A page that [`wants_pages`](Self::wants_pages) asked for; `None` if it could not be read.
-    pub fn paged(&mut self, installation: InstallationId, class: WorkClass, page: Option<Page>, now: Timestamp) {
-        let Some(lane) = self.lanes.get_mut(&installation) else { return };
+    pub fn paged(
+        &mut self,
+        installation: InstallationId,
+        class: WorkClass,
+        page: Option<Page>,
+        now: Timestamp,
+    ) {
+        let Some(lane) = self.lanes.get_mut(&installation) else {
+            return;
+        };
         let on_disk = &mut lane.classes[class as usize].on_disk;
         let (Some(page), Some(pass)) = (page, on_disk.as_ref()) else {
-            self.alarms.insert((now + PAGE_RETRY, Alarm::Page(installation, class)));
+            self.alarms
+                .insert((now + PAGE_RETRY, Alarm::Page(installation, class)));
             return;
         };
         *on_disk = match page.next {
-            Some(after) => Some(Pass { after: Some(after), missed: pass.missed, is_loading: false }),
+            Some(after) => Some(Pass {
+                after: Some(after),
+                missed: pass.missed,
+                is_loading: false,
+            }),
             None => pass.missed.then(Pass::default),
         };
-        for Pending { target, newest, retry_at } in page.pending {
+        for Pending {
+            target,
+            newest,
+            retry_at,
+        } in page.pending
+        {
             if let Some(known) = lane.entries.get_mut(&target) {
                 known.newest = known.newest.max(newest);
                 if !matches!(known.state, State::Queued(_)) {
@@ -223,7 +304,13 @@ impl DirtySet {
             lane.admit(target.clone(), newest, class);
             if let Some(at) = retry_at.filter(|&at| at > now) {
                 lane.wait(&target, at);
-                self.alarms.insert((at, Alarm::Retry(Key { installation, target })));
+                self.alarms.insert((
+                    at,
+                    Alarm::Retry(Key {
+                        installation,
+                        target,
+                    }),
+                ));
             }
         }
         self.changed(installation);
@@ -232,14 +319,21 @@ impl DirtySet {
     /// Retries and pauses that are over by now.
     pub fn wake(&mut self, now: Timestamp) {
         while self.alarms.first().is_some_and(|(at, _)| *at <= now) {
-            let Some((_, alarm)) = self.alarms.pop_first() else { return };
-            let (Alarm::Retry(Key { installation, .. }) | Alarm::Resume(installation) | Alarm::Page(installation, _)) =
-                alarm;
-            let Some(lane) = self.lanes.get_mut(&installation) else { continue };
+            let Some((_, alarm)) = self.alarms.pop_first() else {
+                return;
+            };
+            let (Alarm::Retry(Key { installation, .. })
+            | Alarm::Resume(installation)
+            | Alarm::Page(installation, _)) = alarm;
+            let Some(lane) = self.lanes.get_mut(&installation) else {
+                continue;
+            };
             match alarm {
                 Alarm::Retry(Key { target, .. }) => {
                     let entry = lane.entries.get(&target);
-                    if entry.is_some_and(|entry| matches!(entry.state, State::Waiting(until) if until <= now)) {
+                    if entry.is_some_and(
+                        |entry| matches!(entry.state, State::Waiting(until) if until <= now),
+                    ) {
                         lane.enqueue(target);
                     }
                 }
@@ -249,7 +343,10 @@ impl DirtySet {
                     }
                 }
                 Alarm::Page(_, class) => {
-                    lane.classes[class as usize].on_disk.iter_mut().for_each(|pass| pass.is_loading = false);
+                    lane.classes[class as usize]
+                        .on_disk
+                        .iter_mut()
+                        .for_each(|pass| pass.is_loading = false);
                 }
             }
             self.changed(installation);
@@ -263,21 +360,37 @@ impl DirtySet {
 
     /// Nothing is queued, running, waiting for a retry or still on disk.
     pub fn is_settled(&self) -> bool {
-        self.lanes.values().all(|lane| lane.entries.is_empty() && lane.is_in_memory())
+        self.lanes
+            .values()
+            .all(|lane| lane.entries.is_empty() && lane.is_in_memory())
     }
 
     /// Targets in memory that are not running.
     pub fn queued(&self) -> usize {
-        self.lanes.values().map(|lane| lane.entries.len()).sum::<usize>() - self.running
+        self.lanes
+            .values()
+            .map(|lane| lane.entries.len())
+            .sum::<usize>()
+            - self.running
     }
 
     /// After a lane was changed: updates what its running jobs read, and forgets a lane that has nothing left.
     fn changed(&mut self, installation: InstallationId) {
-        let Some(lane) = self.lanes.get(&installation) else { return };
-        let waiting = [WorkClass::Person, WorkClass::Author].map(|class| &lane.classes[class as usize]);
-        let others = waiting.iter().map(|of_class| of_class.queue.len() + of_class.running).sum::<usize>();
-        lane.behind.store(others.saturating_sub(1), Ordering::Relaxed);
-        let is_paused = lane.classes.iter().any(|class| class.paused_until.is_some());
+        let Some(lane) = self.lanes.get(&installation) else {
+            return;
+        };
+        let waiting =
+            [WorkClass::Person, WorkClass::Author].map(|class| &lane.classes[class as usize]);
+        let others = waiting
+            .iter()
+            .map(|of_class| of_class.queue.len() + of_class.running)
+            .sum::<usize>();
+        lane.behind
+            .store(others.saturating_sub(1), Ordering::Relaxed);
+        let is_paused = lane
+            .classes
+            .iter()
+            .any(|class| class.paused_until.is_some());
         if lane.entries.is_empty() && lane.is_in_memory() && !is_paused {
             self.lanes.remove(&installation);
         }

@@ -28,8 +28,17 @@ pub(super) struct Doctor {
 
 impl Doctor {
     pub fn new(github: Github, expected: Expected, clock: Arc<dyn Clock>) -> Self {
-        let last = Diagnosis { under_way: true, ..Diagnosis::new(None, &[]) };
-        Self { github, expected, clock, asked: Notify::new(), last: Mutex::new(last) }
+        let last = Diagnosis {
+            under_way: true,
+            ..Diagnosis::new(None, &[])
+        };
+        Self {
+            github,
+            expected,
+            clock,
+            asked: Notify::new(),
+            last: Mutex::new(last),
+        }
     }
 
     /// Examines for ever.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Groups, Overview, PullRequest, Reconciler, Unresolved};
 use crate::github::{
-    Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileOutcome, ReconcileRequest, ReconcileResult,
-    webhook::OwnApp, webhook::Target,
+    Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileOutcome, ReconcileRequest,
+    ReconcileResult, webhook::OwnApp, webhook::Target,
 };
 
 /// Who we are, to distinguish our own events from others'.
@@ -14,7 +14,10 @@ use crate::github::{
 /// When GitHub does not answer, or does not know the App: a wrong id, a wrong key, or a skewed clock.
 pub async fn own_app(github: &Github) -> Result<OwnApp, Error> {
     let identity = github.identity(&github.client(None)).await?;
-    Ok(OwnApp { app_id: identity.id, bot: Some(identity.bot) })
+    Ok(OwnApp {
+        app_id: identity.id,
+        bot: Some(identity.bot),
+    })
 }
 
 /// Looks at pull requests through [`Reconcile`].
@@ -28,12 +31,20 @@ pub struct GithubReconciler {
 impl GithubReconciler {
     pub fn new(github: Github, clock: Arc<dyn Clock>) -> Self {
         let reconcile = Reconcile::new(github.clone()).staying();
-        Self { github, reconcile, groups: Groups::default(), clock }
+        Self {
+            github,
+            reconcile,
+            groups: Groups::default(),
+            clock,
+        }
     }
 
     /// With states sealed, merges signed, or people called on more channels.
     pub fn with(self, adjusted: impl FnOnce(Reconcile) -> Reconcile) -> Self {
-        Self { reconcile: adjusted(self.reconcile), ..self }
+        Self {
+            reconcile: adjusted(self.reconcile),
+            ..self
+        }
     }
 }
 
@@ -45,7 +56,10 @@ impl Reconciler for GithubReconciler {
             self.reconcile.observer.forget();
             client.ask_again();
         }
-        let queued = self.groups.answer(&self.reconcile, work, self.clock.now()).await?;
+        let queued = self
+            .groups
+            .answer(&self.reconcile, work, self.clock.now())
+            .await?;
         if !queued.is_empty() {
             return Ok(queued);
         }
@@ -54,13 +68,27 @@ impl Reconciler for GithubReconciler {
         {
             return Ok(Vec::new());
         }
-        let found = client.pull_requests_of(&work.target).await.map_err(Failed::from)?;
-        Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
+        let found = client
+            .pull_requests_of(&work.target)
+            .await
+            .map_err(Failed::from)?;
+        Ok(found
+            .into_iter()
+            .map(|(repository, number)| PullRequest { repository, number })
+            .collect())
     }
 
     fn overview(&self) -> Overview {
-        let (Reconcile { observer, executor, .. }, now) = (&self.reconcile, self.github.now());
-        Overview { dormant: observer.dormant.all(now), effects_waiting: executor.waiting(now) }
+        let (
+            Reconcile {
+                observer, executor, ..
+            },
+            now,
+        ) = (&self.reconcile, self.github.now());
+        Overview {
+            dormant: observer.dormant.all(now),
+            effects_waiting: executor.waiting(now),
+        }
     }
 
     fn looked_heads(&self) -> Option<Arc<LookedHeads>> {
@@ -72,7 +100,10 @@ impl Reconciler for GithubReconciler {
         match &outcome.result {
             ReconcileResult::Decided(summary) => {
                 if let Some(reason) = &summary.unknown_rights {
-                    tracing::warn!(reason, "somebody's rights could not be looked up: what depends on them waits");
+                    tracing::warn!(
+                        reason,
+                        "somebody's rights could not be looked up: what depends on them waits"
+                    );
                 }
                 tracing::info!(
                     run = summary.run_id,
@@ -85,8 +116,12 @@ impl Reconciler for GithubReconciler {
                     summary.subject
                 );
             }
-            ReconcileResult::Dormant => tracing::info!("the base branch has no .github/loopgate.yml: nothing to do"),
-            ReconcileResult::ReadOnly => tracing::info!("the repository is archived: nothing may be written there"),
+            ReconcileResult::Dormant => {
+                tracing::info!("the base branch has no .github/loopgate.yml: nothing to do")
+            }
+            ReconcileResult::ReadOnly => {
+                tracing::info!("the repository is archived: nothing may be written there")
+            }
             ReconcileResult::Nothing => {
                 tracing::info!("there is nothing to loop over: the pull request is closed or gone");
             }

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use parking_lot::Mutex;
 
 use super::reconciler::Unresolved;
-use crate::github::{AnsweredGroup, Failed, GroupAnswer, MergeGroup, PullRequest, Reconcile, webhook::Target};
+use crate::github::{
+    AnsweredGroup, Failed, GroupAnswer, MergeGroup, PullRequest, Reconcile, webhook::Target,
+};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
     observed::{GroupResult, Hint, QueueGroup},
@@ -35,14 +37,24 @@ impl Groups {
         now: Timestamp,
     ) -> Result<Vec<PullRequest>, Failed> {
         let group = match &work.target {
-            Target::MergeGroup { .. } => MergeGroup::of(Some(work.installation), &work.target, &work.hints),
-            Target::Head { repository, sha } => {
-                self.0.lock().get(&(repository.clone(), *sha)).map(|(group, _)| group.clone())
+            Target::MergeGroup { .. } => {
+                MergeGroup::of(Some(work.installation), &work.target, &work.hints)
             }
+            Target::Head { repository, sha } => self
+                .0
+                .lock()
+                .get(&(repository.clone(), *sha))
+                .map(|(group, _)| group.clone()),
             _ => None,
         };
-        let Some(group) = group else { return Ok(Vec::new()) };
-        let AnsweredGroup { answer, result, pulls } = reconcile.merge_group(&group, now).await?;
+        let Some(group) = group else {
+            return Ok(Vec::new());
+        };
+        let AnsweredGroup {
+            answer,
+            result,
+            pulls,
+        } = reconcile.merge_group(&group, now).await?;
         tracing::info!(head = group.head.short(), ?answer, "merge group");
         let mut known = self.0.lock();
         let repository = group.repository.clone();
@@ -58,11 +70,19 @@ impl Groups {
             let ended = result.filter(|result| result.result != GroupResult::Running);
             ended.map(|result| (result.result, result.failing.clone()))
         };
-        let is_news = ended(before.as_ref().and_then(|(_, result)| result.as_ref())) != ended(result.as_ref());
+        let is_news = ended(before.as_ref().and_then(|(_, result)| result.as_ref()))
+            != ended(result.as_ref());
         if !is_news && !matches!(work.target, Target::MergeGroup { .. }) {
             return Ok(Vec::new());
         }
-        work.hints.extend(result.map(|result| Hint::QueueGroup(Box::new(result))));
-        Ok(pulls.into_iter().map(|number| PullRequest { repository: repository.clone(), number }).collect())
+        work.hints
+            .extend(result.map(|result| Hint::QueueGroup(Box::new(result))));
+        Ok(pulls
+            .into_iter()
+            .map(|number| PullRequest {
+                repository: repository.clone(),
+                number,
+            })
+            .collect())
     }
 }

@@ -43,7 +43,10 @@ impl Inbox {
     /// Applies a change; durable when this returns.
     pub async fn apply(&self, change: Change) -> Result<ChangeOutcome, Unavailable> {
         let (reply, answer) = oneshot::channel();
-        self.0.send((change, reply)).await.map_err(|_| Unavailable)?;
+        self.0
+            .send((change, reply))
+            .await
+            .map_err(|_| Unavailable)?;
         answer.await.unwrap_or(Err(Unavailable))
     }
 
@@ -101,8 +104,13 @@ pub(super) fn open(
                 Ok(applied) => {
                     metrics.inbox_commits.add(1);
                     metrics.written.send_replace(());
-                    let new_rows =
-                        |it: &ChangeOutcome| if let ChangeOutcome::New(rows) = it { rows.clone() } else { Vec::new() };
+                    let new_rows = |it: &ChangeOutcome| {
+                        if let ChangeOutcome::New(rows) = it {
+                            rows.clone()
+                        } else {
+                            Vec::new()
+                        }
+                    };
                     let arrivals: Vec<Arrival> = applied.iter().flat_map(new_rows).collect();
                     if !arrivals.is_empty() {
                         store.notify_others();

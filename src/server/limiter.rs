@@ -37,7 +37,9 @@ impl<K: Eq + Hash> Limiter<K> {
     pub fn is_exhausted(&self, who: &K, now: Timestamp) -> bool {
         let records = self.0.lock();
         // Almost always empty: nothing was refused.
-        records.get(who).is_some_and(|clear_at| *clear_at - now > EARNED_EVERY * (BURST as i32 - 1))
+        records
+            .get(who)
+            .is_some_and(|clear_at| *clear_at - now > EARNED_EVERY * (BURST as i32 - 1))
     }
 
     pub fn count(&self, who: K, now: Timestamp) {

@@ -46,7 +46,9 @@ pub(super) async fn serve(
     mut stop: watch::Receiver<bool>,
 ) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(header_timeout).max_headers(HEADERS);
+    http.timer(TokioTimer::new())
+        .header_read_timeout(header_timeout)
+        .max_headers(HEADERS);
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     let graceful = GracefulShutdown::new();
     // Dropped with this future, so that no connection outlives the server.
@@ -80,8 +82,15 @@ pub(super) async fn serve(
     graceful.shutdown().await;
 }
 
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
-    let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> (TcpStream, OwnedSemaphorePermit) {
+    let slot = slots
+        .clone()
+        .acquire_owned()
+        .await
+        .expect("the semaphore is never closed");
     let mut warned: Option<Instant> = None;
     loop {
         match listener.accept().await {
@@ -101,13 +110,21 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, O
 /// may frame it; a page that needs more sets the header itself.
 pub(super) async fn secured(mut response: Response) -> Response {
     const HEADERS: [(HeaderName, HeaderValue); 5] = [
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ),
         (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (
+            header::REFERRER_POLICY,
+            HeaderValue::from_static("no-referrer"),
+        ),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (
             header::CONTENT_SECURITY_POLICY,
-            HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+            HeaderValue::from_static(
+                "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+            ),
         ),
     ];
     for (name, value) in HEADERS {

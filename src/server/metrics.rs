@@ -77,12 +77,30 @@ const GREEN_WITHIN: [u64; 5] = [300, 900, 3_600, 14_400, 86_400];
 /// Counters over the runs that ended in this process.
 const OF_RUNS: [(&str, &str); 7] = [
     ("loopgate_runs_ended_total", "Runs that ended."),
-    ("loopgate_runs_with_attempt_total", "Of these, runs with an attempt."),
-    ("loopgate_runs_first_passed_total", "Of these, runs whose first attempt passed."),
-    ("loopgate_runs_escalated_total", "Runs that ended and called a human."),
-    ("loopgate_run_attempts_total", "Attempts of runs that ended."),
-    ("loopgate_run_retries_total", "Attempts after one that failed."),
-    ("loopgate_run_retries_told_total", "Of these, with what fixed the error before."),
+    (
+        "loopgate_runs_with_attempt_total",
+        "Of these, runs with an attempt.",
+    ),
+    (
+        "loopgate_runs_first_passed_total",
+        "Of these, runs whose first attempt passed.",
+    ),
+    (
+        "loopgate_runs_escalated_total",
+        "Runs that ended and called a human.",
+    ),
+    (
+        "loopgate_run_attempts_total",
+        "Attempts of runs that ended.",
+    ),
+    (
+        "loopgate_run_retries_total",
+        "Attempts after one that failed.",
+    ),
+    (
+        "loopgate_run_retries_told_total",
+        "Of these, with what fixed the error before.",
+    ),
 ];
 
 /// What the runs that ended in this process came to.
@@ -98,13 +116,29 @@ impl Runs {
     pub fn add(&self, line: &RunLine) {
         let first_passed = line.first_result == Some(VerificationResult::Pass);
         let with_fix = line.memory.as_ref().map_or(0, |memory| memory.carried);
-        let ended = [1, line.first_result.is_some().into(), first_passed.into(), line.escalated().into()];
+        let ended = [
+            1,
+            line.first_result.is_some().into(),
+            first_passed.into(),
+            line.escalated().into(),
+        ];
         let attempts = [line.attempts, line.retries, with_fix].map(u64::from);
-        self.counts.iter().zip(ended.into_iter().chain(attempts)).for_each(|(count, more)| count.add(more));
-        let Some(seconds) = line.seconds_to_green else { return };
+        self.counts
+            .iter()
+            .zip(ended.into_iter().chain(attempts))
+            .for_each(|(count, more)| count.add(more));
+        let Some(seconds) = line.seconds_to_green else {
+            return;
+        };
         self.seconds_to_green.add(seconds);
-        let within = GREEN_WITHIN.iter().map(|within| u64::from(seconds <= *within)).chain([1]);
-        self.green.iter().zip(within).for_each(|(count, more)| count.add(more));
+        let within = GREEN_WITHIN
+            .iter()
+            .map(|within| u64::from(seconds <= *within))
+            .chain([1]);
+        self.green
+            .iter()
+            .zip(within)
+            .for_each(|(count, more)| count.add(more));
     }
 }
 
@@ -116,9 +150,21 @@ impl Metrics {
     /// The text format of Prometheus, version 0.0.4.
     ///
     /// Without a `github` its metrics are left out.
-    pub fn text(&self, counts: Counts, overview: &Overview, github: Option<&Github>, now: Timestamp) -> String {
-        let Counts { waiting: backlog, dead: dead_letters, oldest: by_class } = counts;
-        let age = |since: Option<Timestamp>| since.map_or(0, |since| (now - since).num_seconds().max(0).unsigned_abs());
+    pub fn text(
+        &self,
+        counts: Counts,
+        overview: &Overview,
+        github: Option<&Github>,
+        now: Timestamp,
+    ) -> String {
+        let Counts {
+            waiting: backlog,
+            dead: dead_letters,
+            oldest: by_class,
+        } = counts;
+        let age = |since: Option<Timestamp>| {
+            since.map_or(0, |since| (now - since).num_seconds().max(0).unsigned_abs())
+        };
         let oldest = age(by_class.into_iter().flatten().min());
         let mut text = String::with_capacity(2048);
         let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, u64)>| {
@@ -129,9 +175,14 @@ impl Metrics {
             }
         };
         let classes = WorkClass::ALL.map(WorkClass::as_str);
-        let deliveries =
-            DeliveryResult::ALL.into_iter().map(DeliveryResult::as_str).zip(self.deliveries.iter().map(Count::get));
-        let commits = [("done", self.inbox_commits.get()), ("failed", self.inbox_failures.get())];
+        let deliveries = DeliveryResult::ALL
+            .into_iter()
+            .map(DeliveryResult::as_str)
+            .zip(self.deliveries.iter().map(Count::get));
+        let commits = [
+            ("done", self.inbox_commits.get()),
+            ("failed", self.inbox_failures.get()),
+        ];
         let ages = labelled("class", classes.into_iter().zip(by_class.map(age)));
         let reconciles = [
             ("done", self.reconciles_done.get()),
@@ -139,26 +190,106 @@ impl Metrics {
             ("waiting", self.reconciles_waiting.get()),
         ];
         let deliveries = labelled("result", deliveries);
-        family("loopgate_deliveries_total", "counter", "Webhook deliveries by outcome.", deliveries);
-        family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", labelled("result", commits));
-        family("loopgate_class_oldest_seconds", "gauge", "Age of the oldest target not yet done, by class.", ages);
+        family(
+            "loopgate_deliveries_total",
+            "counter",
+            "Webhook deliveries by outcome.",
+            deliveries,
+        );
+        family(
+            "loopgate_inbox_commits_total",
+            "counter",
+            "Transactions of the inbox.",
+            labelled("result", commits),
+        );
+        family(
+            "loopgate_class_oldest_seconds",
+            "gauge",
+            "Age of the oldest target not yet done, by class.",
+            ages,
+        );
         let reconciles = labelled("result", reconciles);
-        family("loopgate_reconciles_total", "counter", "Reconciles of pull requests.", reconciles);
+        family(
+            "loopgate_reconciles_total",
+            "counter",
+            "Reconciles of pull requests.",
+            reconciles,
+        );
         let (unknown, dormant) = (self.unknown_events.get(), overview.dormant.len() as u64);
         let absent = "Repositories whose configuration is not found.";
         for (name, kind, help, value) in [
-            ("loopgate_unknown_events_total", "counter", "Deliveries of events not handled.", unknown),
-            ("loopgate_backlog", "gauge", "Targets not yet done, in memory or on disk.", backlog),
-            ("loopgate_oldest_seconds", "gauge", "Age of the oldest target not yet done.", oldest),
-            ("loopgate_queue_depth", "gauge", "Targets in memory waiting for their turn.", self.queued.get()),
-            ("loopgate_running", "gauge", "Jobs running now.", self.running.get()),
-            ("loopgate_resolved_total", "counter", "Targets resolved to pull requests.", self.resolved.get()),
-            ("loopgate_redeliveries_total", "counter", "Failed deliveries asked for again.", self.redelivered.get()),
-            ("loopgate_resyncs_total", "counter", "Times that all lists were read.", self.resyncs.get()),
-            ("loopgate_resynced_total", "counter", "Looks that a resync asked for.", self.resynced.get()),
-            ("loopgate_given_up_total", "counter", "Targets given up after ten failures.", self.dead.get()),
-            ("loopgate_repositories_without_configuration", "gauge", absent, dormant),
-            ("loopgate_dead_letters", "gauge", "Dead letters now.", dead_letters),
+            (
+                "loopgate_unknown_events_total",
+                "counter",
+                "Deliveries of events not handled.",
+                unknown,
+            ),
+            (
+                "loopgate_backlog",
+                "gauge",
+                "Targets not yet done, in memory or on disk.",
+                backlog,
+            ),
+            (
+                "loopgate_oldest_seconds",
+                "gauge",
+                "Age of the oldest target not yet done.",
+                oldest,
+            ),
+            (
+                "loopgate_queue_depth",
+                "gauge",
+                "Targets in memory waiting for their turn.",
+                self.queued.get(),
+            ),
+            (
+                "loopgate_running",
+                "gauge",
+                "Jobs running now.",
+                self.running.get(),
+            ),
+            (
+                "loopgate_resolved_total",
+                "counter",
+                "Targets resolved to pull requests.",
+                self.resolved.get(),
+            ),
+            (
+                "loopgate_redeliveries_total",
+                "counter",
+                "Failed deliveries asked for again.",
+                self.redelivered.get(),
+            ),
+            (
+                "loopgate_resyncs_total",
+                "counter",
+                "Times that all lists were read.",
+                self.resyncs.get(),
+            ),
+            (
+                "loopgate_resynced_total",
+                "counter",
+                "Looks that a resync asked for.",
+                self.resynced.get(),
+            ),
+            (
+                "loopgate_given_up_total",
+                "counter",
+                "Targets given up after ten failures.",
+                self.dead.get(),
+            ),
+            (
+                "loopgate_repositories_without_configuration",
+                "gauge",
+                absent,
+                dormant,
+            ),
+            (
+                "loopgate_dead_letters",
+                "gauge",
+                "Dead letters now.",
+                dead_letters,
+            ),
         ] {
             family(name, kind, help, vec![(String::new(), value)]);
         }
@@ -166,32 +297,86 @@ impl Metrics {
             family(name, "counter", help, vec![(String::new(), count.get())]);
         }
         let green = self.runs.green.each_ref().map(Count::get);
-        let within = GREEN_WITHIN.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
+        let within = GREEN_WITHIN
+            .iter()
+            .map(ToString::to_string)
+            .chain(["+Inf".to_owned()]);
         let within = within.map(|within| format!("_bucket{{le=\"{within}\"}}"));
-        let sums = [("_sum", self.runs.seconds_to_green.get()), ("_count", green[GREEN_WITHIN.len()])];
+        let sums = [
+            ("_sum", self.runs.seconds_to_green.get()),
+            ("_count", green[GREEN_WITHIN.len()]),
+        ];
         let sums = sums.map(|(name, value)| (name.to_owned(), value));
         let green = within.zip(green).chain(sums).collect();
-        family("loopgate_run_green_seconds", "histogram", "From the beginning of a run until it passed.", green);
-        let waiting = labelled("kind", overview.effects_waiting.iter().map(|(kind, count)| (*kind, *count)));
-        family("loopgate_effects_waiting", "gauge", "Effects that wait for their turn to be created.", waiting);
-        let answers = github.into_iter().flat_map(|github| github.counts().answers);
+        family(
+            "loopgate_run_green_seconds",
+            "histogram",
+            "From the beginning of a run until it passed.",
+            green,
+        );
+        let waiting = labelled(
+            "kind",
+            overview
+                .effects_waiting
+                .iter()
+                .map(|(kind, count)| (*kind, *count)),
+        );
+        family(
+            "loopgate_effects_waiting",
+            "gauge",
+            "Effects that wait for their turn to be created.",
+            waiting,
+        );
+        let answers = github
+            .into_iter()
+            .flat_map(|github| github.counts().answers);
         let answers = labelled("status", STATUSES.into_iter().zip(answers));
-        family("loopgate_github_answers_total", "counter", "GitHub's answers by status.", answers);
+        family(
+            "loopgate_github_answers_total",
+            "counter",
+            "GitHub's answers by status.",
+            answers,
+        );
         let Some(github) = github else { return text };
         let sent = github.counts();
-        let [spent, deferred] = [sent.spent, sent.deferred].map(|of| labelled("class", classes.into_iter().zip(of)));
-        family("loopgate_github_spent_total", "counter", "Requests that cost of the quota, by class.", spent);
-        family("loopgate_github_deferred_total", "counter", "Requests put off for more urgent ones.", deferred);
-        let quotas = github.quotas().into_iter().map(|(id, quota)| (id, u64::from(quota.remaining)));
+        let [spent, deferred] =
+            [sent.spent, sent.deferred].map(|of| labelled("class", classes.into_iter().zip(of)));
+        family(
+            "loopgate_github_spent_total",
+            "counter",
+            "Requests that cost of the quota, by class.",
+            spent,
+        );
+        family(
+            "loopgate_github_deferred_total",
+            "counter",
+            "Requests put off for more urgent ones.",
+            deferred,
+        );
+        let quotas = github
+            .quotas()
+            .into_iter()
+            .map(|(id, quota)| (id, u64::from(quota.remaining)));
         let quotas = labelled("installation", quotas);
-        family("loopgate_github_quota_remaining", "gauge", "Requests left until the hour's quota resets.", quotas);
+        family(
+            "loopgate_github_quota_remaining",
+            "gauge",
+            "Requests left until the hour's quota resets.",
+            quotas,
+        );
         text
     }
 }
 
 /// Samples with this label.
-fn labelled<N: std::fmt::Display>(label: &str, samples: impl IntoIterator<Item = (N, u64)>) -> Vec<(String, u64)> {
-    samples.into_iter().map(|(name, value)| (format!("{{{label}=\"{name}\"}}"), value)).collect()
+fn labelled<N: std::fmt::Display>(
+    label: &str,
+    samples: impl IntoIterator<Item = (N, u64)>,
+) -> Vec<(String, u64)> {
+    samples
+        .into_iter()
+        .map(|(name, value)| (format!("{{{label}=\"{name}\"}}"), value))
+        .collect()
 }
 
 #[cfg(test)]
@@ -207,17 +392,39 @@ mod tests {
         }
         let oldest = Timestamp::from_timestamp(1_800_000_000, 0);
         let text = metrics.text(
-            Counts { waiting: 5, dead: 2, oldest: [None, oldest, None, None] },
-            &Overview { effects_waiting: [("comment", 3)].into(), ..Overview::default() },
+            Counts {
+                waiting: 5,
+                dead: 2,
+                oldest: [None, oldest, None, None],
+            },
+            &Overview {
+                effects_waiting: [("comment", 3)].into(),
+                ..Overview::default()
+            },
             None,
             Timestamp::from_timestamp(1_800_000_007, 0).unwrap(),
         );
-        assert!(text.contains("loopgate_class_oldest_seconds{class=\"author\"} 7\n"), "{text}");
+        assert!(
+            text.contains("loopgate_class_oldest_seconds{class=\"author\"} 7\n"),
+            "{text}"
+        );
         assert!(text.contains("loopgate_oldest_seconds 7\n"), "{text}");
-        assert!(text.contains("loopgate_effects_waiting{kind=\"comment\"} 3\n"), "{text}");
-        assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
-        assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"), "{text}");
-        assert!(text.contains("loopgate_backlog 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");
+        assert!(
+            text.contains("loopgate_effects_waiting{kind=\"comment\"} 3\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("loopgate_backlog 5\n") && text.contains("loopgate_dead_letters 2\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -233,7 +440,12 @@ mod tests {
         };
         metrics.runs.add(&line(900, "pass"));
         metrics.runs.add(&line(100_000, "fail"));
-        let text = metrics.text(Counts::default(), &Overview::default(), None, Timestamp::UNIX_EPOCH);
+        let text = metrics.text(
+            Counts::default(),
+            &Overview::default(),
+            None,
+            Timestamp::UNIX_EPOCH,
+        );
         let runs: Vec<&str> = text
             .lines()
             .filter(|line| line.starts_with("loopgate_run_") || line.starts_with("loopgate_runs_"))

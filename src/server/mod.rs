@@ -53,8 +53,8 @@ use self::{
     reconciler::Overview,
     recovery::RecoveryRequest,
     storage::{
-        Arrival, Change, ChangeOutcome, Counts, Delivery, DeliveryId, Store, TargetWork, TokenChange, Trouble, WorkEnd,
-        Writer,
+        Arrival, Change, ChangeOutcome, Counts, Delivery, DeliveryId, Store, TargetWork,
+        TokenChange, Trouble, WorkEnd, Writer,
     },
     worker::{Mailbox, Rest, Shared, Worker},
 };

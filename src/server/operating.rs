@@ -44,8 +44,12 @@ pub struct ResyncOf {
 }
 
 pub(super) fn routes() -> Router<Arc<Admin>> {
-    let changes = Router::new().route("/dead-letters/replay", post(replay)).route("/resync", post(resync));
-    changes.route_layer(from_fn(from_tool)).route("/dead-letters", get(dead_letters))
+    let changes = Router::new()
+        .route("/dead-letters/replay", post(replay))
+        .route("/resync", post(resync));
+    changes
+        .route_layer(from_fn(from_tool))
+        .route("/dead-letters", get(dead_letters))
 }
 
 /// Lets through what comes from a tool, and nothing from a page in somebody's browser.
@@ -54,7 +58,10 @@ async fn from_tool(request: Request, next: Next) -> Result<Response, Refusal> {
     if headers.contains_key(GUARD) && !headers.contains_key(ORIGIN) {
         return Ok(next.run(request).await);
     }
-    Err(Refusal(StatusCode::FORBIDDEN, format!("the header {GUARD} is missing, or a browser sent this")))
+    Err(Refusal(
+        StatusCode::FORBIDDEN,
+        format!("the header {GUARD} is missing, or a browser sent this"),
+    ))
 }
 
 /// Why nothing was done.
@@ -75,7 +82,12 @@ impl<E: std::error::Error> From<E> for Refusal {
 
 async fn dead_letters(State(admin): State<Arc<Admin>>) -> Result<Json<Value>, Refusal> {
     let letters = admin.services.store.dead_letters().await?;
-    let shown = |DeadLetter { key, failures, reason, died_at }: &DeadLetter| {
+    let shown = |DeadLetter {
+                     key,
+                     failures,
+                     reason,
+                     died_at,
+                 }: &DeadLetter| {
         json!({
             "id": key.to_string(),
             "installation": key.installation,
@@ -86,14 +98,24 @@ async fn dead_letters(State(admin): State<Arc<Admin>>) -> Result<Json<Value>, Re
         })
     };
     let letters: Vec<_> = letters.iter().map(shown).collect();
-    Ok(Json(json!({ "schema": "loopgate.dead-letters/v1", "dead_letters": letters })))
+    Ok(Json(
+        json!({ "schema": "loopgate.dead-letters/v1", "dead_letters": letters }),
+    ))
 }
 
-async fn replay(State(admin): State<Arc<Admin>>, Json(which): Json<Replay>) -> Result<Json<Value>, Refusal> {
+async fn replay(
+    State(admin): State<Arc<Admin>>,
+    Json(which): Json<Replay>,
+) -> Result<Json<Value>, Refusal> {
     let replayed = replayed(&admin, &which).await?;
     match (which, replayed) {
-        (Replay::Id(id), 0) => Err(Refusal(StatusCode::NOT_FOUND, format!("there is no dead letter `{id}`"))),
-        _ => Ok(Json(json!({ "schema": "loopgate.replay/v1", "replayed": replayed }))),
+        (Replay::Id(id), 0) => Err(Refusal(
+            StatusCode::NOT_FOUND,
+            format!("there is no dead letter `{id}`"),
+        )),
+        _ => Ok(Json(
+            json!({ "schema": "loopgate.replay/v1", "replayed": replayed }),
+        )),
     }
 }
 
@@ -101,20 +123,35 @@ async fn replay(State(admin): State<Arc<Admin>>, Json(which): Json<Replay>) -> R
 pub(super) async fn replayed(admin: &Admin, which: &Replay) -> Result<usize, Refusal> {
     let keys: Vec<Key> = match which {
         Replay::Id(id) => {
-            let unknown = |()| Refusal(StatusCode::BAD_REQUEST, format!("`{id}` is no dead letter's id"));
+            let unknown = |()| {
+                Refusal(
+                    StatusCode::BAD_REQUEST,
+                    format!("`{id}` is no dead letter's id"),
+                )
+            };
             vec![id.parse().map_err(unknown)?]
         }
         Replay::Reason(_) | Replay::All => {
             let is_meant = |letter: &DeadLetter| {
-                if let Replay::Reason(text) = which { letter.reason.contains(text) } else { true }
+                if let Replay::Reason(text) = which {
+                    letter.reason.contains(text)
+                } else {
+                    true
+                }
             };
             let letters = admin.services.store.dead_letters().await?;
-            letters.into_iter().filter(is_meant).map(|letter| letter.key).collect()
+            letters
+                .into_iter()
+                .filter(is_meant)
+                .map(|letter| letter.key)
+                .collect()
         }
     };
     let mut replayed = 0;
     for key in keys {
-        if let ChangeOutcome::New(arrivals) = admin.services.inbox.apply(Change::Replay(key)).await? {
+        if let ChangeOutcome::New(arrivals) =
+            admin.services.inbox.apply(Change::Replay(key)).await?
+        {
             replayed += arrivals.len();
         }
     }
@@ -126,30 +163,71 @@ async fn resync(
     Json(what): Json<ResyncOf>,
 ) -> Result<(StatusCode, Json<Value>), Refusal> {
     let (Some(recovery), Some(github)) = (&admin.recovery, &admin.services.github) else {
-        return Err(Refusal(StatusCode::NOT_FOUND, "this server does not ask GitHub by itself".to_owned()));
+        return Err(Refusal(
+            StatusCode::NOT_FOUND,
+            "this server does not ask GitHub by itself".to_owned(),
+        ));
     };
     match &what {
-        ResyncOf { repository: None, pull_request: None } => {
-            let stopping = |_| Refusal(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping".to_owned());
-            recovery.send(RecoveryRequest::Resync).await.map_err(stopping)?;
+        ResyncOf {
+            repository: None,
+            pull_request: None,
+        } => {
+            let stopping = |_| {
+                Refusal(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "the server is stopping".to_owned(),
+                )
+            };
+            recovery
+                .send(RecoveryRequest::Resync)
+                .await
+                .map_err(stopping)?;
         }
-        ResyncOf { repository: None, pull_request: Some(_) } => {
-            return Err(Refusal(StatusCode::BAD_REQUEST, "a pull request needs its repository".to_owned()));
+        ResyncOf {
+            repository: None,
+            pull_request: Some(_),
+        } => {
+            return Err(Refusal(
+                StatusCode::BAD_REQUEST,
+                "a pull request needs its repository".to_owned(),
+            ));
         }
-        ResyncOf { repository: Some(repository), pull_request } => {
+        ResyncOf {
+            repository: Some(repository),
+            pull_request,
+        } => {
             let found = github.client(None).installation_of(repository).await;
-            let Some(installation) = found.map_err(|error| Refusal(StatusCode::BAD_GATEWAY, error.to_string()))? else {
+            let Some(installation) =
+                found.map_err(|error| Refusal(StatusCode::BAD_GATEWAY, error.to_string()))?
+            else {
                 let reason = format!("the App is not installed on {repository}, or there is none");
                 return Err(Refusal(StatusCode::NOT_FOUND, reason));
             };
             let repository = repository.clone();
             let target = match pull_request {
-                Some(number) => Target::PullRequest { repository, number: *number },
+                Some(number) => Target::PullRequest {
+                    repository,
+                    number: *number,
+                },
                 None => Target::Repository(repository),
             };
             let now = admin.services.clock.now();
-            admin.services.inbox.apply(Change::Look(Key { installation, target }, now)).await?;
+            admin
+                .services
+                .inbox
+                .apply(Change::Look(
+                    Key {
+                        installation,
+                        target,
+                    },
+                    now,
+                ))
+                .await?;
         }
     }
-    Ok((StatusCode::ACCEPTED, Json(json!({ "schema": "loopgate.resync/v1", "asked": what }))))
+    Ok((
+        StatusCode::ACCEPTED,
+        Json(json!({ "schema": "loopgate.resync/v1", "asked": what })),
+    ))
 }

@@ -46,7 +46,11 @@ pub(super) struct Readiness {
 
 impl Readiness {
     pub fn new(services: Services) -> Self {
-        Self { services, is_draining: AtomicBool::new(false), last: Mutex::default() }
+        Self {
+            services,
+            is_draining: AtomicBool::new(false),
+            last: Mutex::default(),
+        }
     }
 
     async fn ask(&self) -> Result<(), &'static str> {
@@ -60,11 +64,12 @@ impl Readiness {
         {
             return *answer;
         }
-        let answer = match timeout(CHECK_WITHIN, self.services.inbox.apply(Change::Probe(now))).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(_)) => Err("deliveries cannot be stored now; see the log"),
-            Err(_) => Err("no answer in time"),
-        };
+        let answer =
+            match timeout(CHECK_WITHIN, self.services.inbox.apply(Change::Probe(now))).await {
+                Ok(Ok(_)) => Ok(()),
+                Ok(Err(_)) => Err("deliveries cannot be stored now; see the log"),
+                Err(_) => Err("no answer in time"),
+            };
         *last = Some((now, answer));
         answer
     }
@@ -76,7 +81,10 @@ impl Admin {
     pub async fn verdicts(&self) -> Vec<(&'static str, Result<(), String>)> {
         let mut verdicts = vec![("storage", self.readiness.ask().await.map_err(str::to_owned))];
         if let Some(github) = &self.services.github {
-            verdicts.extend([("key", github.key_is_taken()), ("clock", github.clock_is_right())]);
+            verdicts.extend([
+                ("key", github.key_is_taken()),
+                ("clock", github.clock_is_right()),
+            ]);
         }
         verdicts
     }
@@ -94,7 +102,10 @@ pub(super) fn public(
     Router::new()
         .route("/webhook", post(webhook))
         .with_state(receiver)
-        .route("/.well-known/loopgate-keys.json", get(move || async move { Json(keys) }))
+        .route(
+            "/.well-known/loopgate-keys.json",
+            get(move || async move { Json(keys) }),
+        )
         .route("/readyz", get(is_ready))
         .with_state(readiness)
         .merge(dashboard.unwrap_or_else(|| Router::new().route("/", get(|| async { Html(HOME) }))))
@@ -118,7 +129,10 @@ pub(super) fn admin(admin: Arc<Admin>) -> Router {
 /// What both listeners answer while the database is away: the process lives, and takes nothing.
 pub(super) fn while_waiting() -> Router {
     let away = || async { not_ready("the database is away; send it again\n") };
-    Router::new().route("/healthz", get(healthy)).fallback(away).layer(map_response(secured))
+    Router::new()
+        .route("/healthz", get(healthy))
+        .fallback(away)
+        .layer(map_response(secured))
 }
 
 async fn healthy() -> &'static str {
@@ -135,17 +149,32 @@ async fn is_ready(State(readiness): State<Arc<Readiness>>) -> Response {
 async fn ready(State(admin): State<Arc<Admin>>) -> Response {
     let verdicts = admin.verdicts().await;
     let line = |(name, answer): &(&str, Result<(), String>)| {
-        format!("{name}: {}\n", answer.as_ref().err().map_or("ok", String::as_str))
+        format!(
+            "{name}: {}\n",
+            answer.as_ref().err().map_or("ok", String::as_str)
+        )
     };
     let text: String = verdicts.iter().map(line).collect();
-    if verdicts.first().is_some_and(|(_, storage)| storage.is_ok()) { text.into_response() } else { not_ready(text) }
+    if verdicts.first().is_some_and(|(_, storage)| storage.is_ok()) {
+        text.into_response()
+    } else {
+        not_ready(text)
+    }
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
-    let Services { store, metrics, clock, github, .. } = &admin.services;
+    let Services {
+        store,
+        metrics,
+        clock,
+        github,
+        ..
+    } = &admin.services;
     let counts = match store.counts().await {
         Ok(counts) => counts,
-        Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+        Err(error) => {
+            return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response();
+        }
     };
     let text = metrics.text(counts, &(admin.overview)(), github.as_ref(), clock.now());
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()

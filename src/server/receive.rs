@@ -22,7 +22,8 @@ use tokio::{
 };
 
 use super::{
-    Change, ChangeOutcome, Delivery, DeliveryId, DeliveryResult, Limiter, Services, Signatures, TokenChange, site,
+    Change, ChangeOutcome, Delivery, DeliveryId, DeliveryResult, Limiter, Services, Signatures,
+    TokenChange, site,
 };
 use crate::github::{
     LookedHeads, Secret,
@@ -65,11 +66,16 @@ pub(super) struct Receiver {
 /// The outcome, which the status follows from, and the words to the sender.
 type WebhookAnswer = (DeliveryResult, Cow<'static, str>);
 
-const TOO_LARGE: WebhookAnswer = (DeliveryResult::TooLarge, Cow::Borrowed("the body is larger than 25 MB"));
+const TOO_LARGE: WebhookAnswer = (
+    DeliveryResult::TooLarge,
+    Cow::Borrowed("the body is larger than 25 MB"),
+);
 
 /// The sender's log shows it, and the delivery can be sent again.
-const NOT_AVAILABLE: WebhookAnswer =
-    (DeliveryResult::Unavailable, Cow::Borrowed("cannot store the delivery now; send it again"));
+const NOT_AVAILABLE: WebhookAnswer = (
+    DeliveryResult::Unavailable,
+    Cow::Borrowed("cannot store the delivery now; send it again"),
+);
 
 fn bad_request(text: impl Into<Cow<'static, str>>) -> WebhookAnswer {
     (DeliveryResult::BadRequest, text.into())
@@ -84,14 +90,19 @@ pub(super) async fn webhook(
     request: Request,
 ) -> Response {
     let now = receiver.services.clock.now();
-    let (received, text) = receiver.receive(address, request).await.unwrap_or_else(|refused| {
-        tracing::debug!(%address, result = refused.0.as_str(), "refused");
-        receiver.limiter.count(site(address), now);
-        refused
-    });
+    let (received, text) = receiver
+        .receive(address, request)
+        .await
+        .unwrap_or_else(|refused| {
+            tracing::debug!(%address, result = refused.0.as_str(), "refused");
+            receiver.limiter.count(site(address), now);
+            refused
+        });
     receiver.services.metrics.received(received).add(1);
     let status = match received {
-        DeliveryResult::Accepted | DeliveryResult::Duplicate | DeliveryResult::Irrelevant => StatusCode::ACCEPTED,
+        DeliveryResult::Accepted | DeliveryResult::Duplicate | DeliveryResult::Irrelevant => {
+            StatusCode::ACCEPTED
+        }
         DeliveryResult::Ping => StatusCode::OK,
         DeliveryResult::BadSignature => StatusCode::UNAUTHORIZED,
         DeliveryResult::BadRequest => StatusCode::BAD_REQUEST,
@@ -105,11 +116,21 @@ pub(super) async fn webhook(
 
 /// With the seconds after which the sender may try again.
 pub(super) fn not_ready(text: impl IntoResponse) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, HeaderValue::from_static("10"))], text).into_response()
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        [(RETRY_AFTER, HeaderValue::from_static("10"))],
+        text,
+    )
+        .into_response()
 }
 
 impl Receiver {
-    pub fn new(services: Services, secrets: &[Secret], own: OwnApp, heads: Option<Arc<LookedHeads>>) -> Self {
+    pub fn new(
+        services: Services,
+        secrets: &[Secret],
+        own: OwnApp,
+        heads: Option<Arc<LookedHeads>>,
+    ) -> Self {
         Self {
             services,
             signatures: Signatures::new(secrets),
@@ -123,10 +144,17 @@ impl Receiver {
 
     /// # Errors
     /// An answer from before the signature was found good, which counts against the address.
-    async fn receive(&self, address: IpAddr, request: Request) -> Result<WebhookAnswer, WebhookAnswer> {
+    async fn receive(
+        &self,
+        address: IpAddr,
+        request: Request,
+    ) -> Result<WebhookAnswer, WebhookAnswer> {
         let deadline = Instant::now() + ANSWER_WITHIN;
         let (parts, body) = request.into_parts();
-        let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let length = parts
+            .headers
+            .get(CONTENT_LENGTH)
+            .and_then(|length| length.to_str().ok()?.parse().ok());
         let (event, delivery, signature) = match check_headers(&parts.headers, length) {
             Ok(headers) => headers,
             Err(answer) => {
@@ -155,17 +183,38 @@ impl Receiver {
     }
 
     /// Waits until the body has a place in memory. A body of unknown length takes the place of the largest.
-    async fn room_for(&self, address: IpAddr, length: Option<usize>) -> Option<SemaphorePermit<'_>> {
+    async fn room_for(
+        &self,
+        address: IpAddr,
+        length: Option<usize>,
+    ) -> Option<SemaphorePermit<'_>> {
         let large = Some(length.unwrap_or(LARGEST_BODY)).filter(|&length| length > ORDINARY)?;
-        let is_suspect = self.limiter.is_exhausted(&site(address), self.services.clock.now());
-        let bodies = if is_suspect { &self.suspect_bodies } else { &self.large_bodies };
+        let is_suspect = self
+            .limiter
+            .is_exhausted(&site(address), self.services.clock.now());
+        let bodies = if is_suspect {
+            &self.suspect_bodies
+        } else {
+            &self.large_bodies
+        };
         // Never closed, and there is room for the largest; so this waits, and does not fail.
-        bodies.acquire_many(u32::try_from(large.div_ceil(1024)).unwrap_or(u32::MAX)).await.ok()
+        bodies
+            .acquire_many(u32::try_from(large.div_ceil(1024)).unwrap_or(u32::MAX))
+            .await
+            .ok()
     }
 
     /// Takes an event that did not come as a request to us.
-    pub async fn receive_event(&self, event: &str, delivery: &str, body: &[u8], is_trusted: bool) -> DeliveryResult {
-        let Ok(delivery) = delivery.parse::<DeliveryId>() else { return DeliveryResult::BadRequest };
+    pub async fn receive_event(
+        &self,
+        event: &str,
+        delivery: &str,
+        body: &[u8],
+        is_trusted: bool,
+    ) -> DeliveryResult {
+        let Ok(delivery) = delivery.parse::<DeliveryId>() else {
+            return DeliveryResult::BadRequest;
+        };
         let (received, _) = self.keep(event, &delivery, body, is_trusted).await;
         self.services.metrics.received(received).add(1);
         received
@@ -173,18 +222,34 @@ impl Receiver {
 
     /// Of a payload that neither a signature nor GitHub itself vouches for is believed which pull requests to look at,
     /// and nothing of what happened there.
-    async fn keep(&self, event: &str, delivery: &DeliveryId, body: &[u8], is_trusted: bool) -> WebhookAnswer {
+    async fn keep(
+        &self,
+        event: &str,
+        delivery: &DeliveryId,
+        body: &[u8],
+        is_trusted: bool,
+    ) -> WebhookAnswer {
         let routed = webhook::route(event, body, &self.own.read(), self.services.clock.now());
         let routed = match (routed, is_trusted) {
-            (Ok(Routed::Work(work) | Routed::Check(work, _)), false) => {
-                Routed::Work(Work { hints: Vec::new(), ..work })
-            }
+            (Ok(Routed::Work(work) | Routed::Check(work, _)), false) => Routed::Work(Work {
+                hints: Vec::new(),
+                ..work
+            }),
             (Ok(routed), _) => routed,
             (Err(misread), _) => return bad_request(misread.to_string()),
         };
         let accept = |work| {
-            let (id, event, received_at) = (delivery.clone(), event.to_owned(), self.services.clock.now());
-            Change::Accept(Delivery { id, event, received_at, work })
+            let (id, event, received_at) = (
+                delivery.clone(),
+                event.to_owned(),
+                self.services.clock.now(),
+            );
+            Change::Accept(Delivery {
+                id,
+                event,
+                received_at,
+                work,
+            })
         };
         let change = match routed {
             Routed::Work(work) => {
@@ -198,7 +263,10 @@ impl Receiver {
             }
             Routed::Check(work, news) if self.concerns(&work, &news) => accept(work),
             Routed::Check(..) => {
-                return (DeliveryResult::Irrelevant, Irrelevant::NotConfigured.as_str().into());
+                return (
+                    DeliveryResult::Irrelevant,
+                    Irrelevant::NotConfigured.as_str().into(),
+                );
             }
             Routed::Withdrawn(person) => Change::Tokens(TokenChange::RevokeAll(person)),
             Routed::Ping => return (DeliveryResult::Ping, "pong".into()),
@@ -218,7 +286,10 @@ impl Receiver {
 
     /// Whether news of a check may change what was decided on its head, as far as is known.
     fn concerns(&self, work: &Work, news: &CheckNews) -> bool {
-        let (Some(heads), [Target::Head { repository, sha }]) = (&self.heads, &*work.targets) else { return true };
+        let (Some(heads), [Target::Head { repository, sha }]) = (&self.heads, &*work.targets)
+        else {
+            return true;
+        };
         heads.concerns(repository, *sha, news, self.services.clock.now())
     }
 }
@@ -231,20 +302,31 @@ fn check_headers(headers: &HeaderMap, length: Option<usize>) -> Result<Headers<'
         let essence = value.split(';').next().unwrap_or_default();
         essence.trim().eq_ignore_ascii_case("application/json")
     };
-    if !headers.get(CONTENT_TYPE).is_some_and(|value| value.to_str().is_ok_and(is_json)) {
+    if !headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|value| value.to_str().is_ok_and(is_json))
+    {
         let text = "only application/json is accepted: set the webhook's content type to it";
         return Err((DeliveryResult::WrongType, text.into()));
     }
-    let required =
-        |name: &'static str| headers.get(name).ok_or_else(|| bad_request(format!("the header {name} is missing")));
+    let required = |name: &'static str| {
+        headers
+            .get(name)
+            .ok_or_else(|| bad_request(format!("the header {name} is missing")))
+    };
     let signature = required("x-hub-signature-256")?.as_bytes();
     let event = required("x-github-event")?.to_str().ok().filter(|event| {
         let is_part = |byte| matches!(byte, b'a'..=b'z' | b'_' | b'0'..=b'9');
         (1..=64).contains(&event.len()) && event.bytes().all(is_part)
     });
-    let event = event.ok_or_else(|| bad_request("the header x-github-event is not an event's name"))?;
-    let delivery = required("x-github-delivery")?.to_str().ok().and_then(|id| id.parse().ok());
-    let delivery = delivery.ok_or_else(|| bad_request("the header x-github-delivery is not a delivery id"))?;
+    let event =
+        event.ok_or_else(|| bad_request("the header x-github-event is not an event's name"))?;
+    let delivery = required("x-github-delivery")?
+        .to_str()
+        .ok()
+        .and_then(|id| id.parse().ok());
+    let delivery =
+        delivery.ok_or_else(|| bad_request("the header x-github-delivery is not a delivery id"))?;
     Ok((event, delivery, signature))
 }
 

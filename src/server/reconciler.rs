@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 pub use crate::github::PullRequest;
-use crate::github::{DormantRepository, Failed, LookedHeads, ReconcileOutcome, ReconcileRequest, webhook::Target};
+use crate::github::{
+    DormantRepository, Failed, LookedHeads, ReconcileOutcome, ReconcileRequest, webhook::Target,
+};
 use loopgate_core::{InstallationId, observed::Hint};
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call asks for a look,
@@ -15,7 +17,10 @@ use loopgate_core::{InstallationId, observed::Hint};
 pub trait Reconciler: Send + Sync + 'static {
     /// Which open pull requests does this concern? No other worker has the same target meanwhile. Hints may be added
     /// for them.
-    fn resolve(&self, work: &mut Unresolved) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;
+    fn resolve(
+        &self,
+        work: &mut Unresolved,
+    ) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;
 
     /// What operators see of the work beside the queue.
     fn overview(&self) -> Overview {
@@ -28,11 +33,18 @@ pub trait Reconciler: Send + Sync + 'static {
     }
 
     /// Observes one pull request, decides, and acts. Never called twice at once for one pull request.
-    fn reconcile(&self, job: ReconcileRequest) -> impl Future<Output = Result<ReconcileOutcome, Failed>> + Send;
+    fn reconcile(
+        &self,
+        job: ReconcileRequest,
+    ) -> impl Future<Output = Result<ReconcileOutcome, Failed>> + Send;
 
     /// Shows on the pull request that it was given up because the process did not survive looking at it so many
     /// `times`.
-    fn show_given_up(&self, job: ReconcileRequest, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
+    fn show_given_up(
+        &self,
+        job: ReconcileRequest,
+        times: u32,
+    ) -> impl Future<Output = Result<(), Failed>> + Send;
 }
 
 /// What does not stand in the queue, and is owed all the same.

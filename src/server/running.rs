@@ -16,9 +16,10 @@ use tokio::{
 use uuid::Uuid;
 
 use super::{
-    Admin, Change, DeadLetter, DirtySet, Doctor, Key, Limits, Live, Mailbox, Metrics, Readiness, Receiver, Reconciler,
-    RecoveryRequest, Rest, ServerConfig, ServerConfigError, Services, SetupPages, Shared, Store, StoreError, Visitors,
-    Worker, Writer, channel, dashboard, inbox, listener, pages, recovery::recover, storage,
+    Admin, Change, DeadLetter, DirtySet, Doctor, Key, Limits, Live, Mailbox, Metrics, Readiness,
+    Receiver, Reconciler, RecoveryRequest, Rest, ServerConfig, ServerConfigError, Services,
+    SetupPages, Shared, Store, StoreError, Visitors, Worker, Writer, channel, dashboard, inbox,
+    listener, pages, recovery::recover, storage,
 };
 use crate::github::{
     self, Clock, LoopReader, Secret, SignIn, SystemClock,
@@ -61,7 +62,10 @@ pub struct Server {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("cannot listen on {address}: {source}")]
-    Listen { address: SocketAddr, source: std::io::Error },
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -99,7 +103,12 @@ impl Server {
         let mut bound = Some([public, admin]);
         let mut accept = || {
             for (listener, app) in bound.take().into_iter().flatten().zip(&apps) {
-                listeners.spawn(listener::serve(listener, app.subscribe(), self.header_timeout, stopped.clone()));
+                listeners.spawn(listener::serve(
+                    listener,
+                    app.subscribe(),
+                    self.header_timeout,
+                    stopped.clone(),
+                ));
             }
         };
         let (store, writer) = opened(&self.config, &mut accept).await?;
@@ -112,15 +121,31 @@ impl Server {
         if let Some(github) = &github {
             github.share_budget(Arc::new(inbox.bookings()));
         }
-        let services = Services { store, inbox, metrics, clock: self.clock.clone(), github };
+        let services = Services {
+            store,
+            inbox,
+            metrics,
+            clock: self.clock.clone(),
+            github,
+        };
         // A process beside this one may have looked at another pull request with the same head.
         let reconciler = Arc::new(reconciler);
-        let heads = if self.config.database_url.is_none() { reconciler.looked_heads() } else { None };
-        let receiver = Receiver::new(services.clone(), &self.config.webhook_secrets(), self.own.clone(), heads.clone());
+        let heads = if self.config.database_url.is_none() {
+            reconciler.looked_heads()
+        } else {
+            None
+        };
+        let receiver = Receiver::new(
+            services.clone(),
+            &self.config.webhook_secrets(),
+            self.own.clone(),
+            heads.clone(),
+        );
         let receiver = Arc::new(receiver);
         let mut background = JoinSet::new();
         let (recovery, doctor) = self.start_background(&mut background, &services, &receiver);
-        let visitors = visitors(&self.config, self.loops.as_ref(), services.clock.clone())?.map(Arc::new);
+        let visitors =
+            visitors(&self.config, self.loops.as_ref(), services.clock.clone())?.map(Arc::new);
         let readiness = Arc::new(Readiness::new(services.clone()));
         let reconciles = reconciler.clone();
         let admin = Arc::new(Admin {
@@ -133,9 +158,22 @@ impl Server {
             live: Live::new(stopped.clone()),
             form_token: Uuid::new_v4().simple().to_string(),
         });
-        let published = visitors.as_ref().map(|visitors| dashboard::published(admin.clone(), visitors));
-        let keys = self.config.signer.as_ref().map(|signer| signer.keys.clone()).unwrap_or_default();
-        let app = pages::public(receiver.clone(), readiness.clone(), self.setup, published, keys);
+        let published = visitors
+            .as_ref()
+            .map(|visitors| dashboard::published(admin.clone(), visitors));
+        let keys = self
+            .config
+            .signer
+            .as_ref()
+            .map(|signer| signer.keys.clone())
+            .unwrap_or_default();
+        let app = pages::public(
+            receiver.clone(),
+            readiness.clone(),
+            self.setup,
+            published,
+            keys,
+        );
         apps[0].send_modify(|shown| *shown = app);
         apps[1].send_modify(|shown| *shown = pages::admin(admin));
         accept();
@@ -143,13 +181,21 @@ impl Server {
         let (ask, asked) = mpsc::channel(1);
         let (stop_worker, stop) = oneshot::channel();
         let (rng, suspects) = (Mutex::new(self.rng), tokio::sync::Mutex::default());
-        let shared = Shared { services: services.clone(), reconciler, rng, heads, suspects };
+        let shared = Shared {
+            services: services.clone(),
+            reconciler,
+            rng,
+            heads,
+            suspects,
+        };
         let (mut worker, mut writer) = (JoinSet::new(), JoinSet::new());
-        worker.spawn(Worker::new(shared, DirtySet::new(self.limits), unfinished).run(Mailbox {
-            arrivals,
-            asked,
-            stop,
-        }));
+        worker.spawn(
+            Worker::new(shared, DirtySet::new(self.limits), unfinished).run(Mailbox {
+                arrivals,
+                asked,
+                stop,
+            }),
+        );
         writer.spawn(write);
         Ok(Running {
             public_address,
@@ -176,23 +222,47 @@ impl Server {
         services: &Services,
         receiver: &Arc<Receiver>,
     ) -> (Option<mpsc::Sender<RecoveryRequest>>, Option<Arc<Doctor>>) {
-        let ServerConfig { public_url, webhook_proxy, polling, resync_every, signer, .. } = &self.config;
+        let ServerConfig {
+            public_url,
+            webhook_proxy,
+            polling,
+            resync_every,
+            signer,
+            ..
+        } = &self.config;
         if let Some(url) = webhook_proxy.clone() {
             background.spawn(channel::listen(url, receiver.clone()));
         }
-        let recovery = services.github.clone().filter(|_| self.recovers).map(|github| {
-            let (ask, requests) = mpsc::channel(1);
-            let reads_log = polling.then(|| receiver.clone());
-            background.spawn(recover(github, services.clone(), reads_log, *resync_every, requests));
-            ask
-        });
-        let doctor = services.github.clone().filter(|_| self.is_examined).map(|github| {
-            let arrival = Arrival::of(public_url.clone(), webhook_proxy.clone(), *polling);
-            let expected = Expected { arrival, signer: signer.clone() };
-            let doctor = Arc::new(Doctor::new(github, expected, services.clock.clone()));
-            background.spawn(doctor.clone().run());
-            doctor
-        });
+        let recovery = services
+            .github
+            .clone()
+            .filter(|_| self.recovers)
+            .map(|github| {
+                let (ask, requests) = mpsc::channel(1);
+                let reads_log = polling.then(|| receiver.clone());
+                background.spawn(recover(
+                    github,
+                    services.clone(),
+                    reads_log,
+                    *resync_every,
+                    requests,
+                ));
+                ask
+            });
+        let doctor = services
+            .github
+            .clone()
+            .filter(|_| self.is_examined)
+            .map(|github| {
+                let arrival = Arrival::of(public_url.clone(), webhook_proxy.clone(), *polling);
+                let expected = Expected {
+                    arrival,
+                    signer: signer.clone(),
+                };
+                let doctor = Arc::new(Doctor::new(github, expected, services.clock.clone()));
+                background.spawn(doctor.clone().run());
+                doctor
+            });
         (recovery, doctor)
     }
 }
@@ -203,19 +273,33 @@ fn visitors(
     loops: Option<&LoopReader>,
     clock: Arc<dyn Clock>,
 ) -> Result<Option<Visitors>, StartError> {
-    let (Some(loops), Some(address), Some(secret)) = (loops, &config.public_url, &config.client_secret) else {
+    let (Some(loops), Some(address), Some(secret)) =
+        (loops, &config.public_url, &config.client_secret)
+    else {
         return Ok(None);
     };
     if address.path() != "/" {
         tracing::warn!("the dashboard is not published: LOOPGATE_PUBLIC_URL has a path");
         return Ok(None);
     }
-    let sign_in = SignIn::new(loops.github.clone(), &config.github_web_url, callback(address), secret.clone())?;
-    Ok(Some(Visitors::new(sign_in, address.origin().ascii_serialization(), clock)))
+    let sign_in = SignIn::new(
+        loops.github.clone(),
+        &config.github_web_url,
+        callback(address),
+        secret.clone(),
+    )?;
+    Ok(Some(Visitors::new(
+        sign_in,
+        address.origin().ascii_serialization(),
+        clock,
+    )))
 }
 
 /// The storage. While a database server is away, `refuse` has the listeners answer that they wait for it.
-async fn opened(config: &ServerConfig, mut refuse: impl FnMut()) -> Result<(Store, Writer), StoreError> {
+async fn opened(
+    config: &ServerConfig,
+    mut refuse: impl FnMut(),
+) -> Result<(Store, Writer), StoreError> {
     loop {
         match storage::open(config.database_url.as_ref(), &config.data_dir).await {
             Err(error) if config.database_url.is_some() && error.is_outage() => {
@@ -235,7 +319,9 @@ async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartErr
         let address = listener.local_addr()?;
         Ok((listener, address))
     };
-    bound.await.map_err(|source| StartError::Listen { address, source })
+    bound
+        .await
+        .map_err(|source| StartError::Listen { address, source })
 }
 
 /// A server at work. Dropping it without [`shutdown`](Self::shutdown) is like killing the process: nothing
@@ -345,7 +431,12 @@ impl Running {
             () = listeners_done => {}
             () = clock.sleep_until(deadline) => self.listeners.shutdown().await,
         }
-        let released = self.worker.join_next().await.and_then(Result::ok).unwrap_or(0);
+        let released = self
+            .worker
+            .join_next()
+            .await
+            .and_then(Result::ok)
+            .unwrap_or(0);
         // The writer ends with the last handle to it, after what was already handed in.
         drop((self.services, self.readiness, self.receiver));
         self.writer.join_next().await;
@@ -363,7 +454,9 @@ pub fn survive_file_size_limit() -> std::io::Result<()> {
     {
         use tokio::signal::unix::{SignalKind, signal};
         // What is caught once stays caught.
-        drop(signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32))?);
+        drop(signal(SignalKind::from_raw(
+            nix::sys::signal::Signal::SIGXFSZ as i32,
+        ))?);
     }
     Ok(())
 }

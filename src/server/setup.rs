@@ -22,8 +22,8 @@ use super::listener::{self, secured};
 use crate::github::{
     Secret,
     registration::{
-        AppWish, InstallationProgress, Owner, RegisteredApp, Registration, Stage, is_same, make_folder, nonce,
-        stored_github,
+        AppWish, InstallationProgress, Owner, RegisteredApp, Registration, Stage, is_same,
+        make_folder, nonce, stored_github,
     },
 };
 
@@ -62,14 +62,17 @@ pub fn setup_token(folder: &Path) -> io::Result<Secret> {
     let token = Secret::new(nonce());
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(token.expose().as_bytes())?;
-    file.persist(folder.join(TOKEN)).map_err(|failed| failed.error)?;
+    file.persist(folder.join(TOKEN))
+        .map_err(|failed| failed.error)?;
     Ok(token)
 }
 
 /// The token of a data directory, if it has one.
 pub fn known_setup_token(folder: &Path) -> Option<Secret> {
     let text = fs::read_to_string(folder.join(TOKEN)).ok()?;
-    Some(text.trim()).filter(|text| text.len() >= 16).map(Secret::new)
+    Some(text.trim())
+        .filter(|text| text.len() >= 16)
+        .map(Secret::new)
 }
 
 impl SetupPages {
@@ -94,7 +97,11 @@ impl SetupPages {
     /// Completes once the credentials of an App are on disk.
     pub async fn registered(&self) -> Option<RegisteredApp> {
         let mut registered = self.registered.subscribe();
-        registered.wait_for(Option::is_some).await.ok().and_then(|app| app.clone())
+        registered
+            .wait_for(Option::is_some)
+            .await
+            .ok()
+            .and_then(|app| app.clone())
     }
 
     /// Serves the pages, and to probes that the process is alive, until `stop`.
@@ -129,16 +136,28 @@ async fn page(State(pages): State<Arc<SetupPages>>, Query(asked): Query<SetupQue
             }
             Err(error) => {
                 tracing::warn!(%error, "no App was registered");
-                let problem = format!("{error}. Begin again, or reload this page if GitHub did not answer.");
-                shown(StatusCode::BAD_REQUEST, context! { problem, stage => "refused" }, None)
+                let problem =
+                    format!("{error}. Begin again, or reload this page if GitHub did not answer.");
+                shown(
+                    StatusCode::BAD_REQUEST,
+                    context! { problem, stage => "refused" },
+                    None,
+                )
             }
         };
     }
-    let has_token = asked.token.as_deref().is_some_and(|token| is_same(pages.token.expose(), token));
+    let has_token = asked
+        .token
+        .as_deref()
+        .is_some_and(|token| is_same(pages.token.expose(), token));
     match pages.registration.stage() {
         Err(error) => {
             tracing::warn!(%error, "the data directory cannot be read");
-            shown(StatusCode::SERVICE_UNAVAILABLE, context! { problem => "The data directory cannot be read." }, None)
+            shown(
+                StatusCode::SERVICE_UNAVAILABLE,
+                context! { problem => "The data directory cannot be read." },
+                None,
+            )
         }
         Ok(Some(Stage::Registered(_))) if !has_token => StatusCode::NOT_FOUND.into_response(),
         Ok(Some(Stage::Registered(app))) => pages.installing(&app).await,
@@ -153,20 +172,35 @@ impl SetupPages {
         let owner = match asked.organization.as_deref().map(str::trim) {
             None => Ok(self.wish.owner.clone()),
             Some("") => Ok(Owner::Person),
-            Some(login) => {
-                login.parse().map(Owner::Organization).map_err(|_| "that is no organisation's name".to_owned())
-            }
+            Some(login) => login
+                .parse()
+                .map(Owner::Organization)
+                .map_err(|_| "that is no organisation's name".to_owned()),
         };
         let name = asked.name.clone().unwrap_or_else(|| self.wish.name.clone());
-        let wish = owner.and_then(|owner| AppWish { name, owner, ..self.wish.clone() }.checked());
+        let wish = owner.and_then(|owner| {
+            AppWish {
+                name,
+                owner,
+                ..self.wish.clone()
+            }
+            .checked()
+        });
         let problem = wish.as_ref().err().cloned();
-        let pending = match self.registration.begin(wish.unwrap_or_else(|_| self.wish.clone())) {
+        let pending = match self
+            .registration
+            .begin(wish.unwrap_or_else(|_| self.wish.clone()))
+        {
             Ok(Stage::Pending(pending)) => pending,
             Ok(Stage::Registered(_)) => return Redirect::to(&self.link()).into_response(),
             Err(error) => {
                 tracing::warn!(%error, "the data directory cannot be written");
                 let problem = "The data directory cannot be written.";
-                return shown(StatusCode::SERVICE_UNAVAILABLE, context! { problem, stage => "refused" }, None);
+                return shown(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    context! { problem, stage => "refused" },
+                    None,
+                );
             }
         };
         let (action, manifest) = pending.form(&self.address);
@@ -174,7 +208,11 @@ impl SetupPages {
             Owner::Organization(login) => login.to_string(),
             Owner::Person => String::new(),
         };
-        let (name, hook, token) = (&pending.wish.name, pending.wish.arrival.hook(), self.token.expose());
+        let (name, hook, token) = (
+            &pending.wish.name,
+            pending.wish.arrival.hook(),
+            self.token.expose(),
+        );
         let origin = pending.wish.web_url.origin().ascii_serialization();
         let values = context! { stage => "pending", problem, action, manifest, organization, name, hook, token };
         shown(StatusCode::OK, values, Some(&origin))
@@ -185,9 +223,18 @@ impl SetupPages {
             let github = stored_github(&self.folder).ok().flatten()?;
             InstallationProgress::of(&github.client(None)).await.ok()
         };
-        let progress = tokio::time::timeout(PROGRESS_WITHIN, asked).await.ok().flatten().unwrap_or_default();
-        let names = |all: &[loopgate_core::Login]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let asked_by: Vec<_> = progress.asked_by.iter().map(|(who, on)| (who.to_string(), on.to_string())).collect();
+        let progress = tokio::time::timeout(PROGRESS_WITHIN, asked)
+            .await
+            .ok()
+            .flatten()
+            .unwrap_or_default();
+        let names =
+            |all: &[loopgate_core::Login]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let asked_by: Vec<_> = progress
+            .asked_by
+            .iter()
+            .map(|(who, on)| (who.to_string(), on.to_string()))
+            .collect();
         let values = context! {
             stage => "installing", slug => &app.slug, file => app.file.display().to_string(),
             installation_page => app.installation_page(), installed_on => names(&progress.installed_on),
@@ -202,7 +249,9 @@ impl SetupPages {
 fn shown(status: StatusCode, values: minijinja::Value, form_to: Option<&str>) -> Response {
     let mut pages = Environment::new();
     // By the name's end, what is filled in is escaped.
-    let text = pages.add_template("setup.html", PAGE).and_then(|()| pages.get_template("setup.html")?.render(values));
+    let text = pages
+        .add_template("setup.html", PAGE)
+        .and_then(|()| pages.get_template("setup.html")?.render(values));
     let mut response = match text {
         Ok(text) => (status, Html(text)).into_response(),
         Err(error) => {
@@ -215,7 +264,9 @@ fn shown(status: StatusCode, values: minijinja::Value, form_to: Option<&str>) ->
         form_to.unwrap_or_default()
     );
     if let Ok(policy) = HeaderValue::from_str(policy.trim()) {
-        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        response
+            .headers_mut()
+            .insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     response
 }

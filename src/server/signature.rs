@@ -16,16 +16,19 @@ pub struct Signatures {
 
 impl Signatures {
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
-        let signatures = Self { keyed: RwLock::default() };
+        let signatures = Self {
+            keyed: RwLock::default(),
+        };
         signatures.replace(secrets);
         signatures
     }
 
     /// Goes by these secrets from now on, and by no others.
     pub fn replace<'a>(&self, secrets: impl IntoIterator<Item = &'a Secret>) {
-        let keyed = secrets
-            .into_iter()
-            .map(|secret| Hmac::new_from_slice(secret.expose().as_bytes()).expect("HMAC takes a key of any length"));
+        let keyed = secrets.into_iter().map(|secret| {
+            Hmac::new_from_slice(secret.expose().as_bytes())
+                .expect("HMAC takes a key of any length")
+        });
         *self.keyed.write() = keyed.collect();
     }
 
@@ -60,7 +63,8 @@ mod tests {
     // GitHub's documented example, "Validating webhook deliveries".
     const SECRET: &str = "It's a Secret to Everybody";
     const BODY: &[u8] = b"Hello, World!";
-    const SIGNATURE: &str = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+    const SIGNATURE: &str =
+        "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 
     #[test]
     fn githubs_example_is_accepted() {
@@ -68,7 +72,10 @@ mod tests {
         assert!(current.check(SIGNATURE.as_bytes(), BODY));
         let rotating = Signatures::new([&Secret::new("new"), &Secret::new(SECRET)]);
         assert!(rotating.check(SIGNATURE.as_bytes(), BODY));
-        assert!(rotating.check(SIGNATURE.to_uppercase().replace("SHA", "sha").as_bytes(), BODY));
+        assert!(rotating.check(
+            SIGNATURE.to_uppercase().replace("SHA", "sha").as_bytes(),
+            BODY
+        ));
     }
 
     #[test]
@@ -97,7 +104,10 @@ mod tests {
 
     #[test]
     fn the_keys_are_not_printed() {
-        assert_eq!(format!("{:?}", Signatures::new([&Secret::new("hunter2")])), "Signatures(…)");
+        assert_eq!(
+            format!("{:?}", Signatures::new([&Secret::new("hunter2")])),
+            "Signatures(…)"
+        );
     }
 
     proptest! {

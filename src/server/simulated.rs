@@ -52,13 +52,25 @@ pub async fn serve_simulated(
     })?;
     let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key)?;
     let clock: Arc<dyn Clock> = Arc::new(clock);
-    let setup = Setup { clock: clock.clone(), ..setup };
-    let client = Github::new(ApiUrl::parse(&simulator.url())?, Credentials::App(credentials), setup)?;
+    let setup = Setup {
+        clock: clock.clone(),
+        ..setup
+    };
+    let client = Github::new(
+        ApiUrl::parse(&simulator.url())?,
+        Credentials::App(credentials),
+        setup,
+    )?;
     let own = own_app(&client).await?;
     let seal = config.state_seal();
-    let reconciler = GithubReconciler::new(client.clone(), clock.clone()).with(|it| it.sealing(seal.clone()));
+    let reconciler =
+        GithubReconciler::new(client.clone(), clock.clone()).with(|it| it.sealing(seal.clone()));
     let loops = Some(LoopReader::new(client.clone(), seal));
-    let mut server = Server { clock, loops, ..Server::new(config, own) };
+    let mut server = Server {
+        clock,
+        loops,
+        ..Server::new(config, own)
+    };
     adjust(&mut server, &client);
     let running = server.start(reconciler).await?;
     simulator.set_webhook_url(&format!("http://{}/webhook", running.public_address));

@@ -16,13 +16,13 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    Arrival, Change, ChangeOutcome, DirtySet, JobEnd, Key, PullRequest, Reconciler, Services, Start, TargetWork,
-    Trouble, Unresolved, WorkEnd,
+    Arrival, Change, ChangeOutcome, DirtySet, JobEnd, Key, PullRequest, Reconciler, Services,
+    Start, TargetWork, Trouble, Unresolved, WorkEnd,
 };
 use crate::{
     github::{
-        Failed, HeadDeliveries, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced, serving,
-        webhook::Target,
+        Failed, HeadDeliveries, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced,
+        serving, webhook::Target,
     },
     refs::Retry,
 };
@@ -171,10 +171,19 @@ impl<R: Reconciler> Worker<R> {
         for (installation, class, after, limit) in self.dirty.wants_pages() {
             let store = self.shared.services.store.clone();
             self.jobs.spawn(async move {
-                let page = store.page((installation, class), after.as_ref(), limit).await;
-                let page = page.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).ok();
+                let page = store
+                    .page((installation, class), after.as_ref(), limit)
+                    .await;
+                let page = page
+                    .inspect_err(|error| tracing::error!(%error, "the inbox cannot be read"))
+                    .ok();
                 Box::new(move |worker: &mut Self| {
-                    worker.dirty.paged(installation, class, page, worker.shared.services.clock.now());
+                    worker.dirty.paged(
+                        installation,
+                        class,
+                        page,
+                        worker.shared.services.clock.now(),
+                    );
                 }) as Report<R>
             });
         }
@@ -198,7 +207,13 @@ impl<R: Reconciler> Worker<R> {
         }
         let is_settled = self.dirty.is_settled();
         let is_idle = self.jobs.is_empty() && self.next_alarm() > self.shared.services.clock.now();
-        let is_so = |rest: Rest| if rest == Rest::Settled { is_settled } else { is_idle };
+        let is_so = |rest: Rest| {
+            if rest == Rest::Settled {
+                is_settled
+            } else {
+                is_idle
+            }
+        };
         for (_, waiting) in self.waiting.extract_if(.., |(rest, _)| is_so(*rest)) {
             waiting.send(()).ok();
         }
@@ -206,8 +221,17 @@ impl<R: Reconciler> Worker<R> {
 
     fn next_alarm(&self) -> Timestamp {
         let poll = self.next_poll.filter(|_| !self.is_polling);
-        let alarms = [self.dirty.next_alarm(), self.next_wakeup, Some(self.next_prune), poll];
-        alarms.into_iter().flatten().min().unwrap_or(self.next_prune)
+        let alarms = [
+            self.dirty.next_alarm(),
+            self.next_wakeup,
+            Some(self.next_prune),
+            poll,
+        ];
+        alarms
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(self.next_prune)
     }
 
     fn catch_up(&mut self, waiting: &mut mpsc::Receiver<Vec<Arrival>>) {
@@ -224,21 +248,32 @@ impl<R: Reconciler> Worker<R> {
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
                 let next = shared.take_due(now).await;
-                Box::new(move |worker: &mut Self| worker.next_wakeup = earlier(worker.next_wakeup, next)) as Report<R>
+                Box::new(move |worker: &mut Self| {
+                    worker.next_wakeup = earlier(worker.next_wakeup, next)
+                }) as Report<R>
             });
         }
         if !self.is_polling && self.next_poll.is_some_and(|due| due <= now) {
             self.is_polling = true;
-            self.next_poll = self.shared.services.store.poll_every().map(|every| now + every);
+            self.next_poll = self
+                .shared
+                .services
+                .store
+                .poll_every()
+                .map(|every| now + every);
             // What another process was to be woken for may be due.
             self.next_wakeup = Some(now);
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
                 let found = shared.services.store.installations(now).await;
-                let found = found.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read"));
+                let found =
+                    found.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read"));
                 Box::new(move |worker: &mut Self| {
                     worker.is_polling = false;
-                    found.into_iter().flatten().for_each(|installation| worker.dirty.found(installation));
+                    found
+                        .into_iter()
+                        .flatten()
+                        .for_each(|installation| worker.dirty.found(installation));
                 }) as Report<R>
             });
         }
@@ -246,7 +281,9 @@ impl<R: Reconciler> Worker<R> {
             self.next_prune = now + PRUNE_EVERY;
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
-                while let Ok(ChangeOutcome::Rows(1..)) = shared.services.inbox.apply(Change::Prune(now)).await {}
+                while let Ok(ChangeOutcome::Rows(1..)) =
+                    shared.services.inbox.apply(Change::Prune(now)).await
+                {}
                 Box::new(|_: &mut Self| ()) as Report<R>
             });
         }
@@ -293,16 +330,36 @@ impl<R: Reconciler> Shared<R> {
             Ok(None) => (JobEnd::Done(start.newest), None),
             Err(error) => {
                 tracing::error!(%error, "the inbox cannot be read");
-                (JobEnd::Retry(self.services.clock.now() + STORAGE_PAUSE), None)
+                (
+                    JobEnd::Retry(self.services.clock.now() + STORAGE_PAUSE),
+                    None,
+                )
             }
         }
     }
 
-    async fn work(&self, Start { key, newest, served }: &Start, loaded: TargetWork) -> (JobEnd, Option<Timestamp>) {
-        let Services { store, inbox, clock, .. } = &self.services;
+    async fn work(
+        &self,
+        Start {
+            key,
+            newest,
+            served,
+        }: &Start,
+        loaded: TargetWork,
+    ) -> (JobEnd, Option<Timestamp>) {
+        let Services {
+            store,
+            inbox,
+            clock,
+            ..
+        } = &self.services;
         // Work that was under way when the process died may have killed it. Such work runs one at a time, so that the
         // next death has one suspect.
-        let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
+        let _alone = if loaded.begun > 0 {
+            Some(self.suspects.lock().await)
+        } else {
+            None
+        };
         let now = clock.now();
         let loaded = match inbox.apply(Change::Begin(key.clone(), now)).await {
             Ok(ChangeOutcome::Begun(Some(begun))) => *begun,
@@ -315,9 +372,20 @@ impl<R: Reconciler> Shared<R> {
         let is_fatal = loaded.begun >= CRASHES;
         let (how, ended) = if is_fatal {
             let now = clock.now();
-            let reason = format!("the server ended {} times while it worked on this", loaded.begun);
+            let reason = format!(
+                "the server ended {} times while it worked on this",
+                loaded.begun
+            );
             let failing_since = loaded.failing_since.unwrap_or(now);
-            self.given_up(Trouble { failures: loaded.failures, failing_since, reason, retry_at: now }, &loaded)
+            self.given_up(
+                Trouble {
+                    failures: loaded.failures,
+                    failing_since,
+                    reason,
+                    retry_at: now,
+                },
+                &loaded,
+            )
         } else {
             let call = self.call(key, served.class(), &loaded);
             match fenced(Some(fence.clone()), serving(served.clone(), call)).await {
@@ -331,17 +399,33 @@ impl<R: Reconciler> Shared<R> {
         let mut wakeup = None;
         if let (WorkEnd::Done(outcome), Some(repository)) = (&how, key.target.repository()) {
             wakeup = outcome.revisit_at;
-            also.extend(outcome.above.map(|above| pull_key(key.installation, repository.clone(), above)));
-            let whole = Key { installation: key.installation, target: Target::Repository(repository.clone()) };
+            also.extend(
+                outcome
+                    .above
+                    .map(|above| pull_key(key.installation, repository.clone(), above)),
+            );
+            let whole = Key {
+                installation: key.installation,
+                target: Target::Repository(repository.clone()),
+            };
             also.extend(outcome.awakened.then_some(whole));
         }
-        let change = Change::Settle { key: key.clone(), covered, how: Box::new(how), now: clock.now() };
+        let change = Change::Settle {
+            key: key.clone(),
+            covered,
+            how: Box::new(how),
+            now: clock.now(),
+        };
         let ended = match inbox.apply(change).await {
             Ok(_) => ended,
             Err(_) => JobEnd::Retry(clock.now() + STORAGE_PAUSE),
         };
         for key in also {
-            if inbox.apply(Change::Look(key.clone(), clock.now())).await.is_err() {
+            if inbox
+                .apply(Change::Look(key.clone(), clock.now()))
+                .await
+                .is_err()
+            {
                 tracing::warn!(%key, "what this concerns too is looked at within a quarter of an hour, not now");
             }
         }
@@ -349,15 +433,30 @@ impl<R: Reconciler> Shared<R> {
         if is_fatal
             && matches!(ended, JobEnd::Done(_))
             && let Some(job) = job_of(key, &loaded)
-            && let Err(failed) = caught(fenced(Some(fence), self.reconciler.show_given_up(job, loaded.begun))).await
+            && let Err(failed) = caught(fenced(
+                Some(fence),
+                self.reconciler.show_given_up(job, loaded.begun),
+            ))
+            .await
         {
-            tracing::warn!(reason = failed.reason, "the pull request does not show that it was given up");
+            tracing::warn!(
+                reason = failed.reason,
+                "the pull request does not show that it was given up"
+            );
         }
         (ended, wakeup)
     }
 
-    async fn call(&self, key: &Key, class: WorkClass, loaded: &TargetWork) -> Result<WorkEnd, Failed> {
-        let Key { installation, target } = key.clone();
+    async fn call(
+        &self,
+        key: &Key,
+        class: WorkClass,
+        loaded: &TargetWork,
+    ) -> Result<WorkEnd, Failed> {
+        let Key {
+            installation,
+            target,
+        } = key.clone();
         let hints = loaded.hints.clone();
         if let Some(job) = job_of(key, loaded) {
             let outcome = caught(self.reconciler.reconcile(job)).await?;
@@ -365,14 +464,21 @@ impl<R: Reconciler> Shared<R> {
             if let Some(line) = &outcome.ended {
                 self.services.metrics.runs.add(line);
             }
-            tracing::info!(again = outcome.revisit_at.map(tracing::field::display), "reconciled");
+            tracing::info!(
+                again = outcome.revisit_at.map(tracing::field::display),
+                "reconciled"
+            );
             return Ok(WorkEnd::Done(outcome));
         }
         let class = match target {
             Target::Base { .. } | Target::Repository(_) | Target::Installation => WorkClass::Spread,
             Target::PullRequest { .. } | Target::Head { .. } | Target::MergeGroup { .. } => class,
         };
-        let mut unresolved = Unresolved { installation, target, hints };
+        let mut unresolved = Unresolved {
+            installation,
+            target,
+            hints,
+        };
         let mut pulls = match self.known(&unresolved, loaded) {
             Some(pulls) => pulls,
             None => caught(self.reconciler.resolve(&mut unresolved)).await?,
@@ -382,20 +488,40 @@ impl<R: Reconciler> Shared<R> {
         pulls.retain(|pull| met.insert(pull.clone()));
         self.services.metrics.resolved.add(1);
         tracing::debug!(pulls = pulls.len(), "resolved");
-        let into = pulls.into_iter().map(|pull| pull_key(installation, pull.repository, pull.number)).collect();
+        let into = pulls
+            .into_iter()
+            .map(|pull| pull_key(installation, pull.repository, pull.number))
+            .collect();
         let origin = loaded.origin.clone();
         // Which pull requests a commit may belong to has served its purpose.
-        let hints = unresolved.hints.into_iter().filter(|hint| !matches!(hint, Hint::NamedPulls { .. })).collect();
-        Ok(WorkEnd::Resolved { into, origin, hints, class })
+        let hints = unresolved
+            .hints
+            .into_iter()
+            .filter(|hint| !matches!(hint, Hint::NamedPulls { .. }))
+            .collect();
+        Ok(WorkEnd::Resolved {
+            into,
+            origin,
+            hints,
+            class,
+        })
     }
 
     /// The pull requests that a head's work concerns, where a last look is known: none if that read all there is.
     fn known(&self, work: &Unresolved, loaded: &TargetWork) -> Option<Vec<PullRequest>> {
-        let (Some(heads), Target::Head { repository, sha }) = (&self.heads, &work.target) else { return None };
-        let deliveries =
-            HeadDeliveries { hints: &work.hints, since: loaded.waiting_since, last: loaded.origin.received_at };
+        let (Some(heads), Target::Head { repository, sha }) = (&self.heads, &work.target) else {
+            return None;
+        };
+        let deliveries = HeadDeliveries {
+            hints: &work.hints,
+            since: loaded.waiting_since,
+            last: loaded.origin.received_at,
+        };
         let concerned = heads.concerned(repository, *sha, deliveries, self.services.clock.now())?;
-        let of = |number| PullRequest { repository: repository.clone(), number };
+        let of = |number| PullRequest {
+            repository: repository.clone(),
+            number,
+        };
         Some(concerned.into_iter().map(of).collect())
     }
 
@@ -403,22 +529,40 @@ impl<R: Reconciler> Shared<R> {
         let now = self.services.clock.now();
         let reason: String = failed.reason.chars().take(REASON_CHARS).collect();
         let failing_since = loaded.failing_since.unwrap_or(now);
-        let trouble = |failures, retry_at| Trouble { failures, failing_since, reason: reason.clone(), retry_at };
-        let again = |failures, retry_at| (WorkEnd::Failed(trouble(failures, retry_at)), JobEnd::Retry(retry_at));
+        let trouble = |failures, retry_at| Trouble {
+            failures,
+            failing_since,
+            reason: reason.clone(),
+            retry_at,
+        };
+        let again = |failures, retry_at| {
+            (
+                WorkEnd::Failed(trouble(failures, retry_at)),
+                JobEnd::Retry(retry_at),
+            )
+        };
         match failed.retry {
-            Retry::At(_) | Retry::Paced(_) | Retry::OnEvent => self.services.metrics.reconciles_waiting.add(1),
+            Retry::At(_) | Retry::Paced(_) | Retry::OnEvent => {
+                self.services.metrics.reconciles_waiting.add(1)
+            }
             Retry::WhenAnswered | Retry::Later => self.services.metrics.reconciles_failed.add(1),
         }
         match failed.retry {
             Retry::At(at) => {
                 let retry_at = at.max(now + FIRST_PAUSE);
                 tracing::info!(reason, %retry_at, "must wait");
-                (WorkEnd::Failed(trouble(loaded.failures, retry_at)), JobEnd::Pause(retry_at))
+                (
+                    WorkEnd::Failed(trouble(loaded.failures, retry_at)),
+                    JobEnd::Pause(retry_at),
+                )
             }
             Retry::Paced(at) => again(loaded.failures, at.max(now + FIRST_PAUSE)),
             Retry::OnEvent => {
                 tracing::info!(reason, "nothing is asked until an event says otherwise");
-                (WorkEnd::Done(ReconcileOutcome::default()), JobEnd::Done(loaded.covered.up_to))
+                (
+                    WorkEnd::Done(ReconcileOutcome::default()),
+                    JobEnd::Done(loaded.covered.up_to),
+                )
             }
             Retry::WhenAnswered if now - failing_since < LONGEST_OUTAGE => {
                 let pause = (now - failing_since).clamp(FIRST_PAUSE, OUTAGE_PAUSE);
@@ -433,12 +577,19 @@ impl<R: Reconciler> Shared<R> {
                 tracing::warn!(reason, failures, %retry_at, "failed");
                 again(failures, retry_at)
             }
-            Retry::WhenAnswered | Retry::Later => self.given_up(trouble(loaded.failures + 1, now), loaded),
+            Retry::WhenAnswered | Retry::Later => {
+                self.given_up(trouble(loaded.failures + 1, now), loaded)
+            }
         }
     }
 
     fn given_up(&self, trouble: Trouble, loaded: &TargetWork) -> (WorkEnd, JobEnd) {
-        let Trouble { failures, reason, failing_since, .. } = &trouble;
+        let Trouble {
+            failures,
+            reason,
+            failing_since,
+            ..
+        } = &trouble;
         tracing::error!(reason, failures, %failing_since, "given up: a dead letter");
         self.services.metrics.dead.add(1);
         (WorkEnd::Dead(trouble), JobEnd::Done(loaded.covered.up_to))
@@ -453,19 +604,37 @@ impl<R: Reconciler> Shared<R> {
 
 /// The call that a target stands for, if it is a pull request.
 fn job_of(key: &Key, loaded: &TargetWork) -> Option<ReconcileRequest> {
-    let Target::PullRequest { repository, number } = &key.target else { return None };
+    let Target::PullRequest { repository, number } = &key.target else {
+        return None;
+    };
     let (repository, hints) = (repository.clone(), loaded.hints.clone());
-    Some(ReconcileRequest { installation: Some(key.installation), repository, number: *number, hints })
+    Some(ReconcileRequest {
+        installation: Some(key.installation),
+        repository,
+        number: *number,
+        hints,
+    })
 }
 
 fn pull_key(installation: InstallationId, repository: RepoName, number: PrNumber) -> Key {
-    Key { installation, target: Target::PullRequest { repository, number } }
+    Key {
+        installation,
+        target: Target::PullRequest { repository, number },
+    }
 }
 
 /// A panic is a failure like any other: it is logged by the panic hook, retried, and given up in the end.
 async fn caught<T>(call: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
-    let panicked = |_| Err(Failed { retry: Retry::Later, reason: "it panicked; see the log".to_owned() });
-    AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(panicked)
+    let panicked = |_| {
+        Err(Failed {
+            retry: Retry::Later,
+            reason: "it panicked; see the log".to_owned(),
+        })
+    };
+    AssertUnwindSafe(call)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(panicked)
 }
 
 fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

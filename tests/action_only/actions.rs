@@ -48,7 +48,9 @@ impl Actions {
         Self {
             github: github.clone(),
             repo: repo.clone(),
-            token: github.actions_token(repo, Some(permissions)).expect("a token"),
+            token: github
+                .actions_token(repo, Some(permissions))
+                .expect("a token"),
             seen: AtomicUsize::new(github.deliveries().len()),
             uploaded: Mutex::default(),
             runs: Mutex::default(),
@@ -58,29 +60,54 @@ impl Actions {
     /// Runs the workflow for an event, with a workflow run that GitHub knows.
     pub async fn run(&self, event: &str, payload: &Value) -> Value {
         let main = self.github.sha(&self.repo, "main").expect("a branch");
-        let spec = RunSpec::new(main, WORKFLOW).name("Loopgate").event(event).jobs(&["reconcile"]);
+        let spec = RunSpec::new(main, WORKFLOW)
+            .name("Loopgate")
+            .event(event)
+            .jobs(&["reconcile"]);
         let run = self.github.start_workflow(&self.repo, spec).expect("a run");
         let folder = tempfile::tempdir().expect("a directory");
-        let output = self.process_in(folder.path(), event, payload, run.get()).await;
+        let output = self
+            .process_in(folder.path(), event, payload, run.get())
+            .await;
         let artifacts = self.upload(&folder.path().join("state"));
-        self.github.finish_workflow(&self.repo, run, Conclusion::Success, artifacts).expect("its end");
-        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        self.github
+            .finish_workflow(&self.repo, run, Conclusion::Success, artifacts)
+            .expect("its end");
+        let (text, errors) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
         assert!(output.status.success(), "{event}: {text}{errors}");
-        let told: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{event}: {text}{errors}"));
-        assert_eq!(told["state_folder"].is_string(), folder.path().join("state").is_dir(), "{told}");
-        self.runs.lock().expect("no panic").push((event.to_owned(), told.clone()));
+        let told: Value =
+            serde_json::from_str(&text).unwrap_or_else(|_| panic!("{event}: {text}{errors}"));
+        assert_eq!(
+            told["state_folder"].is_string(),
+            folder.path().join("state").is_dir(),
+            "{told}"
+        );
+        self.runs
+            .lock()
+            .expect("no panic")
+            .push((event.to_owned(), told.clone()));
         told
     }
 
     /// The Action's last step: all of the folder in one artifact, if there is one.
     fn upload(&self, folder: &Path) -> Vec<(String, Bytes)> {
-        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            return Vec::new();
+        };
         let read = |entry: DirEntry| {
             let name = entry.file_name().into_string().expect("a plain name");
             (name, std::fs::read_to_string(entry.path()).expect("text"))
         };
-        let files: BTreeMap<_, _> = entries.map(|entry| read(entry.expect("an entry"))).collect();
-        let packed: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let files: BTreeMap<_, _> = entries
+            .map(|entry| read(entry.expect("an entry")))
+            .collect();
+        let packed: Vec<_> = files
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_bytes()))
+            .collect();
         let zip = archive(&packed).into();
         *self.uploaded.lock().expect("no panic") = files;
         vec![("loopgate-state".to_owned(), zip)]
@@ -98,7 +125,14 @@ impl Actions {
         let limited = "ulimit -d 131072 && exec \"$0\" \"$@\"";
         let mut command = Command::new("sh");
         command
-            .args(["-c", limited, env!("CARGO_BIN_EXE_loopgate"), "reconcile", "--format", "json"])
+            .args([
+                "-c",
+                limited,
+                env!("CARGO_BIN_EXE_loopgate"),
+                "reconcile",
+                "--format",
+                "json",
+            ])
             .env_clear()
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_EVENT_NAME", event)
@@ -106,7 +140,10 @@ impl Actions {
             .env("GITHUB_REPOSITORY", self.repo.to_string())
             .env("GITHUB_API_URL", self.github.url())
             .env("GITHUB_RUN_ID", run.to_string())
-            .env("GITHUB_WORKFLOW_REF", format!("{}/{WORKFLOW}@refs/heads/main", self.repo))
+            .env(
+                "GITHUB_WORKFLOW_REF",
+                format!("{}/{WORKFLOW}@refs/heads/main", self.repo),
+            )
             .env("LOOPGATE_STATE_FOLDER", folder.join("state"))
             .env("GITHUB_TOKEN", &self.token);
         command.output().await.expect("a process")
@@ -120,7 +157,10 @@ impl Actions {
         if payload["sender"]["login"] == "github-actions[bot]" {
             return;
         }
-        payload.as_object_mut().expect("an object").remove("installation");
+        payload
+            .as_object_mut()
+            .expect("an object")
+            .remove("installation");
         let action = delivery.action.as_deref().unwrap_or_default();
         match (delivery.event.as_str(), action) {
             ("pull_request", "review_requested" | "review_request_removed") => {}
@@ -130,10 +170,17 @@ impl Actions {
                 drop(self.run("workflow_run", &payload).await);
             }
             ("pull_request" | "pull_request_review", _) => {
-                let head: Sha =
-                    payload["pull_request"]["head"]["sha"].as_str().and_then(|sha| sha.parse().ok()).unwrap();
-                let spec = RunSpec::new(head, RELAY).name("Loopgate relay").event(&delivery.event).jobs(&["relay"]);
-                self.github.workflow_run(&self.repo, spec, Conclusion::Success).expect("a run");
+                let head: Sha = payload["pull_request"]["head"]["sha"]
+                    .as_str()
+                    .and_then(|sha| sha.parse().ok())
+                    .unwrap();
+                let spec = RunSpec::new(head, RELAY)
+                    .name("Loopgate relay")
+                    .event(&delivery.event)
+                    .jobs(&["relay"]);
+                self.github
+                    .workflow_run(&self.repo, spec, Conclusion::Success)
+                    .expect("a run");
             }
             _ => {}
         }
@@ -141,27 +188,41 @@ impl Actions {
 
     /// What the API shows.
     pub async fn get(&self, path: &str) -> Value {
-        let credentials = Credentials::Job { token: Secret::new(&*self.token), app: AppSlug::actions() };
+        let credentials = Credentials::Job {
+            token: Secret::new(&*self.token),
+            app: AppSlug::actions(),
+        };
         let api = ApiUrl::parse(&self.github.url()).expect("an address");
-        let client = Github::new(api, credentials, Setup::default()).expect("a client").client(None);
+        let client = Github::new(api, credentials, Setup::default())
+            .expect("a client")
+            .client(None);
         client.get(path).await.expect("an answer")
     }
 
     /// `on: schedule`.
     pub async fn schedule(&self) -> Value {
-        self.run("schedule", &json!({ "schedule": "17 * * * *" })).await
+        self.run("schedule", &json!({ "schedule": "17 * * * *" }))
+            .await
     }
 
     /// Events that start no workflow, as when GitHub Actions is down.
     pub async fn miss_everything(&self) {
         self.github.settle().await;
-        self.seen.store(self.github.deliveries().len(), Ordering::SeqCst);
+        self.seen
+            .store(self.github.deliveries().len(), Ordering::SeqCst);
     }
 
     /// Requests of each process that asked for anything.
     pub fn requests(&self) -> Vec<(String, u64)> {
         let runs = self.runs.lock().expect("no panic");
-        runs.iter().map(|(event, told)| (event.clone(), told["api_requests"]["total"].as_u64().unwrap())).collect()
+        runs.iter()
+            .map(|(event, told)| {
+                (
+                    event.clone(),
+                    told["api_requests"]["total"].as_u64().unwrap(),
+                )
+            })
+            .collect()
     }
 }
 
@@ -181,7 +242,11 @@ impl Keeper for Actions {
     }
 
     fn kept(&self, pr: &Pr) -> Option<String> {
-        self.uploaded.lock().expect("no panic").get(&format!("pr-{}", pr.number)).cloned()
+        self.uploaded
+            .lock()
+            .expect("no panic")
+            .get(&format!("pr-{}", pr.number))
+            .cloned()
     }
 }
 

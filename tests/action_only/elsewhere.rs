@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{TimeDelta, Utc};
 use loopgate_core::{RepoName, Sha};
 use loopgate_simulator::{
-    Area, Clock, CommitSpec, Conclusion, Config, Level, Permissions, Pr, PullSpec, RunSpec, Simulator,
+    Area, Clock, CommitSpec, Conclusion, Config, Level, Permissions, Pr, PullSpec, RunSpec,
+    Simulator,
 };
 use serde_json::Value;
 
@@ -17,7 +18,8 @@ use crate::{
     repository,
     server::App,
     stories::{
-        Telling, a_fork_with_several_jobs, assert_same, attempts_that_never_end_well, from_a_failing_test_to_the_merge,
+        Telling, a_fork_with_several_jobs, assert_same, attempts_that_never_end_well,
+        from_a_failing_test_to_the_merge,
     },
     unpacked::unpacked,
 };
@@ -37,7 +39,12 @@ fn read_only() -> Permissions {
 }
 
 fn hidden_refs(github: &Simulator, repo: &RepoName) -> Vec<String> {
-    github.refs(repo).unwrap().into_iter().filter(|name| name.starts_with("refs/loopgate/")).collect()
+    github
+        .refs(repo)
+        .unwrap()
+        .into_iter()
+        .filter(|name| name.starts_with("refs/loopgate/"))
+        .collect()
 }
 
 /// Plays a story for a server that keeps the state in a ref, and then for one that keeps it elsewhere and may write no
@@ -99,7 +106,10 @@ async fn a_fork_with_several_jobs_is_the_same_wherever_the_state_is() {
 fn run_of(actions: &Actions, pr: &Pr) -> (String, usize) {
     let documents = unpacked(&actions.kept(pr).expect("a state")).expect("that can be read");
     let state: Value = serde_json::from_str(&documents["loop-state.json"]).unwrap();
-    (state["runId"].as_str().unwrap().to_owned(), state["attempts"].as_array().unwrap().len())
+    (
+        state["runId"].as_str().unwrap().to_owned(),
+        state["attempts"].as_array().unwrap().len(),
+    )
 }
 
 /// A state that somebody would like to be believed: the run never had an attempt.
@@ -110,13 +120,27 @@ fn forged(actions: &Actions, pr: &Pr) -> Vec<u8> {
     state["runId"] = "pr-1-forged".into();
     documents.insert("loop-state.json".into(), state.to_string());
     let files = BTreeMap::from([(format!("pr-{}", pr.number), packed(&documents))]);
-    archive(&files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect::<Vec<_>>())
+    archive(
+        &files
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_bytes()))
+            .collect::<Vec<_>>(),
+    )
 }
 
-fn upload(github: &Simulator, repo: &RepoName, (head, path, event): (Sha, &str, &str), zip: Vec<u8>) {
-    let run = github.start_workflow(repo, RunSpec::new(head, path).event(event)).unwrap();
+fn upload(
+    github: &Simulator,
+    repo: &RepoName,
+    (head, path, event): (Sha, &str, &str),
+    zip: Vec<u8>,
+) {
+    let run = github
+        .start_workflow(repo, RunSpec::new(head, path).event(event))
+        .unwrap();
     let artifacts = vec![("loopgate-state".to_owned(), zip.into())];
-    github.finish_workflow(repo, run, Conclusion::Success, artifacts).unwrap();
+    github
+        .finish_workflow(repo, run, Conclusion::Success, artifacts)
+        .unwrap();
 }
 
 /// The workflow of anybody who opens a pull request or pushes a branch can upload an artifact of that name.
@@ -126,8 +150,13 @@ async fn states_that_others_upload_are_not_believed() {
     let repo = repository(&github);
     keep_in(&github, &repo, "artifact");
     let actions = Actions::with(&github, &repo, read_only());
-    let change = PullSpec::new("Improve").file("src/lib.rs", "fn one() {}\n").from_fork();
-    let pr = github.user("dave").open_pull_request(&repo, change).unwrap();
+    let change = PullSpec::new("Improve")
+        .file("src/lib.rs", "fn one() {}\n")
+        .from_fork();
+    let pr = github
+        .user("dave")
+        .open_pull_request(&repo, change)
+        .unwrap();
     ci_with(&github, &pr, &["adds_two"]);
     actions.settle().await;
     let honest = run_of(&actions, &pr);
@@ -135,40 +164,73 @@ async fn states_that_others_upload_are_not_believed() {
 
     let side = CommitSpec::new("A branch of somebody's own").file("side.txt", "1\n");
     let side = github.user("carol").push_to(&repo, "side", side).unwrap();
-    let (head, main) = (github.head(&pr).unwrap(), github.sha(&repo, "main").unwrap());
+    let (head, main) = (
+        github.head(&pr).unwrap(),
+        github.sha(&repo, "main").unwrap(),
+    );
     for (whose, run) in [
         ("the pull request's CI", (head, CI, "pull_request")),
-        ("its own copy of our workflow file", (head, WORKFLOW, "pull_request")),
-        ("that, as a review's", (head, WORKFLOW, "pull_request_review")),
+        (
+            "its own copy of our workflow file",
+            (head, WORKFLOW, "pull_request"),
+        ),
+        (
+            "that, as a review's",
+            (head, WORKFLOW, "pull_request_review"),
+        ),
         ("a pushed branch's copy", (side, WORKFLOW, "push")),
-        ("a branch's copy, started by hand", (side, WORKFLOW, "workflow_dispatch")),
-        ("another workflow of the default branch", (main, CI, "schedule")),
+        (
+            "a branch's copy, started by hand",
+            (side, WORKFLOW, "workflow_dispatch"),
+        ),
+        (
+            "another workflow of the default branch",
+            (main, CI, "schedule"),
+        ),
     ] {
         upload(&github, &repo, run, forged(&actions, &pr));
         actions.schedule().await;
         let told = actions.schedule().await;
         assert_eq!(told["pull_requests"][0]["attempt"], 1, "{whose}: {told}");
-        actions.run("workflow_dispatch", &serde_json::json!({ "inputs": {} })).await;
+        actions
+            .run("workflow_dispatch", &serde_json::json!({ "inputs": {} }))
+            .await;
         assert_eq!(run_of(&actions, &pr), honest, "{whose}");
     }
 
     // What our own workflow uploaded and cannot be read is passed over for the one before.
-    upload(&github, &repo, (main, WORKFLOW, "schedule"), b"no archive".to_vec());
+    upload(
+        &github,
+        &repo,
+        (main, WORKFLOW, "schedule"),
+        b"no archive".to_vec(),
+    );
     ci_with(&github, &pr, &[]);
     actions.settle().await;
-    assert_eq!(run_of(&actions, &pr), honest, "the same run, whose attempt is seen again");
+    assert_eq!(
+        run_of(&actions, &pr),
+        honest,
+        "the same run, whose attempt is seen again"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_artifact_is_uploaded_again_before_it_expires() {
     let clock = Clock::fixed(Utc::now() - TimeDelta::days(30));
-    let config = Config { clock: clock.clone(), pace: TimeDelta::seconds(20), ..Config::default() };
+    let config = Config {
+        clock: clock.clone(),
+        pace: TimeDelta::seconds(20),
+        ..Config::default()
+    };
     let github = Simulator::start(config).await.unwrap();
     let repo = repository(&github);
     keep_in(&github, &repo, "artifact");
     let actions = Actions::with(&github, &repo, read_only());
     let change = PullSpec::new("Improve").file("src/lib.rs", "fn one() {}\n");
-    let pr = github.user("alice").open_pull_request(&repo, change).unwrap();
+    let pr = github
+        .user("alice")
+        .open_pull_request(&repo, change)
+        .unwrap();
     actions.settle().await;
     actions.schedule().await;
     let before = run_of(&actions, &pr);
@@ -182,5 +244,8 @@ async fn an_artifact_is_uploaded_again_before_it_expires() {
     later.schedule().await;
     later.uploaded.lock().unwrap().clear();
     let told = later.schedule().await;
-    assert!(told["state_folder"].is_null() && later.uploaded.lock().unwrap().is_empty(), "it is young again: {told}");
+    assert!(
+        told["state_folder"].is_null() && later.uploaded.lock().unwrap().is_empty(),
+        "it is young again: {told}"
+    );
 }

@@ -11,7 +11,15 @@ const ENTRY: &str = "evidence.json";
 const TEST: &str = "loopgate-evidence-test-00000000-1";
 
 fn good(head: Sha, run: u64) -> Value {
-    evidence(head, run, &Job { name: "test", matrix: None, checks: unit(&[]) })
+    evidence(
+        head,
+        run,
+        &Job {
+            name: "test",
+            matrix: None,
+            checks: unit(&[]),
+        },
+    )
 }
 
 fn packed(document: &Value) -> Vec<u8> {
@@ -27,7 +35,9 @@ fn changed(head: Sha, run: u64, key: &str, value: Value) -> Vec<u8> {
 /// A zip writer does not write one name twice, so another name of the same length is overwritten in both headers.
 fn two_of_one_name(content: &[u8]) -> Vec<u8> {
     let mut zip = archive(&[(ENTRY, content), ("evidence.jsoX", content)]);
-    let places: Vec<_> = (0..zip.len() - 13).filter(|at| &zip[*at..*at + 13] == b"evidence.jsoX".as_slice()).collect();
+    let places: Vec<_> = (0..zip.len() - 13)
+        .filter(|at| &zip[*at..*at + 13] == b"evidence.jsoX".as_slice())
+        .collect();
     for at in places {
         zip[at + 12] = b'n';
     }
@@ -37,7 +47,9 @@ fn two_of_one_name(content: &[u8]) -> Vec<u8> {
 /// Bytes that no compression makes smaller.
 fn noise(length: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(7);
-    std::iter::repeat_with(|| random.u8(..)).take(length).collect()
+    std::iter::repeat_with(|| random.u8(..))
+        .take(length)
+        .collect()
 }
 
 /// What a few bytes of JSON cost in memory: `{}` is a whole failure.
@@ -48,16 +60,29 @@ fn many_failures(head: Sha, run: u64) -> Vec<u8> {
 }
 
 /// The workflow at `path` uploads what `make` makes of the head and the run, on a pull request from a fork.
-async fn uploaded(path: &str, name: &str, make: impl FnOnce(Sha, u64) -> Vec<u8>) -> (Simulator, Pr) {
+async fn uploaded(
+    path: &str,
+    name: &str,
+    make: impl FnOnce(Sha, u64) -> Vec<u8>,
+) -> (Simulator, Pr) {
     let github = github().await;
     let repo = repository(&github);
     let actions = Actions::new(&github, &repo);
-    let change = PullSpec::new("Improve").file("src/lib.rs", "fn one() {}\n").from_fork();
-    let pr = github.user("mallory").open_pull_request(&repo, change).unwrap();
+    let change = PullSpec::new("Improve")
+        .file("src/lib.rs", "fn one() {}\n")
+        .from_fork();
+    let pr = github
+        .user("mallory")
+        .open_pull_request(&repo, change)
+        .unwrap();
     let head = github.head(&pr).unwrap();
-    let run = github.start_workflow(&repo, RunSpec::new(head, path)).unwrap();
+    let run = github
+        .start_workflow(&repo, RunSpec::new(head, path))
+        .unwrap();
     let artifact = (name.to_owned(), make(head, run.get()).into());
-    github.finish_workflow(&repo, run, Conclusion::Success, vec![artifact]).unwrap();
+    github
+        .finish_workflow(&repo, run, Conclusion::Success, vec![artifact])
+        .unwrap();
     actions.settle().await;
     (github, pr)
 }
@@ -65,11 +90,19 @@ async fn uploaded(path: &str, name: &str, make: impl FnOnce(Sha, u64) -> Vec<u8>
 async fn refused(path: &str, make: impl FnOnce(Sha, u64) -> Vec<u8>, reason: &str) {
     let (github, pr) = uploaded(path, TEST, make).await;
     let pull = github.pull_request(&pr).unwrap();
-    let status = pull.comments.iter().find(|comment| comment.body.starts_with("<!-- loopgate:status -->")).unwrap();
+    let status = pull
+        .comments
+        .iter()
+        .find(|comment| comment.body.starts_with("<!-- loopgate:status -->"))
+        .unwrap();
     // A hash in foreign words is broken up, so that it links to nothing.
     let told = status.body.replace('\u{2060}', "");
     assert!(told.contains(reason), "{reason}: {told}");
-    assert!(status.body.contains(TEST), "the artifact is named: {}", status.body);
+    assert!(
+        status.body.contains(TEST),
+        "the artifact is named: {}",
+        status.body
+    );
     let verify = pull.check_run("loopgate / verify").unwrap();
     assert_ne!(verify.conclusion, Some(Conclusion::Success), "{verify:?}");
     println!("refused: {reason}");
@@ -114,16 +147,40 @@ async fn a_flood_of_artifacts() {
     let repo = repository(&github);
     let actions = Actions::new(&github, &repo);
     let change = PullSpec::new("Improve").file("src/lib.rs", "fn one() {}\n");
-    let pr = github.user("alice").open_pull_request(&repo, change).unwrap();
+    let pr = github
+        .user("alice")
+        .open_pull_request(&repo, change)
+        .unwrap();
     let head = github.head(&pr).unwrap();
-    let run = github.start_workflow(&repo, RunSpec::new(head, CI)).unwrap();
-    let artifact = |nth: usize| (format!("loopgate-evidence-{nth}"), b"nothing".to_vec().into());
+    let run = github
+        .start_workflow(&repo, RunSpec::new(head, CI))
+        .unwrap();
+    let artifact = |nth: usize| {
+        (
+            format!("loopgate-evidence-{nth}"),
+            b"nothing".to_vec().into(),
+        )
+    };
     let mut artifacts: Vec<_> = (0..80).map(artifact).collect();
     artifacts.push((TEST.to_owned(), packed(&good(head, run.get())).into()));
-    github.finish_workflow(&repo, run, Conclusion::Success, artifacts).unwrap();
+    github
+        .finish_workflow(&repo, run, Conclusion::Success, artifacts)
+        .unwrap();
     actions.settle().await;
     let pull = github.pull_request(&pr).unwrap();
-    let status = pull.comments.iter().find(|comment| comment.body.starts_with("<!-- loopgate:status -->")).unwrap();
-    assert!(status.body.contains("more than 60 evidence artifacts"), "{}", status.body);
-    assert!(status.body.contains("12 passed"), "the newest artifact counts: {}", status.body);
+    let status = pull
+        .comments
+        .iter()
+        .find(|comment| comment.body.starts_with("<!-- loopgate:status -->"))
+        .unwrap();
+    assert!(
+        status.body.contains("more than 60 evidence artifacts"),
+        "{}",
+        status.body
+    );
+    assert!(
+        status.body.contains("12 passed"),
+        "the newest artifact counts: {}",
+        status.body
+    );
 }

@@ -25,12 +25,29 @@ pub struct Look {
 impl Look {
     /// Everything that is seen, a line each.
     pub fn lines(&self) -> Vec<String> {
-        let Self { labels, requested, comments, reactions, checks, state } = self;
-        let mut lines = vec![format!("labels {labels:?}"), format!("requested {requested:?}")];
+        let Self {
+            labels,
+            requested,
+            comments,
+            reactions,
+            checks,
+            state,
+        } = self;
+        let mut lines = vec![
+            format!("labels {labels:?}"),
+            format!("requested {requested:?}"),
+        ];
         lines.push(format!("reactions {reactions:?}"));
         let texts = comments.iter().map(|body| ("comment", body));
-        let texts = texts.chain(checks.iter().chain(state).map(|(name, text)| (name.as_str(), text)));
-        lines.extend(texts.flat_map(|(name, text)| text.lines().map(move |line| format!("{name}: {line}"))));
+        let texts = texts.chain(
+            checks
+                .iter()
+                .chain(state)
+                .map(|(name, text)| (name.as_str(), text)),
+        );
+        lines.extend(
+            texts.flat_map(|(name, text)| text.lines().map(move |line| format!("{name}: {line}"))),
+        );
         lines
     }
 }
@@ -38,28 +55,58 @@ impl Look {
 /// `kept` is what is packed away of the pull request's state, if it is kept in an artifact.
 pub fn look(github: &Simulator, pr: &Pr, us: &str, kept: Option<&str>) -> Look {
     let pull = github.pull_request(pr).expect("a pull request");
-    let (ours, theirs): (Vec<_>, Vec<_>) = pull.comments.into_iter().partition(|comment| comment.author == us);
-    let checks = pull.check_runs.into_iter().filter(|run| run.name.starts_with("loopgate / "));
-    let state = github.state_ref(&pr.repo, &format!("refs/loopgate/pr/{}", pr.number)).expect("a repository");
+    let (ours, theirs): (Vec<_>, Vec<_>) = pull
+        .comments
+        .into_iter()
+        .partition(|comment| comment.author == us);
+    let checks = pull
+        .check_runs
+        .into_iter()
+        .filter(|run| run.name.starts_with("loopgate / "));
+    let state = github
+        .state_ref(&pr.repo, &format!("refs/loopgate/pr/{}", pr.number))
+        .expect("a repository");
     let in_ref = state.map(|state| state.files);
-    let in_comment = || ours.iter().find_map(|comment| unpacked(state_apart(&comment.body).1?));
-    let attempts = in_ref.or_else(in_comment).or_else(|| kept.map(unpacked)?).unwrap_or_default();
-    let attempts = attempts.into_iter().filter(|(name, _)| name.starts_with("attempts/"));
+    let in_comment = || {
+        ours.iter()
+            .find_map(|comment| unpacked(state_apart(&comment.body).1?))
+    };
+    let attempts = in_ref
+        .or_else(in_comment)
+        .or_else(|| kept.map(unpacked)?)
+        .unwrap_or_default();
+    let attempts = attempts
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("attempts/"));
     Look {
         labels: pull.labels,
         requested: pull.requested_reviewers,
-        comments: ours.into_iter().map(|comment| plain(&comment.body)).collect(),
+        comments: ours
+            .into_iter()
+            .map(|comment| plain(&comment.body))
+            .collect(),
         reactions: theirs
             .into_iter()
-            .map(|comment| comment.reactions.into_iter().map(|(_, content)| content).collect())
+            .map(|comment| {
+                comment
+                    .reactions
+                    .into_iter()
+                    .map(|(_, content)| content)
+                    .collect()
+            })
             .collect(),
         checks: checks
             .map(|run| {
-                let lines: Vec<_> =
-                    run.annotations.iter().map(|a| format!("{}:{} {}", a.path, a.start_line, a.message)).collect();
+                let lines: Vec<_> = run
+                    .annotations
+                    .iter()
+                    .map(|a| format!("{}:{} {}", a.path, a.start_line, a.message))
+                    .collect();
                 let parts = [
                     run.status.to_owned(),
-                    run.conclusion.map_or("", |conclusion| conclusion.as_str()).to_owned(),
+                    run.conclusion
+                        .map_or("", |conclusion| conclusion.as_str())
+                        .to_owned(),
                     run.title.unwrap_or_default(),
                     run.summary.unwrap_or_default(),
                     run.text.unwrap_or_default(),
@@ -98,5 +145,9 @@ fn plain(text: &str) -> String {
         .map(|(pattern, word)| (Regex::new(pattern).expect("a pattern"), word))
         .into()
     });
-    PATTERNS.iter().fold(text.to_owned(), |text, (pattern, word)| pattern.replace_all(&text, *word).into_owned())
+    PATTERNS
+        .iter()
+        .fold(text.to_owned(), |text, (pattern, word)| {
+            pattern.replace_all(&text, *word).into_owned()
+        })
 }

@@ -52,13 +52,23 @@ pub trait Keeper {
 /// A GitHub, far enough in the past that the story ends before now: the processes have the machine's clock.
 pub async fn github() -> Simulator {
     let start = chrono::Utc::now() - chrono::TimeDelta::minutes(30);
-    let config = Config { clock: Clock::fixed(start), pace: PACE, ..Config::default() };
+    let config = Config {
+        clock: Clock::fixed(start),
+        pace: PACE,
+        ..Config::default()
+    };
     Simulator::start(config).await.expect("a simulator")
 }
 
 pub fn repository(github: &Simulator) -> RepoName {
-    let files = [("README.md", "# Widgets\n"), (CI, "on: pull_request\n"), (".github/loopgate.yml", CONFIGURATION)];
-    github.create_repo("acme/widgets", &files).expect("a repository")
+    let files = [
+        ("README.md", "# Widgets\n"),
+        (CI, "on: pull_request\n"),
+        (".github/loopgate.yml", CONFIGURATION),
+    ];
+    github
+        .create_repo("acme/widgets", &files)
+        .expect("a repository")
 }
 
 /// What a job of the workflow found out.
@@ -77,7 +87,14 @@ pub fn unit(failing: &[&str]) -> Value {
                 "error_type": "AssertionError", "error_message": format!("{test}: expected 2, got 3") })
         })
         .collect();
-    let (failed, outcome) = (failing.len(), if failing.is_empty() { "passed" } else { "failed" });
+    let (failed, outcome) = (
+        failing.len(),
+        if failing.is_empty() {
+            "passed"
+        } else {
+            "failed"
+        },
+    );
     json!([{ "name": "unit", "kind": "test", "outcome": outcome, "exit_code": i32::from(failed > 0),
         "duration_ms": 1200, "failures": failures,
         "results": { "total": 12, "passed": 12 - failed, "failed": failed, "errors": 0, "skipped": 0, "flaky": 0,
@@ -99,7 +116,9 @@ pub fn evidence(head: Sha, run: u64, job: &Job<'_>) -> Value {
 pub fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in files {
-        writer.start_file(*name, SimpleFileOptions::default()).expect("a name");
+        writer
+            .start_file(*name, SimpleFileOptions::default())
+            .expect("a name");
         writer.write_all(content).expect("in memory");
     }
     writer.finish().expect("in memory").into_inner()
@@ -108,18 +127,39 @@ pub fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 /// The workflow runs on the head: one artifact for each job, then its end.
 pub fn ci(github: &Simulator, pr: &Pr, jobs: &[Job<'_>]) {
     let head = github.head(pr).expect("a head");
-    let run = github.start_workflow(&pr.repo, RunSpec::new(head, CI)).expect("a run");
-    let failed = jobs.iter().any(|job| job.checks.to_string().contains("\"outcome\":\"failed\""));
+    let run = github
+        .start_workflow(&pr.repo, RunSpec::new(head, CI))
+        .expect("a run");
+    let failed = jobs
+        .iter()
+        .any(|job| job.checks.to_string().contains("\"outcome\":\"failed\""));
     let artifacts = jobs.iter().enumerate().map(|(nth, job)| {
         let document = evidence(head, run.get(), job).to_string();
         let zip = archive(&[("evidence.json", document.as_bytes())]);
-        (format!("loopgate-evidence-{}-0000000{nth}-1", job.name), zip.into())
+        (
+            format!("loopgate-evidence-{}-0000000{nth}-1", job.name),
+            zip.into(),
+        )
     });
-    let end = if failed { Conclusion::Failure } else { Conclusion::Success };
-    github.finish_workflow(&pr.repo, run, end, artifacts.collect()).expect("its end");
+    let end = if failed {
+        Conclusion::Failure
+    } else {
+        Conclusion::Success
+    };
+    github
+        .finish_workflow(&pr.repo, run, end, artifacts.collect())
+        .expect("its end");
 }
 
 /// [`ci`] with one job that runs the tests.
 pub fn ci_with(github: &Simulator, pr: &Pr, failing: &[&str]) {
-    ci(github, pr, &[Job { name: "test", matrix: None, checks: unit(failing) }]);
+    ci(
+        github,
+        pr,
+        &[Job {
+            name: "test",
+            matrix: None,
+            checks: unit(failing),
+        }],
+    );
 }

@@ -19,9 +19,26 @@ pub struct App {
 impl App {
     pub async fn new(github: &Simulator) -> Self {
         let data = tempfile::tempdir().expect("a directory");
-        let setup = Setup { patience: Patience { retries: 2, pause: Duration::ZERO }, ..Setup::default() };
-        let running = serve_simulated(github, data.path(), SimulatedClock(github.clock()), setup, |_, _| {}).await;
-        Self { github: github.clone(), running: running.expect("a server"), _data: data }
+        let setup = Setup {
+            patience: Patience {
+                retries: 2,
+                pause: Duration::ZERO,
+            },
+            ..Setup::default()
+        };
+        let running = serve_simulated(
+            github,
+            data.path(),
+            SimulatedClock(github.clock()),
+            setup,
+            |_, _| {},
+        )
+        .await;
+        Self {
+            github: github.clone(),
+            running: running.expect("a server"),
+            _data: data,
+        }
     }
 }
 

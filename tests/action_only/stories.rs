@@ -24,18 +24,36 @@ pub struct Telling<'a, K> {
 pub type Seen = Vec<(String, Look)>;
 
 impl<'a, K: Keeper> Telling<'a, K> {
-    pub const fn new(github: &'a Simulator, repo: &'a RepoName, keeper: &'a K, us: &'a str) -> Self {
-        Self { github, repo, keeper, us, seen: Vec::new() }
+    pub const fn new(
+        github: &'a Simulator,
+        repo: &'a RepoName,
+        keeper: &'a K,
+        us: &'a str,
+    ) -> Self {
+        Self {
+            github,
+            repo,
+            keeper,
+            us,
+            seen: Vec::new(),
+        }
     }
 
     async fn then(&mut self, pr: &Pr, what: &str) {
         self.keeper.settle().await;
-        self.seen.push((what.to_owned(), look(self.github, pr, self.us, self.keeper.kept(pr).as_deref())));
+        self.seen.push((
+            what.to_owned(),
+            look(self.github, pr, self.us, self.keeper.kept(pr).as_deref()),
+        ));
     }
 }
 
 pub async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>) {
-    let (alice, bob, mallory) = (t.github.user("alice"), t.github.user("bob"), t.github.user("mallory"));
+    let (alice, bob, mallory) = (
+        t.github.user("alice"),
+        t.github.user("bob"),
+        t.github.user("mallory"),
+    );
     let change = PullSpec::new("feat: sign in").file("src/auth/login.rs", "fn login() {}\n");
     let pr = alice.open_pull_request(t.repo, change).unwrap();
     t.then(&pr, "opened").await;
@@ -45,17 +63,25 @@ pub async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>)
     t.then(&pr, "the tests fail").await;
     mallory.comment(&pr, "security approved").unwrap();
     t.then(&pr, "somebody without a say approves").await;
-    alice.push(&pr, &[("src/auth/login.rs", "fn login() { two() }\n")], "fix: add two").unwrap();
+    alice
+        .push(
+            &pr,
+            &[("src/auth/login.rs", "fn login() { two() }\n")],
+            "fix: add two",
+        )
+        .unwrap();
     t.then(&pr, "a fix is pushed").await;
     ci_with(t.github, &pr, &[]);
     t.then(&pr, "the tests pass").await;
     // So soon after a push it takes the commit.
     let head = t.github.pull_request(&pr).unwrap().head_sha;
-    bob.comment(&pr, &format!("security approved {head}")).unwrap();
+    bob.comment(&pr, &format!("security approved {head}"))
+        .unwrap();
     t.then(&pr, "the approver approves").await;
     alice.comment(&pr, "/loop status").unwrap();
     t.then(&pr, "somebody asks for the status").await;
-    bob.review(&pr, ReviewEvent::RequestChanges, "Not like this.").unwrap();
+    bob.review(&pr, ReviewEvent::RequestChanges, "Not like this.")
+        .unwrap();
     t.then(&pr, "a reviewer asks for changes").await;
     bob.review(&pr, ReviewEvent::Approve, "Fine now.").unwrap();
     t.then(&pr, "the reviewer is content").await;
@@ -65,12 +91,20 @@ pub async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>)
 
 pub async fn attempts_that_never_end_well<K: Keeper>(t: &mut Telling<'_, K>) {
     let alice = t.github.user("alice");
-    let change = PullSpec::new("Add parser").branch("parser").file("src/parser.rs", "fn parse() {}\n");
+    let change = PullSpec::new("Add parser")
+        .branch("parser")
+        .file("src/parser.rs", "fn parse() {}\n");
     let pr = alice.open_pull_request(t.repo, change).unwrap();
     for attempt in 1..=3 {
         ci_with(t.github, &pr, &["parses"]);
         t.then(&pr, "the same test fails").await;
-        alice.push(&pr, &[("src/parser.rs", &format!("// {attempt}\n"))], "try again").unwrap();
+        alice
+            .push(
+                &pr,
+                &[("src/parser.rs", &format!("// {attempt}\n"))],
+                "try again",
+            )
+            .unwrap();
         t.then(&pr, "another try").await;
     }
     alice.comment(&pr, "/loop resume").unwrap();
@@ -80,13 +114,37 @@ pub async fn attempts_that_never_end_well<K: Keeper>(t: &mut Telling<'_, K>) {
 }
 
 pub async fn a_fork_with_several_jobs<K: Keeper>(t: &mut Telling<'_, K>) {
-    let change = PullSpec::new("Fix typo").file("docs/guide.md", "Guide\n").from_fork();
-    let pr = t.github.user("dave").open_pull_request(t.repo, change).unwrap();
+    let change = PullSpec::new("Fix typo")
+        .file("docs/guide.md", "Guide\n")
+        .from_fork();
+    let pr = t
+        .github
+        .user("dave")
+        .open_pull_request(t.repo, change)
+        .unwrap();
     t.then(&pr, "opened from a fork").await;
-    let matrix_job = |matrix, failing: &[&str]| Job { name: "test", matrix: Some(matrix), checks: unit(failing) };
-    ci(t.github, &pr, &[matrix_job(r#"{"os":"linux"}"#, &[]), matrix_job(r#"{"os":"windows"}"#, &["opens_paths"])]);
+    let matrix_job = |matrix, failing: &[&str]| Job {
+        name: "test",
+        matrix: Some(matrix),
+        checks: unit(failing),
+    };
+    ci(
+        t.github,
+        &pr,
+        &[
+            matrix_job(r#"{"os":"linux"}"#, &[]),
+            matrix_job(r#"{"os":"windows"}"#, &["opens_paths"]),
+        ],
+    );
     t.then(&pr, "one matrix job of the matrix fails").await;
-    ci(t.github, &pr, &[matrix_job(r#"{"os":"linux"}"#, &[]), matrix_job(r#"{"os":"windows"}"#, &[])]);
+    ci(
+        t.github,
+        &pr,
+        &[
+            matrix_job(r#"{"os":"linux"}"#, &[]),
+            matrix_job(r#"{"os":"windows"}"#, &[]),
+        ],
+    );
     t.then(&pr, "all pass when run again").await;
     t.github.user("dave").close(&pr).unwrap();
     t.then(&pr, "closed").await;
@@ -98,7 +156,10 @@ pub fn assert_same(first: &str, one: &Seen, second: &str, other: &Seen) {
     for ((what, one), (_, other)) in one.iter().zip(other) {
         let (one, other) = (one.lines(), other.lines());
         let differ = one.iter().zip(&other).find(|(one, other)| one != other);
-        assert_eq!(differ, None, "{what}: on the left what {first}, on the right what {second}");
+        assert_eq!(
+            differ, None,
+            "{what}: on the left what {first}, on the right what {second}"
+        );
         assert_eq!(one.len(), other.len(), "{what}");
     }
 }
@@ -117,7 +178,12 @@ macro_rules! the_same_for_both {
         let actions = Actions::new(&alone, &repo);
         let mut action = Telling::new(&alone, &repo, &actions, "github-actions[bot]");
         $story(&mut action).await;
-        assert_same("the server leaves", &server.seen, "the workflows leave", &action.seen);
+        assert_same(
+            "the server leaves",
+            &server.seen,
+            "the workflows leave",
+            &action.seen,
+        );
         actions
     }};
 }
@@ -127,10 +193,27 @@ async fn from_a_failing_test_to_the_merge_is_the_same_for_both() {
     let actions = the_same_for_both!(from_a_failing_test_to_the_merge);
     let requests = actions.requests();
     println!("requests: {requests:?}");
-    let chat = actions.runs.lock().unwrap().iter().find(|(_, told)| told["irrelevant"] == "chat").cloned();
-    assert_eq!(chat.unwrap().1["api_requests"]["total"], 0, "chat costs nothing");
-    let most = requests.iter().map(|(_, requests)| *requests).max().unwrap();
-    assert!(most <= 55, "eighteen of the dearest events an hour stay within 1,000 requests: {requests:?}");
+    let chat = actions
+        .runs
+        .lock()
+        .unwrap()
+        .iter()
+        .find(|(_, told)| told["irrelevant"] == "chat")
+        .cloned();
+    assert_eq!(
+        chat.unwrap().1["api_requests"]["total"],
+        0,
+        "chat costs nothing"
+    );
+    let most = requests
+        .iter()
+        .map(|(_, requests)| *requests)
+        .max()
+        .unwrap();
+    assert!(
+        most <= 55,
+        "eighteen of the dearest events an hour stay within 1,000 requests: {requests:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -53,10 +53,14 @@ impl Disturbance {
     /// Before each deed.
     fn begins(self, world: &World) {
         let request = |harm, often| {
-            world.github.add_fault(RequestFault::on(".", harm).unwrap().often(often));
+            world
+                .github
+                .add_fault(RequestFault::on(".", harm).unwrap().often(often));
         };
         let delivery = |mishap, chance| {
-            world.github.add_delivery_fault(DeliveryFault::any(mishap).often(Often::Chance(chance)));
+            world
+                .github
+                .add_delivery_fault(DeliveryFault::any(mishap).often(Often::Chance(chance)));
         };
         match self {
             Self::None => {}
@@ -116,12 +120,20 @@ async fn play(story: &Story, seed: u64, disturbance: Disturbance) -> Result<Vec<
 }
 
 fn alone<T>(play: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(play)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(play)
 }
 
 /// What is left without any trouble.
-static UNDISTURBED: LazyLock<Vec<Vec<Value>>> =
-    LazyLock::new(|| STORIES.iter().map(|story| alone(play(story, 1, Disturbance::None)).unwrap()).collect());
+static UNDISTURBED: LazyLock<Vec<Vec<Value>>> = LazyLock::new(|| {
+    STORIES
+        .iter()
+        .map(|story| alone(play(story, 1, Disturbance::None)).unwrap())
+        .collect()
+});
 
 /// Where what is left differs from what would have been left: the first deed after which it does, and how.
 fn difference(expected: &[Value], seen: &[Value]) -> Option<String> {
@@ -131,9 +143,14 @@ fn difference(expected: &[Value], seen: &[Value]) -> Option<String> {
     let lines = |of: usize, sign: &str| {
         let others: Vec<_> = texts[1 - of].lines().collect();
         let own = texts[of].lines().filter(|line| !others.contains(line));
-        own.map(|line| format!("\n  {sign} {line}")).collect::<String>()
+        own.map(|line| format!("\n  {sign} {line}"))
+            .collect::<String>()
     };
-    Some(format!("after deed {nth}:{}{}", lines(0, "-"), lines(1, "+")))
+    Some(format!(
+        "after deed {nth}:{}{}",
+        lines(0, "-"),
+        lines(1, "+")
+    ))
 }
 
 #[derive(Clone, Copy)]
@@ -147,7 +164,9 @@ impl Case {
     fn name(&self) -> String {
         match self.disturbance {
             Disturbance::None => "nothing".to_owned(),
-            Disturbance::Trouble((kind, _), chance) => format!("{kind:<18} at {:>2.0} %", chance * 100.0),
+            Disturbance::Trouble((kind, _), chance) => {
+                format!("{kind:<18} at {:>2.0} %", chance * 100.0)
+            }
             Disturbance::Lag(time) => format!("reads {:.1} s old", time.as_seconds_f64()),
             Disturbance::Lags => "reads up to 10 s old".to_owned(),
             Disturbance::Shuffled => "webhooks repeated and out of order".to_owned(),
@@ -190,18 +209,37 @@ fn all_end_the_same(cases: &[Case]) {
     for (case, _) in &wrong {
         *counts.entry(case.name()).or_default() += 1;
     }
-    let counts: String = counts.iter().map(|(what, wrong)| format!("\n  {what}: {wrong}")).collect();
+    let counts: String = counts
+        .iter()
+        .map(|(what, wrong)| format!("\n  {what}: {wrong}"))
+        .collect();
     let tell = |(case, how): &(Case, String)| {
-        format!("\n{}, {}, seed {}: {how}", case.name(), STORIES[case.story].name, case.seed)
+        format!(
+            "\n{}, {}, seed {}: {how}",
+            case.name(),
+            STORIES[case.story].name,
+            case.seed
+        )
     };
     let first: String = wrong.iter().take(12).map(tell).collect();
-    assert!(wrong.is_empty(), "{} of {} plays went wrong: {counts}{first}", wrong.len(), cases.len());
+    assert!(
+        wrong.is_empty(),
+        "{} of {} plays went wrong: {counts}{first}",
+        wrong.len(),
+        cases.len()
+    );
     println!("{} plays end the same", cases.len());
 }
 
 /// Every story with so many seeds.
 fn stories(disturbance: Disturbance, seeds: u64) -> impl Iterator<Item = Case> {
-    (0..STORIES.len()).flat_map(move |story| (1..=seeds).map(move |seed| Case { disturbance, story, seed }))
+    (0..STORIES.len()).flat_map(move |story| {
+        (1..=seeds).map(move |seed| Case {
+            disturbance,
+            story,
+            seed,
+        })
+    })
 }
 
 /// Plays that went wrong once: kind of trouble, its chance, story, seed.
@@ -223,27 +261,43 @@ const ONCE_WRONG: [(&str, f64, usize, u64); 9] = [
 #[test]
 fn whatever_goes_wrong_the_end_is_the_same() {
     let wanted = std::env::var("LOOPGATE_CHAOS_KIND").ok();
-    let kinds = KINDS.into_iter().enumerate().filter(|(_, kind)| wanted.as_ref().is_none_or(|it| it == kind.0));
+    let kinds = KINDS
+        .into_iter()
+        .enumerate()
+        .filter(|(_, kind)| wanted.as_ref().is_none_or(|it| it == kind.0));
     let only = number("LOOPGATE_CHAOS_SEED");
     let percent = number("LOOPGATE_CHAOS_PERCENT");
-    let chances: Vec<f64> = percent.map_or(CHANCES.to_vec(), |percent| vec![percent as f64 / 100.0]);
+    let chances: Vec<f64> =
+        percent.map_or(CHANCES.to_vec(), |percent| vec![percent as f64 / 100.0]);
     let mut cases = Vec::new();
     for (at, kind) in kinds {
         match number("LOOPGATE_CHAOS") {
             Some(seeds) => {
-                let each = chances.iter().map(|chance| Disturbance::Trouble(kind, *chance));
+                let each = chances
+                    .iter()
+                    .map(|chance| Disturbance::Trouble(kind, *chance));
                 cases.extend(each.flat_map(|disturbance| stories(disturbance, seeds)));
             }
             // Three seeds take turns, and so do chances and stories.
             None => {
                 let disturbance = Disturbance::Trouble(kind, CHANCES[(at + at / 3) % 3]);
-                cases.push(Case { disturbance, story: at % STORIES.len(), seed: [1, 2, 3][at % 3] });
+                cases.push(Case {
+                    disturbance,
+                    story: at % STORIES.len(),
+                    seed: [1, 2, 3][at % 3],
+                });
             }
         }
     }
     for (name, chance, story, seed) in ONCE_WRONG {
-        let kind = KINDS.into_iter().find(|(kind, _)| *kind == name && wanted.as_deref().is_none_or(|it| it == name));
-        cases.extend(kind.map(|kind| Case { disturbance: Disturbance::Trouble(kind, chance), story, seed }));
+        let kind = KINDS
+            .into_iter()
+            .find(|(kind, _)| *kind == name && wanted.as_deref().is_none_or(|it| it == name));
+        cases.extend(kind.map(|kind| Case {
+            disturbance: Disturbance::Trouble(kind, chance),
+            story,
+            seed,
+        }));
     }
     cases.retain(|case| only.is_none_or(|seed| case.seed == seed));
     all_end_the_same(&cases);
@@ -253,8 +307,15 @@ fn whatever_goes_wrong_the_end_is_the_same() {
 fn reads_that_lag_behind_change_nothing_in_the_end() {
     let seeds = number("LOOPGATE_CHAOS").unwrap_or(1);
     let old = [1_500, 10_000].map(|time| Disturbance::Lag(TimeDelta::milliseconds(time)));
-    let once_wrong = Case { disturbance: Disturbance::Lags, story: 2, seed: 9 };
-    let cases = old.into_iter().flat_map(|it| stories(it, 1)).chain(stories(Disturbance::Lags, seeds));
+    let once_wrong = Case {
+        disturbance: Disturbance::Lags,
+        story: 2,
+        seed: 9,
+    };
+    let cases = old
+        .into_iter()
+        .flat_map(|it| stories(it, 1))
+        .chain(stories(Disturbance::Lags, seeds));
     all_end_the_same(&cases.chain([once_wrong]).collect::<Vec<_>>());
 }
 
@@ -269,7 +330,11 @@ fn what_lost_webhooks_told_is_found_by_one_resync() {
     let seeds = number("LOOPGATE_CHAOS").map_or(1, |seeds| seeds * 5);
     // An attempt that nobody was told of before the next push is none, and what is merged is judged no
     // more: only the story that does neither.
-    all_end_the_same(&stories(Disturbance::Lost, seeds).filter(|case| case.story == 1).collect::<Vec<_>>());
+    all_end_the_same(
+        &stories(Disturbance::Lost, seeds)
+            .filter(|case| case.story == 1)
+            .collect::<Vec<_>>(),
+    );
 }
 
 /// An outage in which a dozen things happen to one pull request.
@@ -287,7 +352,10 @@ async fn outage(harm: Option<Harm>, length: TimeDelta) -> Value {
             8 => stories::says(github, &pr, "alice", "Working on it."),
             _ => {
                 let spec = CheckSpec::concluded(&format!("lint / {nth}"), Conclusion::Success);
-                github.ci("other-ci").check_run(&pr.repo, github.head(&pr).unwrap(), spec).unwrap();
+                github
+                    .ci("other-ci")
+                    .check_run(&pr.repo, github.head(&pr).unwrap(), spec)
+                    .unwrap();
             }
         }
         world.passes(length / 12).await;
@@ -303,14 +371,25 @@ async fn outage(harm: Option<Harm>, length: TimeDelta) -> Value {
 fn an_outage_of_seconds_or_hours_is_over_when_it_ends() {
     let all = ["502", "dropped before", "stall"];
     // A few hours are hundreds of looks.
-    let at_length = if number("LOOPGATE_CHAOS").is_some() { &all[..] } else { &all[..1] };
-    for (length, names) in [(TimeDelta::seconds(32), &all[..]), (TimeDelta::hours(4), at_length)] {
+    let at_length = if number("LOOPGATE_CHAOS").is_some() {
+        &all[..]
+    } else {
+        &all[..1]
+    };
+    for (length, names) in [
+        (TimeDelta::seconds(32), &all[..]),
+        (TimeDelta::hours(4), at_length),
+    ] {
         let expected = alone(outage(None, length));
         for name in names {
             let (_, harm) = KINDS.into_iter().find(|(kind, _)| kind == name).unwrap();
             let seen = alone(outage(Some(harm(Timestamp::UNIX_EPOCH)), length));
             let how = difference(std::slice::from_ref(&expected), &[seen]);
-            assert!(how.is_none(), "{name} for {length}: {}", how.unwrap_or_default());
+            assert!(
+                how.is_none(),
+                "{name} for {length}: {}",
+                how.unwrap_or_default()
+            );
         }
     }
 }

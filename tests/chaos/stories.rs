@@ -47,7 +47,14 @@ pub const STORIES: [Story; 4] = [
             fails,
             |github, pr| pushes(github, pr, "3"),
             fails,
-            |github, pr| says(github, pr, "bob", "An hour has 3600 seconds.\n\n/loop resume"),
+            |github, pr| {
+                says(
+                    github,
+                    pr,
+                    "bob",
+                    "An hour has 3600 seconds.\n\n/loop resume",
+                )
+            },
             |github, pr| pushes(github, pr, "4"),
             passes,
         ],
@@ -60,7 +67,10 @@ pub const STORIES: [Story; 4] = [
             |github, pr| {
                 let less = CONFIGURATION.replace("bob", "carol");
                 let commit = CommitSpec::new("Carol approves").file(".github/loopgate.yml", less);
-                github.user("olga").push_to(&pr.repo, "main", commit).unwrap();
+                github
+                    .user("olga")
+                    .push_to(&pr.repo, "main", commit)
+                    .unwrap();
             },
             |github, pr| says(github, pr, "carol", "security approved"),
             |github, pr| {
@@ -73,7 +83,10 @@ pub const STORIES: [Story; 4] = [
 
 impl Story {
     pub fn begin(&self, github: &Simulator) -> Pr {
-        let files = [(".github/loopgate.yml", CONFIGURATION), ("README.md", "# Widgets\n")];
+        let files = [
+            (".github/loopgate.yml", CONFIGURATION),
+            ("README.md", "# Widgets\n"),
+        ];
         let repo = github.create_repo("acme/widgets", &files).unwrap();
         let spec = PullSpec::new("feat: sign in").file(self.file, "fn one() {}\n");
         github.user("alice").open_pull_request(&repo, spec).unwrap()
@@ -81,20 +94,34 @@ impl Story {
 }
 
 pub fn passes(github: &Simulator, pr: &Pr) {
-    reports(github, pr, CheckSpec::concluded("ci / test", Conclusion::Success));
+    reports(
+        github,
+        pr,
+        CheckSpec::concluded("ci / test", Conclusion::Success),
+    );
 }
 
 pub fn fails(github: &Simulator, pr: &Pr) {
     let failure = CheckSpec::concluded("ci / test", Conclusion::Failure);
-    reports(github, pr, failure.annotation("src/lib.rs", 1, "expected 3600, got 60"));
+    reports(
+        github,
+        pr,
+        failure.annotation("src/lib.rs", 1, "expected 3600, got 60"),
+    );
 }
 
 fn reports(github: &Simulator, pr: &Pr, spec: CheckSpec) {
-    github.ci("other-ci").check_run(&pr.repo, github.head(pr).unwrap(), spec).unwrap();
+    github
+        .ci("other-ci")
+        .check_run(&pr.repo, github.head(pr).unwrap(), spec)
+        .unwrap();
 }
 
 pub fn pushes(github: &Simulator, pr: &Pr, version: &str) {
-    github.user("alice").push(pr, &[("src/lib.rs", &format!("// {version}\n"))], "Mend it").unwrap();
+    github
+        .user("alice")
+        .push(pr, &[("src/lib.rs", &format!("// {version}\n"))], "Mend it")
+        .unwrap();
 }
 
 pub fn says(github: &Simulator, pr: &Pr, who: &str, words: &str) {
@@ -105,18 +132,31 @@ pub fn says(github: &Simulator, pr: &Pr, who: &str, words: &str) {
 pub fn left(github: &Simulator, pr: &Pr) -> Value {
     let pull = github.pull_request(pr).unwrap();
     let name = format!("refs/loopgate/pr/{}", pr.number);
-    let documents = github.state_ref(&pr.repo, &name).unwrap().map(|it| it.files).unwrap_or_default();
-    let state: Value = documents.get("loop-state.json").map_or(Value::Null, |it| serde_json::from_str(it).unwrap());
+    let documents = github
+        .state_ref(&pr.repo, &name)
+        .unwrap()
+        .map(|it| it.files)
+        .unwrap_or_default();
+    let state: Value = documents
+        .get("loop-state.json")
+        .map_or(Value::Null, |it| serde_json::from_str(it).unwrap());
     let mut comments: Vec<_> = pull
         .comments
         .iter()
         .map(|it| {
             // That something was seen, and is being looked into, may have been said in between.
-            let ours = it.reactions.iter().filter(|(who, what)| who == "loopgate[bot]" && what != "eyes");
+            let ours = it
+                .reactions
+                .iter()
+                .filter(|(who, what)| who == "loopgate[bot]" && what != "eyes");
             let mut ours: Vec<_> = ours.map(|(_, what)| what.as_str()).collect();
             ours.sort_unstable();
             // What agents read says the same in other words.
-            let body = it.body.split("<summary>For agents").next().unwrap_or_default();
+            let body = it
+                .body
+                .split("<summary>For agents")
+                .next()
+                .unwrap_or_default();
             let body = format!("{}: {ours:?}\n{}", it.author, timeless(body));
             body.lines().map(str::to_owned).collect::<Vec<_>>()
         })
@@ -124,7 +164,15 @@ pub fn left(github: &Simulator, pr: &Pr) -> Value {
     comments.sort();
     let ours = pull.check_runs.iter().filter(|run| run.app == "loopgate");
     let mut checks: Vec<_> = ours
-        .map(|run| format!("{} {} {:?} {:?}", run.name, run.status, run.conclusion.map(Conclusion::as_str), run.title))
+        .map(|run| {
+            format!(
+                "{} {} {:?} {:?}",
+                run.name,
+                run.status,
+                run.conclusion.map(Conclusion::as_str),
+                run.title
+            )
+        })
         .collect();
     checks.sort();
     let attempts = state["attempts"].as_array().cloned().unwrap_or_default();
@@ -144,7 +192,10 @@ pub fn left(github: &Simulator, pr: &Pr) -> Value {
 fn events(documents: &BTreeMap<String, String>) -> BTreeMap<String, usize> {
     let mut events = BTreeMap::new();
     for line in documents.get("history.jsonl").map_or("", |it| it).lines() {
-        let event = serde_json::from_str::<Value>(line).unwrap()["event"].as_str().unwrap_or_default().to_owned();
+        let event = serde_json::from_str::<Value>(line).unwrap()["event"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         if event != "evaluation_done" {
             *events.entry(event).or_default() += 1;
         }

@@ -72,14 +72,35 @@ pub struct World {
 impl World {
     pub async fn begin(seed: u64) -> Self {
         let clock = Clock::fixed("2026-11-20T10:00:00Z".parse().unwrap());
-        let time = Time { clock: clock.clone(), moved: Default::default(), sleepers: Arc::default() };
+        let time = Time {
+            clock: clock.clone(),
+            moved: Default::default(),
+            sleepers: Arc::default(),
+        };
         let pace = TimeDelta::seconds(1);
-        let github = Simulator::start(Config { clock, seed, pace, ..Config::default() }).await.unwrap();
+        let github = Simulator::start(Config {
+            clock,
+            seed,
+            pace,
+            ..Config::default()
+        })
+        .await
+        .unwrap();
         // In memory where there is such a folder: nobody waits for a disk.
         let memory = std::path::Path::new("/dev/shm");
-        let data = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+        let data = if memory.is_dir() {
+            tempfile::tempdir_in(memory)
+        } else {
+            tempfile::tempdir()
+        }
+        .unwrap();
         let server = serve(&github, data.path(), &time, seed).await;
-        Self { github, server, time, _data: data }
+        Self {
+            github,
+            server,
+            time,
+            _data: data,
+        }
     }
 
     pub fn now(&self) -> Timestamp {
@@ -93,7 +114,11 @@ impl World {
             self.comes_to_rest().await;
             let (_, stalled_until) = self.github.stalled();
             let sleepers = self.time.sleepers.lock().unwrap().values().copied().min();
-            let next = [Some(end), stalled_until, sleepers].into_iter().flatten().min().unwrap_or(end);
+            let next = [Some(end), stalled_until, sleepers]
+                .into_iter()
+                .flatten()
+                .min()
+                .unwrap_or(end);
             if next > self.now() {
                 self.time.clock.advance(next - self.now());
                 self.time.moved.send_replace(());
@@ -123,7 +148,10 @@ impl World {
         let mut quiet = 0;
         let mut before = 0;
         while quiet < 300 {
-            self.github.wait_until(stalled, Duration::from_secs(600)).await.unwrap();
+            self.github
+                .wait_until(stalled, Duration::from_secs(600))
+                .await
+                .unwrap();
             let seen = self.github.requests().len() + self.github.stalled().0;
             quiet = if seen == before { quiet + 1 } else { 0 };
             before = seen;
@@ -138,15 +166,24 @@ impl World {
             request = request.header(name, value);
         }
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let answer = client.request(request.body(Full::new(Bytes::from_static(b"{}"))).unwrap()).await.unwrap();
+        let answer = client
+            .request(request.body(Full::new(Bytes::from_static(b"{}"))).unwrap())
+            .await
+            .unwrap();
         assert_eq!(answer.status().as_u16(), 202);
         self.server.settled().await;
     }
 }
 
 async fn serve(github: &Simulator, data: &std::path::Path, time: &Time, seed: u64) -> Running {
-    let patience = Patience { pause: Duration::ZERO, ..Patience::default() };
-    let setup = Setup { patience, ..Setup::default() };
+    let patience = Patience {
+        pause: Duration::ZERO,
+        ..Patience::default()
+    };
+    let setup = Setup {
+        patience,
+        ..Setup::default()
+    };
     let running = serve_simulated(github, data, time.clone(), setup, |server, _| {
         server.rng = fastrand::Rng::with_seed(seed);
         server.recovers = true;

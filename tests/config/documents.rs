@@ -25,7 +25,8 @@ fn schema() -> Value {
 
 /// A text as the JSON that editors check against the schema.
 fn as_json(text: &str) -> Value {
-    let mut value: serde_yaml::Value = serde_yaml::from_str(text.trim_start_matches('\u{feff}')).unwrap();
+    let mut value: serde_yaml::Value =
+        serde_yaml::from_str(text.trim_start_matches('\u{feff}')).unwrap();
     value.apply_merge().unwrap();
     serde_json::to_value(value).unwrap()
 }
@@ -33,7 +34,10 @@ fn as_json(text: &str) -> Value {
 #[test]
 fn every_good_file_is_read_and_fits_the_schema() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/config/good");
-    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
     assert!(files.len() >= 7, "{files:?}");
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
@@ -41,7 +45,12 @@ fn every_good_file_is_read_and_fits_the_schema() {
         let json = as_json(&text);
         // A key whose lines are commented out is no error, but an editor may point at it.
         if !json.is_null() && !file.ends_with("keys_without_values.yml") {
-            assert_eq!(json_schema::misfits(&schema(), &json), [""; 0], "{}", file.display());
+            assert_eq!(
+                json_schema::misfits(&schema(), &json),
+                [""; 0],
+                "{}",
+                file.display()
+            );
         }
     }
 }
@@ -51,14 +60,20 @@ fn the_example_is_the_defaults() {
     let defaults = config::presets().with_origin(PolicyOrigin::WorkingTree);
     assert_eq!(parsed(EXAMPLE, &read(EXAMPLE)), defaults);
     assert_eq!(parsed("empty", ""), defaults);
-    assert_eq!(json_schema::misfits(&schema(), &as_json(&read(EXAMPLE))), [""; 0]);
+    assert_eq!(
+        json_schema::misfits(&schema(), &as_json(&read(EXAMPLE))),
+        [""; 0]
+    );
 }
 
 /// The example with its `#:` lines put in force, in place of the defaults they stand beside.
 fn example_in_full() -> String {
     let text = read(EXAMPLE);
     let lines: Vec<&str> = text.lines().collect();
-    let shown = |line: &str| line.find("#: ").map(|at| format!("{}{}", &line[..at], &line[at + 3..]));
+    let shown = |line: &str| {
+        line.find("#: ")
+            .map(|at| format!("{}{}", &line[..at], &line[at + 3..]))
+    };
     let key = |line: &str| line.split_once(':').map(|(key, _)| key.to_owned());
     let replaced: BTreeSet<String> = lines.iter().filter_map(|line| key(&shown(line)?)).collect();
     let kept = lines.iter().filter_map(|line| match shown(line) {
@@ -81,10 +96,18 @@ fn the_example_shows_every_key_and_its_samples_are_right() {
 
     let json = as_json(&text);
     assert_eq!(json_schema::misfits(&schema(), &json), [""; 0]);
-    let (known, shown) = (json_schema::property_names(&schema()), json_schema::keys(&json));
+    let (known, shown) = (
+        json_schema::property_names(&schema()),
+        json_schema::keys(&json),
+    );
     // Words of which one sample is enough are listed in comments.
-    let listed: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-    let missing: Vec<_> = known.difference(&shown).filter(|key| !listed.contains(key.as_str())).collect();
+    let listed: BTreeSet<&str> = text
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .collect();
+    let missing: Vec<_> = known
+        .difference(&shown)
+        .filter(|key| !listed.contains(key.as_str()))
+        .collect();
     assert!(missing.is_empty(), "{EXAMPLE} does not show {missing:?}");
 }
 
@@ -96,5 +119,8 @@ fn the_schema_file_is_up_to_date() {
         fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA), &schema).unwrap();
     }
     let hint = "run `UPDATE_SCHEMA=1 cargo test --test config`";
-    assert!(read(SCHEMA).replace("\r\n", "\n") == schema, "{SCHEMA} is not what the types say: {hint}");
+    assert!(
+        read(SCHEMA).replace("\r\n", "\n") == schema,
+        "{SCHEMA} is not what the types say: {hint}"
+    );
 }

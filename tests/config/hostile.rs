@@ -7,7 +7,10 @@ use proptest::prelude::*;
 
 /// Reads a text, and checks every error it gives.
 fn answered(text: &str) {
-    let errors = match config::load(Some(Source::new("organisation", text)), Some(Source::new("repository", text))) {
+    let errors = match config::load(
+        Some(Source::new("organisation", text)),
+        Some(Source::new("repository", text)),
+    ) {
         Ok(loaded) => loaded.warnings,
         Err(errors) => errors.as_slice().to_vec(),
     };
@@ -18,16 +21,30 @@ fn answered(text: &str) {
         let line = lines.get(error.line - 1).copied().unwrap_or_default();
         assert!(error.line <= lines.len().max(1), "{error:?}");
         assert_eq!(error.snippet, line, "{error:?}");
-        assert!((1..=line.chars().count() + 1).contains(&error.column), "{error:?}");
-        assert!(["organisation", "repository"].contains(&error.file.as_str()), "{error:?}");
-        let said = format!("{}{}", error.message, error.hint.as_deref().unwrap_or_default());
-        assert!(said.len() < 2_000 && !said.chars().any(char::is_control), "{error:?}");
+        assert!(
+            (1..=line.chars().count() + 1).contains(&error.column),
+            "{error:?}"
+        );
+        assert!(
+            ["organisation", "repository"].contains(&error.file.as_str()),
+            "{error:?}"
+        );
+        let said = format!(
+            "{}{}",
+            error.message,
+            error.hint.as_deref().unwrap_or_default()
+        );
+        assert!(
+            said.len() < 2_000 && !said.chars().any(char::is_control),
+            "{error:?}"
+        );
         assert!(error.to_string().lines().count() >= 5);
     }
 }
 
 fn example() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("config/loopgate.example.yml")).unwrap()
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("config/loopgate.example.yml"))
+        .unwrap()
 }
 
 /// Pieces that YAML and our keys are made of, so that random texts get past the first parser.
@@ -72,8 +89,9 @@ fn piece() -> impl Strategy<Value = String> {
         "rules",
     ];
     const MARKS: &[&str] = &[
-        ": ", ":\n  ", ":\n    ", "\n", "\n  ", "\n    ", "- ", "{ ", " }", "[", "]", ", ", "'", "\"", "# ", "|\n",
-        ">\n", "\t", "\r\n", "---\n", "? ", "!t ", "%", "@", "`", "\u{feff}", "\u{2028}", "\u{85}", "ü", "\0",
+        ": ", ":\n  ", ":\n    ", "\n", "\n  ", "\n    ", "- ", "{ ", " }", "[", "]", ", ", "'",
+        "\"", "# ", "|\n", ">\n", "\t", "\r\n", "---\n", "? ", "!t ", "%", "@", "`", "\u{feff}",
+        "\u{2028}", "\u{85}", "ü", "\0",
     ];
     prop_oneof![prop::sample::select(WORDS), prop::sample::select(MARKS)].prop_map(str::to_owned)
 }

@@ -56,25 +56,55 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
     };
     for (keyword, rule) in schema {
         let holds = match keyword.as_str() {
-            "$schema" | "title" | "description" | "definitions" | "default" | "examples" | "format" => true,
+            "$schema" | "title" | "description" | "definitions" | "default" | "examples"
+            | "format" => true,
             "$ref" => {
-                let pointer = rule.as_str().and_then(|rule| rule.strip_prefix('#')).unwrap();
+                let pointer = rule
+                    .as_str()
+                    .and_then(|rule| rule.strip_prefix('#'))
+                    .unwrap();
                 check(root, root.pointer(pointer).unwrap(), value, path, found);
                 true
             }
-            "allOf" => rule.as_array().unwrap().iter().all(|part| fits(root, part, value)),
-            "anyOf" => rule.as_array().unwrap().iter().any(|part| fits(root, part, value)),
-            "oneOf" => rule.as_array().unwrap().iter().filter(|part| fits(root, part, value)).count() == 1,
+            "allOf" => rule
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|part| fits(root, part, value)),
+            "anyOf" => rule
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|part| fits(root, part, value)),
+            "oneOf" => {
+                rule.as_array()
+                    .unwrap()
+                    .iter()
+                    .filter(|part| fits(root, part, value))
+                    .count()
+                    == 1
+            }
             "const" => rule == value,
             "enum" => rule.as_array().unwrap().contains(value),
             "type" => has_type(rule, value),
-            "minimum" => value.as_f64().is_none_or(|number| number >= rule.as_f64().unwrap()),
-            "maximum" => value.as_f64().is_none_or(|number| number <= rule.as_f64().unwrap()),
-            "pattern" => value.as_str().is_none_or(|text| Regex::new(rule.as_str().unwrap()).unwrap().is_match(text)),
-            "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= rule.as_u64().unwrap()),
-            "required" => value
-                .as_object()
-                .is_none_or(|map| rule.as_array().unwrap().iter().all(|key| map.contains_key(key.as_str().unwrap()))),
+            "minimum" => value
+                .as_f64()
+                .is_none_or(|number| number >= rule.as_f64().unwrap()),
+            "maximum" => value
+                .as_f64()
+                .is_none_or(|number| number <= rule.as_f64().unwrap()),
+            "pattern" => value
+                .as_str()
+                .is_none_or(|text| Regex::new(rule.as_str().unwrap()).unwrap().is_match(text)),
+            "minItems" => value
+                .as_array()
+                .is_none_or(|items| items.len() as u64 >= rule.as_u64().unwrap()),
+            "required" => value.as_object().is_none_or(|map| {
+                rule.as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|key| map.contains_key(key.as_str().unwrap()))
+            }),
             "items" => {
                 for (index, item) in value.as_array().into_iter().flatten().enumerate() {
                     check(root, rule, item, &format!("{path}[{index}]"), found);
@@ -101,11 +131,16 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
                 true
             }
             "additionalProperties" => {
-                for (key, inside) in
-                    value.as_object().into_iter().flatten().filter(|(key, _)| is_additional(schema, key))
+                for (key, inside) in value
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .filter(|(key, _)| is_additional(schema, key))
                 {
                     match rule {
-                        Value::Bool(false) => found.push(format!("{path}.{key}: additionalProperties")),
+                        Value::Bool(false) => {
+                            found.push(format!("{path}.{key}: additionalProperties"))
+                        }
                         rule => check(root, rule, inside, &format!("{path}.{key}"), found),
                     }
                 }
@@ -120,9 +155,14 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
 }
 
 fn is_additional(schema: &Map<String, Value>, key: &str) -> bool {
-    let named = schema.get("properties").is_some_and(|properties| properties.get(key).is_some());
+    let named = schema
+        .get("properties")
+        .is_some_and(|properties| properties.get(key).is_some());
     let patterns = schema.get("patternProperties").and_then(Value::as_object);
-    let matched = patterns.is_some_and(|all| all.keys().any(|pattern| Regex::new(pattern).unwrap().is_match(key)));
+    let matched = patterns.is_some_and(|all| {
+        all.keys()
+            .any(|pattern| Regex::new(pattern).unwrap().is_match(key))
+    });
     !named && !matched
 }
 

@@ -10,17 +10,31 @@ pub fn told(text: &str) -> String {
 /// The same where there is an organisation's file, too.
 pub fn told_of(organisation: Option<&str>, text: &str) -> String {
     let (organisation, text) = (organisation.map(dedented), dedented(text));
-    let organisation = organisation.as_deref().map(|text| Source::new("acme/.github/loopgate.yml", text));
-    let errors = match config::load(organisation, Some(Source::new(".github/loopgate.yml", &text))) {
+    let organisation = organisation
+        .as_deref()
+        .map(|text| Source::new("acme/.github/loopgate.yml", text));
+    let errors = match config::load(
+        organisation,
+        Some(Source::new(".github/loopgate.yml", &text)),
+    ) {
         Ok(loaded) => loaded.warnings,
         Err(errors) => errors.as_slice().to_vec(),
     };
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n\n")
+    errors
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 /// A text that is written indented in a test, as the file it stands for.
 fn dedented(text: &str) -> String {
-    let Some(text) = text.strip_prefix('\n') else { return text.to_owned() };
+    let Some(text) = text.strip_prefix('\n') else {
+        return text.to_owned();
+    };
     let indent = text.len() - text.trim_start_matches(' ').len();
-    text.trim_end_matches(' ').split_inclusive('\n').map(|line| line.get(indent..).unwrap_or("\n")).collect()
+    text.trim_end_matches(' ')
+        .split_inclusive('\n')
+        .map(|line| line.get(indent..).unwrap_or("\n"))
+        .collect()
 }

@@ -188,7 +188,11 @@ fn a_missing_test_check_is_a_warning() {
       |                           ^
       = add a check of kind `test`, a command or an existing one
     ");
-    assert_eq!(told("verify: { checks: { unit: { kind: test, run: x } } }"), "", "what tests has been built");
+    assert_eq!(
+        told("verify: { checks: { unit: { kind: test, run: x } } }"),
+        "",
+        "what tests has been built"
+    );
 }
 
 #[test]
@@ -263,6 +267,8 @@ fn reviewers_that_cannot_be() {
       |                                           ^^^^^^^^^^^^
       = name each reviewer once, and the check otherwise
     ");
-    assert!(told("reviewers: [{ app: greptile, timeout: 10s }]").contains("waited for from 1m to 24h"));
+    assert!(
+        told("reviewers: [{ app: greptile, timeout: 10s }]").contains("waited for from 1m to 24h")
+    );
     assert!(told("reviewers: [{ app: greptile, at_least: huge }]").contains("critical"));
 }

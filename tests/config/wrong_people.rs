@@ -97,7 +97,8 @@ fn escalations_and_fixers_without_sense() {
 
 #[test]
 fn an_organisation_locks_what_it_wants() {
-    let organisation = "policy: { locked: [gates, loop.max_attempts] }\nloop: { max_attempts: 2 }\n";
+    let organisation =
+        "policy: { locked: [gates, loop.max_attempts] }\nloop: { max_attempts: 2 }\n";
     assert_snapshot!(told_of(Some(organisation), "
         gates: { security: off }
         loop: { max_attempts: 9, same_error: 1 }

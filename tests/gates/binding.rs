@@ -29,7 +29,8 @@ fn an_approval_before_the_gates_trigger_appeared() {
 #[test]
 fn a_push_touching_the_gate() {
     let mut talk = Talk::opened();
-    talk.says("alice", "security approved").pushes(2, "let a = 2;");
+    talk.says("alice", "security approved")
+        .pushes(2, "let a = 2;");
     talk.is(
         Closed,
         "😕 alice’s comment does not count: it was given for `01010101`, and the code this gate is about has changed \
@@ -43,7 +44,13 @@ fn a_push_touching_the_gate() {
 fn a_push_not_touching_the_gate() {
     let mut talk = Talk::opened();
     talk.says("alice", "security approved");
-    talk.pushes_files(2, vec![auth_file("let a = 1;"), file("README.md", "@@ -1 +1 @@\n+words")]);
+    talk.pushes_files(
+        2,
+        vec![
+            auth_file("let a = 1;"),
+            file("README.md", "@@ -1 +1 @@\n+words"),
+        ],
+    );
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }
 
@@ -51,7 +58,10 @@ fn a_push_not_touching_the_gate() {
 fn a_rebase_and_a_merge_of_the_base() {
     let mut talk = Talk::opened();
     talk.says("alice", "security approved");
-    talk.rebases(2, ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"]);
+    talk.rebases(
+        2,
+        ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"],
+    );
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }
 
@@ -101,14 +111,17 @@ fn back_dated_commits() {
 #[test]
 fn a_force_push_back() {
     let mut talk = Talk::opened();
-    talk.says("alice", "security approved").pushes(2, "let a = 2;").pushes(1, "let a = 1;");
+    talk.says("alice", "security approved")
+        .pushes(2, "let a = 2;")
+        .pushes(1, "let a = 1;");
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }
 
 #[test]
 fn a_whole_commit_id_binds_to_it_and_a_short_one_does_not() {
     let mut talk = Talk::opened();
-    talk.pushes(2, "let a = 2;").says("alice", &format!("security approved {}", sha(1)));
+    talk.pushes(2, "let a = 2;")
+        .says("alice", &format!("security approved {}", sha(1)));
     talk.is(
         Closed,
         "😕 alice’s comment does not count: it was given for `01010101`, and the code this gate is about has changed \
@@ -130,7 +143,10 @@ fn a_whole_commit_id_binds_to_it_and_a_short_one_does_not() {
 fn the_event_and_the_api_disagree_about_the_head() {
     let mut talk = Talk::opened();
     talk.writes("alice", "security approved");
-    talk.snapshot.hints.push(Hint::HeadSeen { sha: sha(2), at: at(talk.now()) });
+    talk.snapshot.hints.push(Hint::HeadSeen {
+        sha: sha(2),
+        at: at(talk.now()),
+    });
     talk.look();
     talk.is(
         Closed,
@@ -144,7 +160,8 @@ fn the_event_and_the_api_disagree_about_the_head() {
 #[test]
 fn a_review_of_an_older_commit() {
     let mut talk = Talk::under(&CONFIG.replace("approvers:", "approve_by: [review], approvers:"));
-    talk.reviews("alice", ReviewVerdict::Approved, "").pushes(2, "let a = 2;");
+    talk.reviews("alice", ReviewVerdict::Approved, "")
+        .pushes(2, "let a = 2;");
     talk.is(
         Closed,
         "😕 alice’s review does not count: it was given on an older commit (`01010101…02020202`). alice is asked to \
@@ -153,7 +170,11 @@ fn a_review_of_an_older_commit() {
     talk.reviews("alice", ReviewVerdict::Approved, "");
     talk.is(Approved, "✅ **security** approved by alice on `02020202`.");
     // Garbage collection took the commit.
-    talk.snapshot.reviews.items.iter_mut().for_each(|review| review.commit = None);
+    talk.snapshot
+        .reviews
+        .items
+        .iter_mut()
+        .for_each(|review| review.commit = None);
     talk.look();
     talk.is(
         Closed,
@@ -186,10 +207,17 @@ fn the_files_are_reverted() {
 fn too_large_to_read() {
     let mut talk = Talk::opened();
     let reason = "it changes more than 3,000 files".to_owned();
-    talk.snapshot.files = ChangedFiles::TooLarge { known: vec![file("README.md", "@@ -1 +1 @@\n+x")], reason };
+    talk.snapshot.files = ChangedFiles::TooLarge {
+        known: vec![file("README.md", "@@ -1 +1 @@\n+x")],
+        reason,
+    };
     talk.look();
     talk.is(Closed, "");
-    assert!(talk.status().contains("not all of it can be read"), "{}", talk.status());
+    assert!(
+        talk.status().contains("not all of it can be read"),
+        "{}",
+        talk.status()
+    );
 }
 
 #[test]
@@ -197,7 +225,11 @@ fn a_closed_pull_request() {
     let mut talk = Talk::opened();
     talk.snapshot.pull_request.lifecycle = Lifecycle::Closed;
     talk.says("alice", "security approved");
-    assert_eq!(talk.last.surface, Default::default(), "nothing is written on it");
+    assert_eq!(
+        talk.last.surface,
+        Default::default(),
+        "nothing is written on it"
+    );
     assert_eq!(talk.last.view.gates[0].status, GateStatus::Requested);
     talk.snapshot.pull_request.lifecycle = Lifecycle::Open;
     talk.look();

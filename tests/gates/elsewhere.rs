@@ -17,8 +17,12 @@ fn routed(event: &str, mut payload: Value) -> Routed {
     payload["installation"] = json!({ "id": 9 });
     payload["repository"] = json!({ "full_name": "acme/widgets" });
     payload["sender"] = json!({ "id": 2, "login": "alice" });
-    let own = OwnApp { app_id: loopgate_core::AppId::new(7), bot: Some(login("loopgate[bot]")) };
-    route(event, payload.to_string().as_bytes(), &own, at(0)).expect("a payload as GitHub documents it")
+    let own = OwnApp {
+        app_id: loopgate_core::AppId::new(7),
+        bot: Some(login("loopgate[bot]")),
+    };
+    route(event, payload.to_string().as_bytes(), &own, at(0))
+        .expect("a payload as GitHub documents it")
 }
 
 fn comment(body: &str) -> Value {
@@ -37,14 +41,20 @@ fn on_another_pull_request() {
 #[test]
 fn on_an_issue() {
     let payload = json!({ "action": "created", "issue": { "number": 1 }, "comment": comment("security approved") });
-    assert_eq!(routed("issue_comment", payload), Routed::Irrelevant(Irrelevant::NotAPullRequest));
+    assert_eq!(
+        routed("issue_comment", payload),
+        Routed::Irrelevant(Irrelevant::NotAPullRequest)
+    );
 }
 
 #[test]
 fn in_a_discussion_and_on_a_commit() {
     for event in ["discussion_comment", "commit_comment"] {
         let payload = json!({ "action": "created", "comment": comment("security approved") });
-        assert_eq!(routed(event, payload), Routed::Irrelevant(Irrelevant::UnknownEvent));
+        assert_eq!(
+            routed(event, payload),
+            Routed::Irrelevant(Irrelevant::UnknownEvent)
+        );
     }
 }
 
@@ -83,21 +93,36 @@ fn a_command_on_a_line_of_the_diff() {
     let inline = talk.snapshot.comments.items.pop().expect("written above");
     talk.snapshot.inline.items.push(inline.clone());
     talk.look();
-    assert_eq!(talk.last.surface.reactions.get(&Reacted::Inline(inline.id)), Some(&ReactionKind::Done));
+    assert_eq!(
+        talk.last.surface.reactions.get(&Reacted::Inline(inline.id)),
+        Some(&ReactionKind::Done)
+    );
     let answers = talk.state.answered.len();
     talk.look();
-    assert_eq!((talk.state.answered.len(), answers), (1, 1), "answered once");
+    assert_eq!(
+        (talk.state.answered.len(), answers),
+        (1, 1),
+        "answered once"
+    );
 }
 
 #[test]
 fn what_the_organisation_has_locked_and_the_repository_writes_all_the_same() {
     let locks = "policy: { locked: [gates.security] }\ngates: { security: { approvers: { users: [alice] } } }\n";
-    let (organisation, own) =
-        (Source::new("acme/.github/loopgate.yml", locks), Source::new(".github/loopgate.yml", CONFIG));
+    let (organisation, own) = (
+        Source::new("acme/.github/loopgate.yml", locks),
+        Source::new(".github/loopgate.yml", CONFIG),
+    );
     let mut talk = Talk::opened();
-    talk.policy = config::load(Some(organisation), Some(own)).expect("two right files").policy;
+    talk.policy = config::load(Some(organisation), Some(own))
+        .expect("two right files")
+        .policy;
     talk.says("bob", "security approved");
-    assert!(talk.status().contains("It opens for alice."), "{}", talk.status());
+    assert!(
+        talk.status().contains("It opens for alice."),
+        "{}",
+        talk.status()
+    );
     let warning = "`.github/loopgate.yml`, line 8: `gates.security` is locked by the organisation. What is written there \
                    has no effect.";
     assert!(talk.status().contains(warning), "{}", talk.status());
@@ -129,10 +154,17 @@ fn the_same_head_in_two_pull_requests() {
 #[test]
 fn labels_never_approve() {
     let mut talk = Talk::opened();
-    talk.snapshot.pull_request.labels = ["security approved".to_owned(), "approved".to_owned()].into();
+    talk.snapshot.pull_request.labels =
+        ["security approved".to_owned(), "approved".to_owned()].into();
     talk.look();
     talk.is(Closed, "");
-    assert!(talk.last.surface.labels.contains_key("needs:security-review"), "and the gate's own comes back");
+    assert!(
+        talk.last
+            .surface
+            .labels
+            .contains_key("needs:security-review"),
+        "and the gate's own comes back"
+    );
 }
 
 #[test]
@@ -184,11 +216,16 @@ fn a_comment_delivered_before_opened() {
 fn a_check_of_our_name_is_forged_by_a_workflow() {
     let mut talk = Talk::opened();
     let url = Some("https://github.com/forged".to_owned());
-    let forged = ForgedCheck { name: "loopgate / gates".into(), app: Some("github-actions".into()), url };
+    let forged = ForgedCheck {
+        name: "loopgate / gates".into(),
+        app: Some("github-actions".into()),
+        url,
+    };
     talk.snapshot.forged_checks = vec![forged];
     talk.look();
     talk.is(Closed, "");
-    let warning = "A check named `loopgate / gates` was written by the App `github-actions`, not by Loopgate";
+    let warning =
+        "A check named `loopgate / gates` was written by the App `github-actions`, not by Loopgate";
     assert!(talk.status().contains(warning), "{}", talk.status());
 }
 
@@ -196,8 +233,14 @@ fn a_check_of_our_name_is_forged_by_a_workflow() {
 #[test]
 fn a_second_loopgate_on_the_same_repository() {
     let mut talk = Talk::opened();
-    talk.knows("loopgate-two[bot]", loopgate_core::observed::Permission::Admin);
-    talk.says("loopgate-two[bot]", "<!-- loopgate:status -->\nTo approve, comment:\n\nsecurity approved");
+    talk.knows(
+        "loopgate-two[bot]",
+        loopgate_core::observed::Permission::Admin,
+    );
+    talk.says(
+        "loopgate-two[bot]",
+        "<!-- loopgate:status -->\nTo approve, comment:\n\nsecurity approved",
+    );
     talk.is(
         Closed,
         "😕 loopgate-two\\[bot\\]’s comment does not count: loopgate-two\\[bot\\] is a bot, and only people approve: \

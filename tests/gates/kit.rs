@@ -10,8 +10,9 @@ use loopgate_core::{
     fixtures,
     gate::{Reacted, ReactionKind},
     observed::{
-        Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit, Conclusion, Content,
-        FileEntry, Head, Hint, Listing, Members, Permission, Review, ReviewVerdict, Snapshot, Standing, Unusable,
+        Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit,
+        Conclusion, Content, FileEntry, Head, Hint, Listing, Members, Permission, Review,
+        ReviewVerdict, Snapshot, Standing, Unusable,
     },
     policy::{Policy, PolicyOrigin},
     state::{GateStatus, LoopState},
@@ -33,7 +34,16 @@ gates:
 ";
 
 /// People of the tests; their place in this list makes their id.
-const PEOPLE: [&str; 8] = ["author", "alice", "bob", "carol", "dan", "erin", "outsider", "maintainer"];
+const PEOPLE: [&str; 8] = [
+    "author",
+    "alice",
+    "bob",
+    "carol",
+    "dan",
+    "erin",
+    "outsider",
+    "maintainer",
+];
 
 /// Pull request 1 of acme/widgets, by `author`, which changes `src/auth/login.rs`. Each method takes a minute, and
 /// Loopgate looks once after it.
@@ -66,7 +76,14 @@ impl Talk {
         know(&mut snapshot.authority, "maintainer", Permission::Maintain);
         let state = LoopState::begin(&snapshot, &policy, at(0));
         let last = decide(&snapshot, &state, &policy, at(0));
-        let mut talk = Self { snapshot, policy, state: last.next.clone(), last, minutes: 0, next: 100 };
+        let mut talk = Self {
+            snapshot,
+            policy,
+            state: last.next.clone(),
+            last,
+            minutes: 0,
+            next: 100,
+        };
         talk.look();
         talk
     }
@@ -114,7 +131,11 @@ impl Talk {
     }
 
     pub fn comment(&mut self) -> &mut Comment {
-        self.snapshot.comments.items.last_mut().expect("somebody said something")
+        self.snapshot
+            .comments
+            .items
+            .last_mut()
+            .expect("somebody said something")
     }
 
     pub fn reviews(&mut self, by: &str, verdict: ReviewVerdict, body: &str) -> &mut Self {
@@ -148,20 +169,32 @@ impl Talk {
         self.minutes += 1;
         self.snapshot.pull_request.head.sha = sha(digit);
         self.snapshot.files = ChangedFiles::Complete(files);
-        self.snapshot.hints.push(Hint::HeadSeen { sha: sha(digit), at: at(self.minutes) });
+        self.snapshot.hints.push(Hint::HeadSeen {
+            sha: sha(digit),
+            at: at(self.minutes),
+        });
     }
 
     /// A push after which the head is `digit`, on a base that moved on. Of the gated file the texts are: at the base
     /// and the head before, at the base and the head now.
     pub fn rebases(&mut self, digit: u8, texts: [&str; 4]) -> &mut Self {
-        let (before, base) = (self.snapshot.pull_request.head.sha, self.snapshot.merge_base.expect("a base"));
+        let (before, base) = (
+            self.snapshot.pull_request.head.sha,
+            self.snapshot.merge_base.expect("a base"),
+        );
         let base_now = sha(0xd0 + digit);
         self.snapshot.merge_base = Some(base_now);
         for (commit, text) in [base, before, base_now, sha(digit)].into_iter().zip(texts) {
             let at = (commit, "src/auth/login.rs".to_owned());
-            let entry = file("", text).blob.map(|id| FileEntry { mode: 0o100_644, id });
+            let entry = file("", text).blob.map(|id| FileEntry {
+                mode: 0o100_644,
+                id,
+            });
             self.snapshot.contents.entries.insert(at.clone(), entry);
-            self.snapshot.contents.texts.insert(at, Content::Text(text.into()));
+            self.snapshot
+                .contents
+                .texts
+                .insert(at, Content::Text(text.into()));
         }
         self.pushes(digit, texts[3])
     }
@@ -169,7 +202,11 @@ impl Talk {
     /// An event tells that somebody edited a comment.
     pub fn edited(&mut self, comment: CommentId, by: &str) {
         let Account { id, login, .. } = account(by);
-        let hint = Hint::CommentEdited { comment, by: Actor { id, login }, at: at(self.minutes) };
+        let hint = Hint::CommentEdited {
+            comment,
+            by: Actor { id, login },
+            at: at(self.minutes),
+        };
         self.snapshot.hints.push(hint);
     }
 
@@ -179,17 +216,32 @@ impl Talk {
     }
 
     pub fn team(&mut self, slug: &str, members: &[&str]) -> &mut Self {
-        let members = members.iter().map(|member| (account(member).id, login(member))).collect();
+        let members = members
+            .iter()
+            .map(|member| (account(member).id, login(member)))
+            .collect();
         self.standing(slug, Ok(members))
     }
 
     pub fn standing(&mut self, slug: &str, standing: Result<Members, Unusable>) -> &mut Self {
-        self.snapshot.authority.teams.insert(slug.parse().expect("a team"), standing);
+        self.snapshot
+            .authority
+            .teams
+            .insert(slug.parse().expect("a team"), standing);
         self
     }
 
-    pub fn commits(&mut self, author: Option<&str>, committer: Option<&str>, message: &str) -> &mut Self {
-        let email = |who: Option<&str>| who.map_or("ghost@example.net".into(), |who| format!("{who}@example.com"));
+    pub fn commits(
+        &mut self,
+        author: Option<&str>,
+        committer: Option<&str>,
+        message: &str,
+    ) -> &mut Self {
+        let email = |who: Option<&str>| {
+            who.map_or("ghost@example.net".into(), |who| {
+                format!("{who}@example.com")
+            })
+        };
         self.snapshot.commits.items.push(Commit {
             sha: sha(3),
             message: message.into(),
@@ -205,7 +257,11 @@ impl Talk {
     /// How the last comment was reacted to.
     pub fn reaction(&self) -> Option<ReactionKind> {
         let id = self.snapshot.comments.items.last()?.id;
-        self.last.surface.reactions.get(&Reacted::Comment(id)).copied()
+        self.last
+            .surface
+            .reactions
+            .get(&Reacted::Comment(id))
+            .copied()
     }
 
     /// The text of the status comment.
@@ -222,12 +278,22 @@ impl Talk {
 
     #[track_caller]
     pub fn gate(&mut self, name: &str, verdict: GateStatus, told: &str) {
-        let gate = self.last.view.gates.iter().find(|gate| gate.name.as_str() == name).expect("the gate");
+        let gate = self
+            .last
+            .view
+            .gates
+            .iter()
+            .find(|gate| gate.name.as_str() == name)
+            .expect("the gate");
         assert_eq!(gate.status, verdict, "{}", self.status());
         if name == "security" && self.policy.gates.len() == 1 {
             let green = matches!(verdict, Approved | Away);
             let plan = self.last.surface.gates;
-            assert_eq!(plan == Some(CheckRunPlan::Completed(Conclusion::Success)), green, "{plan:?}");
+            assert_eq!(
+                plan == Some(CheckRunPlan::Completed(Conclusion::Success)),
+                green,
+                "{plan:?}"
+            );
         }
         let shown = self.told(name);
         let closed = format!("🔒 **{name}** is not approved yet. Merging is blocked until then.");
@@ -242,7 +308,9 @@ impl Talk {
     /// The lines about one gate, and about none in particular.
     pub fn told(&self, name: &str) -> String {
         let text = self.status();
-        let gates = text.split_once("#### Gates\n").map_or("", |(_, gates)| gates);
+        let gates = text
+            .split_once("#### Gates\n")
+            .map_or("", |(_, gates)| gates);
         let gates = gates.split("\n<details>").next().unwrap_or_default();
         let gates = gates.split("\n####").next().unwrap_or_default();
         let (mut told, mut ours) = (Vec::new(), false);
@@ -266,8 +334,11 @@ fn without_links(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
     while let Some((before, link)) = rest.split_once("](") {
-        let opening = before.match_indices('[').rfind(|(at, _)| !before[..*at].ends_with('\\'));
-        let (before, shown) = opening.map_or((before, ""), |(at, _)| (&before[..at], &before[at + 1..]));
+        let opening = before
+            .match_indices('[')
+            .rfind(|(at, _)| !before[..*at].ends_with('\\'));
+        let (before, shown) =
+            opening.map_or((before, ""), |(at, _)| (&before[..at], &before[at + 1..]));
         text.push_str(before);
         text.push_str(shown);
         rest = link.split_once(')').map_or("", |(_, rest)| rest);
@@ -276,7 +347,10 @@ fn without_links(line: &str) -> String {
 }
 
 pub fn at(minutes: i64) -> Timestamp {
-    Utc.with_ymd_and_hms(2026, 11, 20, 10, 0, 0).single().expect("a time") + TimeDelta::minutes(minutes)
+    Utc.with_ymd_and_hms(2026, 11, 20, 10, 0, 0)
+        .single()
+        .expect("a time")
+        + TimeDelta::minutes(minutes)
 }
 
 pub fn sha(digit: u8) -> Sha {
@@ -288,20 +362,41 @@ pub fn login(name: &str) -> Login {
 }
 
 pub fn account(name: &str) -> Account {
-    let id = PEOPLE.iter().position(|person| *person == name).unwrap_or(99) as u64 + 1;
-    let kind = if name.ends_with("[bot]") { AccountKind::Bot } else { AccountKind::User };
+    let id = PEOPLE
+        .iter()
+        .position(|person| *person == name)
+        .unwrap_or(99) as u64
+        + 1;
+    let kind = if name.ends_with("[bot]") {
+        AccountKind::Bot
+    } else {
+        AccountKind::User
+    };
     let id = if name == "loopgate[bot]" { 700 } else { id };
-    Account { id: UserId::new(id), login: login(name), kind }
+    Account {
+        id: UserId::new(id),
+        login: login(name),
+        kind,
+    }
 }
 
 fn know(authority: &mut Authority, person: &str, permission: Permission) {
     let account = account(person);
-    authority.people.insert(account.id, Standing::Known { permission, teams: BTreeSet::new() });
+    authority.people.insert(
+        account.id,
+        Standing::Known {
+            permission,
+            teams: BTreeSet::new(),
+        },
+    );
     authority.logins.insert(account.login.clone(), Ok(account));
 }
 
 pub fn auth_file(line: &str) -> ChangedFile {
-    file("src/auth/login.rs", &format!("@@ -1,1 +1,2 @@\n fn login() {{\n+{line}"))
+    file(
+        "src/auth/login.rs",
+        &format!("@@ -1,1 +1,2 @@\n fn login() {{\n+{line}"),
+    )
 }
 
 pub fn file(path: &str, patch: &str) -> ChangedFile {
@@ -310,8 +405,13 @@ pub fn file(path: &str, patch: &str) -> ChangedFile {
 
 pub fn snapshot() -> Snapshot {
     let author = account("author");
-    let head =
-        Head { sha: sha(1), tree: sha(0xaa), branch: "feature".into(), repository: None, known_since: Some(at(0)) };
+    let head = Head {
+        sha: sha(1),
+        tree: sha(0xaa),
+        branch: "feature".into(),
+        repository: None,
+        known_since: Some(at(0)),
+    };
     let mut pull_request = fixtures::pull_request(1, "Log in", author.clone(), head);
     pull_request.base.sha = sha(0xcc);
     pull_request.created_at = at(0);

@@ -20,7 +20,10 @@ gates:
 #[test]
 fn an_approver_approves() {
     let mut talk = Talk::opened();
-    talk.says("alice", "Looks good.\n\n**Security approved** 🎉\n\nThanks!");
+    talk.says(
+        "alice",
+        "Looks good.\n\n**Security approved** 🎉\n\nThanks!",
+    );
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }
 
@@ -46,7 +49,11 @@ fn the_author_approves_their_own_pull_request() {
 #[test]
 fn a_co_author_by_trailer_approves() {
     let mut talk = Talk::opened();
-    talk.commits(Some("author"), Some("author"), "Mend\n\nCo-authored-by: A <2+alice@users.noreply.github.com>");
+    talk.commits(
+        Some("author"),
+        Some("author"),
+        "Mend\n\nCo-authored-by: A <2+alice@users.noreply.github.com>",
+    );
     talk.says("alice", "security approved");
     talk.is(
         Closed,
@@ -72,7 +79,10 @@ fn a_committer_approves() {
 fn an_unknown_commit_author_is_a_contributor_and_not_ignored() {
     let mut talk = Talk::opened();
     talk.commits(None, Some("author"), "Mend").look();
-    talk.is(Closed, "⚠️ GitHub does not know who wrote `03030303`. It counts as its pusher’s.");
+    talk.is(
+        Closed,
+        "⚠️ GitHub does not know who wrote `03030303`. It counts as its pusher’s.",
+    );
 }
 
 #[test]
@@ -85,9 +95,12 @@ fn web_flow_is_ignored() {
 
 #[test]
 fn a_bot_says_the_words() {
-    let mut talk = Talk::under(&CONFIG.replace("[alice, bob]", "[\"helper[bot]\", \"github-actions[bot]\"]"));
-    talk.knows("helper[bot]", Permission::Admin).knows("github-actions[bot]", Permission::Admin);
-    talk.says("helper[bot]", "security approved").says("github-actions[bot]", "security approved");
+    let mut talk =
+        Talk::under(&CONFIG.replace("[alice, bob]", "[\"helper[bot]\", \"github-actions[bot]\"]"));
+    talk.knows("helper[bot]", Permission::Admin)
+        .knows("github-actions[bot]", Permission::Admin);
+    talk.says("helper[bot]", "security approved")
+        .says("github-actions[bot]", "security approved");
     talk.is(
         Closed,
         "😕 github-actions\\[bot\\]’s comment does not count: github-actions\\[bot\\] is a bot, and only people \
@@ -97,7 +110,10 @@ fn a_bot_says_the_words() {
     );
     assert_eq!(talk.reaction(), None, "two bots might never stop");
     // Every workflow speaks as github-actions: allowing bots does not allow it.
-    talk.policy.gates.values_mut().for_each(|gate| gate.exclusions.allow_bots = true);
+    talk.policy
+        .gates
+        .values_mut()
+        .for_each(|gate| gate.exclusions.allow_bots = true);
     talk.look();
     talk.is(
         Approved,
@@ -123,14 +139,18 @@ fn a_person_says_the_words_through_an_app() {
 #[test]
 fn loopgates_own_help_text_says_the_words() {
     let mut talk = Talk::opened();
-    talk.says("loopgate[bot]", "To approve, write this in a comment:\n\nsecurity approved");
+    talk.says(
+        "loopgate[bot]",
+        "To approve, write this in a comment:\n\nsecurity approved",
+    );
     talk.is(Closed, "");
 }
 
 #[test]
 fn somebody_else_approves() {
     let mut talk = Talk::opened();
-    talk.says("outsider", "security approved").says("maintainer", "security approved");
+    talk.says("outsider", "security approved")
+        .says("maintainer", "security approved");
     talk.is(
         Closed,
         "😕 maintainer’s comment does not count: maintainer is not an approver of this gate. It opens for alice or \
@@ -142,7 +162,8 @@ fn somebody_else_approves() {
 #[test]
 fn an_approver_was_removed_from_the_team() {
     let mut talk = Talk::under(TEAM);
-    talk.team("acme/sec", &["alice"]).says("alice", "security approved");
+    talk.team("acme/sec", &["alice"])
+        .says("alice", "security approved");
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
     talk.team("acme/sec", &["bob"]).look();
     talk.is(
@@ -157,8 +178,14 @@ fn a_member_of_a_nested_team_approves() {
     talk.team("acme/sec", &[]);
     // GitHub lists carol among the members of the team's child.
     let teams = ["acme/sec".parse::<TeamSlug>().unwrap()].into();
-    let standing = Standing::Known { permission: Permission::Read, teams };
-    talk.snapshot.authority.people.insert(account("carol").id, standing);
+    let standing = Standing::Known {
+        permission: Permission::Read,
+        teams,
+    };
+    talk.snapshot
+        .authority
+        .people
+        .insert(account("carol").id, standing);
     talk.says("carol", "security approved");
     talk.is(Approved, "✅ **security** approved by carol on `01010101`.");
 }
@@ -166,7 +193,8 @@ fn a_member_of_a_nested_team_approves() {
 #[test]
 fn a_secret_or_invisible_team() {
     let mut talk = Talk::under(TEAM);
-    talk.standing("acme/sec", Err(Unusable::NoTeam)).says("alice", "security approved");
+    talk.standing("acme/sec", Err(Unusable::NoTeam))
+        .says("alice", "security approved");
     talk.is(
         Closed,
         "⚠️ `acme/sec` cannot approve: there is no such team, or it is secret.\n\
@@ -184,9 +212,14 @@ fn a_secret_or_invisible_team() {
 
 #[test]
 fn missing_members_permission() {
-    let unreadable = || Err(Unusable::Unreadable("Resource not accessible by integration".into()));
+    let unreadable = || {
+        Err(Unusable::Unreadable(
+            "Resource not accessible by integration".into(),
+        ))
+    };
     let mut talk = Talk::under(TEAM);
-    talk.standing("acme/sec", unreadable()).says("alice", "security approved");
+    talk.standing("acme/sec", unreadable())
+        .says("alice", "security approved");
     talk.is(
         Closed,
         "⚠️ `acme/sec` cannot approve: Resource not accessible by integration.\n\
@@ -205,19 +238,34 @@ fn missing_members_permission() {
          people with maintain access stand in for it.",
     );
     talk.says("maintainer", "security approved");
-    talk.is(Approved, "✅ **security** approved by maintainer on `01010101`.");
+    talk.is(
+        Approved,
+        "✅ **security** approved by maintainer on `01010101`.",
+    );
     // One that is not here, and one that cannot read the repository, are named as such.
     for (standing, why) in [
-        (Err(Unusable::NoTeam), "There is no team `acme/security` that Loopgate could ask"),
-        (Err(Unusable::NoAccess), "The team `acme/security` cannot read this repository"),
+        (
+            Err(Unusable::NoTeam),
+            "There is no team `acme/security` that Loopgate could ask",
+        ),
+        (
+            Err(Unusable::NoAccess),
+            "The team `acme/security` cannot read this repository",
+        ),
     ] {
         let mut talk = Talk::under("version: 1\ngates: { deploy: off }\n");
         talk.standing("acme/security", standing).look();
-        talk.is(Closed, &format!("⚠️ {why}, so people with maintain access stand in for it."));
+        talk.is(
+            Closed,
+            &format!("⚠️ {why}, so people with maintain access stand in for it."),
+        );
     }
     // What GitHub does not answer for the moment hands the gate to nobody else, and says so.
     let mut talk = Talk::under("version: 1\ngates: { deploy: off }\n");
-    talk.standing("acme/security", Err(Unusable::Unknown("GitHub did not answer (503)".into())));
+    talk.standing(
+        "acme/security",
+        Err(Unusable::Unknown("GitHub did not answer (503)".into())),
+    );
     talk.says("maintainer", "security approved");
     talk.is(
         Closed,
@@ -231,7 +279,8 @@ fn missing_members_permission() {
 fn a_team_was_renamed() {
     // The old name leads nowhere: the configuration must be mended, and until then nobody approves by it.
     let mut talk = Talk::under(TEAM);
-    talk.standing("acme/sec", Err(Unusable::NoTeam)).team("acme/security-guild", &["alice"]);
+    talk.standing("acme/sec", Err(Unusable::NoTeam))
+        .team("acme/security-guild", &["alice"]);
     talk.says("alice", "security approved");
     talk.is(
         Closed,
@@ -248,9 +297,15 @@ fn a_user_was_renamed_and_the_login_taken_over_by_somebody_else() {
     // Alice is alice-new by now, and somebody registered the login that the configuration names.
     let mut impostor = account("alice");
     impostor.id = UserId::new(4711);
-    let standing = Standing::Known { permission: Permission::Read, teams: Default::default() };
+    let standing = Standing::Known {
+        permission: Permission::Read,
+        teams: Default::default(),
+    };
     talk.snapshot.authority.people.insert(impostor.id, standing);
-    talk.snapshot.authority.logins.insert(login("alice"), Ok(impostor.clone()));
+    talk.snapshot
+        .authority
+        .logins
+        .insert(login("alice"), Ok(impostor.clone()));
     talk.comment().author.login = login("alice-new");
     talk.look();
     talk.is(
@@ -276,14 +331,20 @@ fn an_outside_collaborator() {
          write access.",
     );
     talk.knows("outsider", Permission::Write).look();
-    talk.is(Approved, "✅ **security** approved by outsider on `01010101`.");
+    talk.is(
+        Approved,
+        "✅ **security** approved by outsider on `01010101`.",
+    );
 }
 
 #[test]
 fn a_look_up_that_fails_stays_closed() {
     let mut talk = Talk::opened();
     let bob = account("alice").id;
-    talk.snapshot.authority.people.insert(bob, Standing::Unknown("GitHub did not answer (502)".into()));
+    talk.snapshot
+        .authority
+        .people
+        .insert(bob, Standing::Unknown("GitHub did not answer (502)".into()));
     talk.says("alice", "security approved");
     talk.is(
         Closed,
@@ -291,7 +352,10 @@ fn a_look_up_that_fails_stays_closed() {
          (502)). Loopgate asks again by itself.",
     );
     let mut talk = Talk::under(TEAM);
-    talk.standing("acme/sec", Err(Unusable::Unknown("GitHub did not answer (503)".into())));
+    talk.standing(
+        "acme/sec",
+        Err(Unusable::Unknown("GitHub did not answer (503)".into())),
+    );
     talk.says("alice", "security approved");
     talk.is(
         Closed,
@@ -315,21 +379,33 @@ fn a_deleted_account_approved() {
 
 #[test]
 fn two_people_are_needed() {
-    let mut talk = Talk::under(&CONFIG.replace("users: [alice, bob]", "users: [alice, bob, carol], count: 2"));
-    talk.says("alice", "security approved").says("alice", "security approved");
+    let mut talk = Talk::under(&CONFIG.replace(
+        "users: [alice, bob]",
+        "users: [alice, bob, carol], count: 2",
+    ));
+    talk.says("alice", "security approved")
+        .says("alice", "security approved");
     talk.is(Closed, "");
     talk.says("bob", "security approved");
-    talk.is(Approved, "✅ **security** approved by alice on `01010101` and bob on `01010101`.");
+    talk.is(
+        Approved,
+        "✅ **security** approved by alice on `01010101` and bob on `01010101`.",
+    );
 }
 
 #[test]
 fn owners_of_the_files_approve_their_own() {
     let mut snapshot = snapshot();
-    snapshot.codeowners = Some("* @dan\n/src/auth/ @alice\n/src/auth/keys/ @bob keys@example.com\n".into());
-    let mut talk = Talk::on(&CONFIG.replace("{ users: [alice, bob] }", "{ codeowners: true }"), snapshot);
+    snapshot.codeowners =
+        Some("* @dan\n/src/auth/ @alice\n/src/auth/keys/ @bob keys@example.com\n".into());
+    let mut talk = Talk::on(
+        &CONFIG.replace("{ users: [alice, bob] }", "{ codeowners: true }"),
+        snapshot,
+    );
     let keys = file("src/auth/keys/a.rs", "@@ -1 +1 @@\n+x");
     talk.pushes_files(2, vec![auth_file("let a = 1;"), keys]);
-    talk.says("dan", "security approved").says("alice", "security approved");
+    talk.says("dan", "security approved")
+        .says("alice", "security approved");
     talk.is(
         Closed,
         "⚠️ Their owners have not approved yet: `src/auth/keys/a.rs`.\n\
@@ -347,7 +423,8 @@ fn owners_of_the_files_approve_their_own() {
 #[test]
 fn a_review_of_an_approver_counts_where_reviews_do() {
     let mut talk = Talk::under(&CONFIG.replace("approvers:", "approve_by: [review], approvers:"));
-    talk.reviews("outsider", ReviewVerdict::Approved, "").reviews("alice", ReviewVerdict::Approved, "fine");
+    talk.reviews("outsider", ReviewVerdict::Approved, "")
+        .reviews("alice", ReviewVerdict::Approved, "fine");
     talk.is(
         Approved,
         "✅ **security** approved by alice on `01010101`.\n\

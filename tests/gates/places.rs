@@ -85,8 +85,10 @@ fn a_heading() {
 
 #[test]
 fn a_link_that_began_on_an_earlier_line() {
-    for body in ["[\nsee this\n](https://example.com)security approved", "[x\n](https://example.com) security approved"]
-    {
+    for body in [
+        "[\nsee this\n](https://example.com)security approved",
+        "[x\n](https://example.com) security approved",
+    ] {
         stands(
             body,
             "😕 alice’s comment does not count: it stands in a link, where it may be an example. Write `security \
@@ -179,7 +181,10 @@ fn a_closed_details_block() {
 #[test]
 fn a_plain_paragraph_in_an_opened_details_block_counts() {
     let mut talk = Talk::opened();
-    talk.says("alice", "<details open><summary>Review</summary>\n\nsecurity approved\n\n</details>");
+    talk.says(
+        "alice",
+        "<details open><summary>Review</summary>\n\nsecurity approved\n\n</details>",
+    );
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }
 
@@ -201,7 +206,8 @@ fn in_the_pull_requests_description() {
 #[test]
 fn in_a_commit_message() {
     let mut talk = Talk::opened();
-    talk.commits(Some("author"), Some("author"), "security approved").look();
+    talk.commits(Some("author"), Some("author"), "security approved")
+        .look();
     talk.is(Closed, "");
 }
 
@@ -273,7 +279,8 @@ fn edited_after_counting() {
         "😕 alice’s comment does not count: it was edited, and what was edited opens nothing. If it is still meant, \
          alice can comment `security approved` anew.",
     );
-    let warning = "A [comment](https://github.com/c) of alice that had counted was changed afterwards.";
+    let warning =
+        "A [comment](https://github.com/c) of alice that had counted was changed afterwards.";
     assert!(talk.status().contains(warning), "{}", talk.status());
     // By the writer: said, and no warning.
     let mut talk = Talk::opened();
@@ -287,7 +294,11 @@ fn edited_after_counting() {
         "😕 alice’s comment does not count: it was edited, and what was edited opens nothing. If it is still meant, \
          alice can comment `security approved` anew.",
     );
-    assert!(!talk.status().contains("changed afterwards"), "{}", talk.status());
+    assert!(
+        !talk.status().contains("changed afterwards"),
+        "{}",
+        talk.status()
+    );
 }
 
 #[test]
@@ -327,11 +338,17 @@ fn a_rejection_that_is_hidden_or_edited_by_another() {
         }
         for _ in 0..2 {
             talk.look();
-            talk.is(Rejected, "❌ **security** rejected by alice: “security rejected”");
+            talk.is(
+                Rejected,
+                "❌ **security** rejected by alice: “security rejected”",
+            );
         }
     }
     // Before anybody read it, it is no word; its writer is told how to say it again.
-    for (body, again) in [("security rejected", "rejected"), ("/revoke security", "approval revoked")] {
+    for (body, again) in [
+        ("security rejected", "rejected"),
+        ("/revoke security", "approval revoked"),
+    ] {
         let mut talk = Talk::opened();
         talk.writes("alice", body);
         talk.comment().is_hidden = true;

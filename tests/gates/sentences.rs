@@ -8,7 +8,11 @@ fn reads(body: &str, told: &str) {
     let mut talk = Talk::opened();
     talk.says("alice", body);
     talk.is(Closed, told);
-    assert_eq!(talk.reaction(), Some(ReactionKind::NotAccepted), "it is answered at once");
+    assert_eq!(
+        talk.reaction(),
+        Some(ReactionKind::NotAccepted),
+        "it is answered at once"
+    );
 }
 
 /// However a line that is not the phrase is worded, it has one answer.
@@ -26,7 +30,9 @@ fn in_other_words() {
     ] {
         reads(
             body,
-            &format!("😕 alice’s comment does not count: only these words count, alone on a line: `{phrase}`."),
+            &format!(
+                "😕 alice’s comment does not count: only these words count, alone on a line: `{phrase}`."
+            ),
         );
     }
 }
@@ -46,7 +52,10 @@ fn an_unknown_gate() {
 
 #[test]
 fn no_gate() {
-    reads("approved", "😕 alice’s comment does not count: it does not say which gate. Write `security approved`.");
+    reads(
+        "approved",
+        "😕 alice’s comment does not count: it does not say which gate. Write `security approved`.",
+    );
 }
 
 #[test]
@@ -88,7 +97,8 @@ fn right_to_left_marks() {
 /// What people type for the phrase, and what an approver is told.
 #[test]
 fn what_nearly_approves_is_answered_to_an_approver() {
-    let agreeing = "agreeing is not enough. To approve, write `security approved` on a line of its own.";
+    let agreeing =
+        "agreeing is not enough. To approve, write `security approved` on a line of its own.";
     let worded = "only these words count, alone on a line: `security approved`.";
     for (body, told) in [
         ("LGTM", agreeing),
@@ -126,14 +136,16 @@ fn what_nearly_approves_is_answered_to_an_approver() {
     }
     // Said properly, it needs no answer any more.
     let mut talk = Talk::opened();
-    talk.says("alice", "LGTM").says("alice", "security approved");
+    talk.says("alice", "LGTM")
+        .says("alice", "security approved");
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }
 
 /// An approver by permission is known only once GitHub was asked.
 #[test]
 fn an_agreement_of_somebody_with_permission() {
-    let mut talk = Talk::under(&CONFIG.replace("{ users: [alice, bob] }", "{ permission: maintain }"));
+    let mut talk =
+        Talk::under(&CONFIG.replace("{ users: [alice, bob] }", "{ permission: maintain }"));
     talk.says("carol", "LGTM");
     talk.is(Closed, "");
     talk.says("maintainer", "LGTM");
@@ -168,14 +180,22 @@ fn what_nearly_closes_is_never_answered_with_how_to_approve() {
         ("> /revoke security", revoked),
         ("security approval revoked?", revoked),
         ("revoke security", revoked),
-        ("> /dismiss security @bob settled", "/dismiss security @user"),
+        (
+            "> /dismiss security @bob settled",
+            "/dismiss security @user",
+        ),
     ] {
         for by in ["alice", "outsider"] {
             let mut talk = Talk::opened();
             talk.says(by, body);
             let gates = talk.told("security");
-            let (_, answer) = gates.split_once("😕").unwrap_or_else(|| panic!("{body} is not answered: {gates}"));
-            assert!(answer.contains(told) && !answer.contains("security approved"), "{body}: {answer}");
+            let (_, answer) = gates
+                .split_once("😕")
+                .unwrap_or_else(|| panic!("{body} is not answered: {gates}"));
+            assert!(
+                answer.contains(told) && !answer.contains("security approved"),
+                "{body}: {answer}"
+            );
             assert_eq!(talk.reaction(), Some(ReactionKind::NotAccepted), "{body}");
         }
     }
@@ -195,9 +215,14 @@ gates:
 #[test]
 fn of_several_gates_in_one_line_each_is_answered() {
     let beside = |gate: &str| {
-        format!("😕 alice’s comment does not count: only these words count, alone on a line: `{gate} approved`.")
+        format!(
+            "😕 alice’s comment does not count: only these words count, alone on a line: `{gate} approved`."
+        )
     };
-    for body in ["security approved, data-loss approved", "security approved and data-loss approved"] {
+    for body in [
+        "security approved, data-loss approved",
+        "security approved and data-loss approved",
+    ] {
         let mut talk = Talk::under(BOTH);
         talk.says("alice", body);
         talk.is(Closed, &beside("security"));
@@ -250,26 +275,54 @@ fn equal_lines_of_one_person_are_one_and_approvers_come_first() {
 #[test]
 fn a_flood_is_answered_less_and_less_and_hides_nobody() {
     let mut talk = Talk::opened();
-    let wordings = ["security approved?", "security approved", "not security approved", "security will be approved"];
+    let wordings = [
+        "security approved?",
+        "security approved",
+        "not security approved",
+        "security will be approved",
+    ];
     let flood = |talk: &mut Talk, comments: usize| {
-        let ids: Vec<_> = (0..comments).map(|nth| talk.writes("outsider", wordings[nth % wordings.len()])).collect();
+        let ids: Vec<_> = (0..comments)
+            .map(|nth| talk.writes("outsider", wordings[nth % wordings.len()]))
+            .collect();
         talk.look();
-        let answered = |id| talk.last.surface.reactions.contains_key(&loopgate_core::gate::Reacted::Comment(id));
+        let answered = |id| {
+            talk.last
+                .surface
+                .reactions
+                .contains_key(&loopgate_core::gate::Reacted::Comment(id))
+        };
         ids.into_iter().filter(|id| answered(*id)).count()
     };
-    assert_eq!(flood(&mut talk, 40), 13, "ten, and three in the hour of the rest");
+    assert_eq!(
+        flood(&mut talk, 40),
+        13,
+        "ten, and three in the hour of the rest"
+    );
     talk.says("alice", "security approved?");
     assert_eq!(talk.reaction(), Some(ReactionKind::NotAccepted));
-    assert!(talk.status().contains("alice’s [comment](https://github.com/c) does not count: only these words"));
+    assert!(
+        talk.status()
+            .contains("alice’s [comment](https://github.com/c) does not count: only these words")
+    );
     talk.wait(60);
     assert_eq!(flood(&mut talk, 20), 3, "an hour later");
-    let lines = talk.status().lines().filter(|line| line.contains("outsider’s [comment]")).count();
+    let lines = talk
+        .status()
+        .lines()
+        .filter(|line| line.contains("outsider’s [comment]"))
+        .count();
     assert!(lines <= 4, "equal lines are folded: {}", talk.status());
     // The same of an approver.
-    let ids: Vec<_> = (0..20).map(|_| talk.writes("bob", "security approved?")).collect();
+    let ids: Vec<_> = (0..20)
+        .map(|_| talk.writes("bob", "security approved?"))
+        .collect();
     talk.look();
     let reactions = &talk.last.surface.reactions;
-    assert!(ids.iter().all(|id| reactions.contains_key(&loopgate_core::gate::Reacted::Comment(*id))));
+    assert!(
+        ids.iter()
+            .all(|id| reactions.contains_key(&loopgate_core::gate::Reacted::Comment(*id)))
+    );
     // Somebody who becomes an approver is heard however much they wrote.
     talk.says("alice", "security approved");
     talk.is(Approved, &talk.told("security"));

@@ -2,7 +2,8 @@ use std::{io::Write as _, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 use loopgate::github::{
-    ApiUrl, AppCredentials, Client, Credentials, Error, Github, Observation, Observer, Patience, Secret, Setup, Target,
+    ApiUrl, AppCredentials, Client, Credentials, Error, Github, Observation, Observer, Patience,
+    Secret, Setup, Target,
 };
 use loopgate_core::{InstallationId, RepoName, Sha, Timestamp, observed::Hint, state::LoopState};
 use loopgate_simulator::{Clock, Config, Pr, Simulator};
@@ -35,13 +36,26 @@ impl Bench {
 
     pub async fn with_config(config: Option<&str>) -> Self {
         let clock = Clock::fixed("2026-11-20T10:00:00Z".parse().unwrap());
-        let settings = Config { clock: clock.clone(), pace: TimeDelta::seconds(1), ..Config::default() };
+        let settings = Config {
+            clock: clock.clone(),
+            pace: TimeDelta::seconds(1),
+            ..Config::default()
+        };
         let sim = Simulator::start(settings).await.unwrap();
-        let mut files = vec![("README.md", "# Widgets\n"), ("src/lib.rs", "fn one() {}\n"), (CI, "on: pull_request\n")];
+        let mut files = vec![
+            ("README.md", "# Widgets\n"),
+            ("src/lib.rs", "fn one() {}\n"),
+            (CI, "on: pull_request\n"),
+        ];
         files.extend(config.map(|text| (".github/loopgate.yml", text)));
         let repo = sim.create_repo("acme/widgets", &files).unwrap();
         let github = app(&sim, &clock);
-        Self { sim, repo, github, clock }
+        Self {
+            sim,
+            repo,
+            github,
+            clock,
+        }
     }
 
     pub fn client(&self) -> Client {
@@ -56,7 +70,11 @@ impl Bench {
         self.clock.now()
     }
 
-    pub async fn observe(&self, observer: &Observer, pr: &Pr) -> Result<Option<Observation>, Error> {
+    pub async fn observe(
+        &self,
+        observer: &Observer,
+        pr: &Pr,
+    ) -> Result<Option<Observation>, Error> {
         self.observe_with(observer, pr, Vec::new(), None).await
     }
 
@@ -68,22 +86,39 @@ impl Bench {
         previous: Option<&LoopState>,
     ) -> Result<Option<Observation>, Error> {
         let client = self.client();
-        let target = Target { repo: client.repo(&pr.repo), number: pr.number };
-        let Some(ground) = observer.facts(target).await? else { return Ok(None) };
-        observer.complete(target, ground, hints, previous).await.map(Some)
+        let target = Target {
+            repo: client.repo(&pr.repo),
+            number: pr.number,
+        };
+        let Some(ground) = observer.facts(target).await? else {
+            return Ok(None);
+        };
+        observer
+            .complete(target, ground, hints, previous)
+            .await
+            .map(Some)
     }
 }
 
 /// The App under test, as a process of its own: nothing cached, nothing remembered.
 pub fn app(sim: &Simulator, clock: &Clock) -> Github {
-    let credentials = AppCredentials::new(sim.app_id(), &Secret::new(sim.app_key().private_pem())).unwrap();
+    let credentials =
+        AppCredentials::new(sim.app_id(), &Secret::new(sim.app_key().private_pem())).unwrap();
     let time = clock.clone();
     let setup = Setup {
         clock: Arc::new(move || time.now()),
-        patience: Patience { retries: 2, pause: Duration::ZERO },
+        patience: Patience {
+            retries: 2,
+            pause: Duration::ZERO,
+        },
         ..Setup::default()
     };
-    Github::new(ApiUrl::parse(&sim.url()).unwrap(), Credentials::App(credentials), setup).unwrap()
+    Github::new(
+        ApiUrl::parse(&sim.url()).unwrap(),
+        Credentials::App(credentials),
+        setup,
+    )
+    .unwrap()
 }
 
 /// An evidence document for a commit, from the run with this id.
@@ -100,7 +135,9 @@ pub fn evidence(head: Sha, run: u64, outcome: &str) -> Value {
 /// The archive an upload of that document makes.
 pub fn archive(document: &Value) -> Vec<u8> {
     let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    writer.start_file("evidence.json", SimpleFileOptions::default()).unwrap();
+    writer
+        .start_file("evidence.json", SimpleFileOptions::default())
+        .unwrap();
     writer.write_all(document.to_string().as_bytes()).unwrap();
     writer.finish().unwrap().into_inner()
 }

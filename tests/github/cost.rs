@@ -21,15 +21,33 @@ const PAGE: usize = 100;
 #[tokio::test]
 async fn five_gates_three_teams_and_500_comments_cost_ten_reads_and_one_for_each_further_page() {
     let bench = Bench::with_config(Some(CONFIG)).await;
-    for (team, members) in [("acme/tech-leads", ["bob"]), ("acme/security", ["carol"]), ("acme/dba", ["olga"])] {
+    for (team, members) in [
+        ("acme/tech-leads", ["bob"]),
+        ("acme/security", ["carol"]),
+        ("acme/dba", ["olga"]),
+    ] {
         let team = bench.sim.admin().add_team(team, &members).unwrap();
-        bench.sim.admin().grant_team(&team, &bench.repo, Role::Write).unwrap();
+        bench
+            .sim
+            .admin()
+            .grant_team(&team, &bench.repo, Role::Write)
+            .unwrap();
     }
     let change = PullSpec::new("Everything at once")
-        .file("src/auth/token.rs", "let response = reqwest::get(\"https://pay.example.com\");\n")
-        .file("migrations/1_create.sql", "CREATE TABLE accounts (id INT);\n")
+        .file(
+            "src/auth/token.rs",
+            "let response = reqwest::get(\"https://pay.example.com\");\n",
+        )
+        .file(
+            "migrations/1_create.sql",
+            "CREATE TABLE accounts (id INT);\n",
+        )
         .file("Dockerfile", "FROM scratch\n");
-    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change).unwrap();
+    let pr = bench
+        .sim
+        .user("alice")
+        .open_pull_request(&bench.repo, change)
+        .unwrap();
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
     for number in 0..500 {
@@ -51,12 +69,20 @@ async fn five_gates_three_teams_and_500_comments_cost_ten_reads_and_one_for_each
     let comments = bench.sim.pull_request(&pr).unwrap().comments.len();
     let further = comments.div_ceil(PAGE) - 1;
     let counts = bench.sim.request_counts();
-    let paths: Vec<_> =
-        bench.sim.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect();
+    let paths: Vec<_> = bench
+        .sim
+        .requests()
+        .iter()
+        .map(|request| format!("{} {}", request.method, request.path))
+        .collect();
     println!(
         "{comments} comments, five gates, three teams: {} requests, {} of them 304",
         counts.total, counts.not_modified
     );
     assert!(counts.total <= 10 + further, "{paths:#?}");
-    assert_eq!((counts.not_modified, counts.writes), (counts.total, 0), "{paths:#?}");
+    assert_eq!(
+        (counts.not_modified, counts.writes),
+        (counts.total, 0),
+        "{paths:#?}"
+    );
 }

@@ -19,7 +19,10 @@ const QUARTER: &str = "refs/loopgate/archive/2026Q4";
 
 /// A process of its own, which remembers nothing.
 fn process(bench: &Bench) -> GithubObjects {
-    GithubObjects::new(app(&bench.sim, &bench.clock).client(Some(bench.installation())), bench.repo.clone())
+    GithubObjects::new(
+        app(&bench.sim, &bench.clock).client(Some(bench.installation())),
+        bench.repo.clone(),
+    )
 }
 
 fn name(number: u64) -> RefName {
@@ -30,7 +33,15 @@ fn name(number: u64) -> RefName {
 async fn save(objects: &GithubObjects, name: RefName) -> [Sha; 2] {
     let commit = async |parent: Option<Sha>, text: &str| {
         let files = [("history.jsonl".to_owned(), format!("{name} {text}\n"))];
-        objects.write_commit(NewCommit { parent, files: &files, subject: text, ..NewCommit::default() }).await.unwrap()
+        objects
+            .write_commit(NewCommit {
+                parent,
+                files: &files,
+                subject: text,
+                ..NewCommit::default()
+            })
+            .await
+            .unwrap()
     };
     let first = commit(None, "began").await;
     let last = commit(Some(first), "ended").await;
@@ -54,23 +65,44 @@ async fn fold(bench: &Bench, open: &[u64]) -> Result<FoldResult, RefsError> {
 /// Those that `git ls-remote` would list.
 fn refs(bench: &Bench, below: &str) -> Vec<String> {
     let all = bench.sim.refs(&bench.repo).unwrap();
-    all.into_iter().filter(|name| name.starts_with(&format!("refs/loopgate/{below}"))).collect()
+    all.into_iter()
+        .filter(|name| name.starts_with(&format!("refs/loopgate/{below}")))
+        .collect()
 }
 
 fn archive(bench: &Bench) -> RefView {
-    bench.sim.state_ref(&bench.repo, QUARTER).unwrap().expect("an archive")
+    bench
+        .sim
+        .state_ref(&bench.repo, QUARTER)
+        .unwrap()
+        .expect("an archive")
 }
 
 /// Each run is where it was saved last, and all that was saved of it can be reached.
 async fn assert_nothing_lost(bench: &Bench, runs: &[(PrNumber, [Sha; 2])]) {
     let mut reached = BTreeSet::new();
     for name in refs(bench, "") {
-        reached.extend(bench.sim.state_ref(&bench.repo, &name).unwrap().unwrap().commits.into_iter().map(|it| it.0));
+        reached.extend(
+            bench
+                .sim
+                .state_ref(&bench.repo, &name)
+                .unwrap()
+                .unwrap()
+                .commits
+                .into_iter()
+                .map(|it| it.0),
+        );
     }
     let objects = process(bench);
     for (number, commits) in runs {
-        assert!(commits.iter().all(|commit| reached.contains(commit)), "#{number}");
-        let tip = StateStore::new(&objects, RefName::pull_request(*number)).tip().await.unwrap();
+        assert!(
+            commits.iter().all(|commit| reached.contains(commit)),
+            "#{number}"
+        );
+        let tip = StateStore::new(&objects, RefName::pull_request(*number))
+            .tip()
+            .await
+            .unwrap();
         assert_eq!(tip, Some(commits[1]), "#{number}");
     }
 }
@@ -90,17 +122,37 @@ async fn a_thousand_ended_runs_leave_a_ref_for_a_quarter() {
     let requests = bench.sim.requests().len();
     assert_eq!((folded.runs, folded.is_complete), (998, true));
     // One for each commit whose age is to be known, and a few for each batch of a hundred.
-    assert!(requests <= 1018 + 30 + 10 * 6 && folded.requests.abs_diff(requests) < 30, "{requests}, {folded:?}");
+    assert!(
+        requests <= 1018 + 30 + 10 * 6 && folded.requests.abs_diff(requests) < 30,
+        "{requests}, {folded:?}"
+    );
     let left = refs(&bench, "");
-    assert_eq!(left.len(), 2 + 20 + 1, "open ones, those of the last fortnight, and the archive: {left:?}");
-    println!("1,020 runs, 3 open, 20 of the last fortnight: {} refs after {requests} requests", left.len());
+    assert_eq!(
+        left.len(),
+        2 + 20 + 1,
+        "open ones, those of the last fortnight, and the archive: {left:?}"
+    );
+    println!(
+        "1,020 runs, 3 open, 20 of the last fortnight: {} refs after {requests} requests",
+        left.len()
+    );
     assert_nothing_lost(&bench, &runs).await;
     assert_eq!(archive(&bench).files.len(), 998);
 
     bench.sim.forget_requests();
     assert_eq!(fold(&bench, &open).await.unwrap().runs, 0);
-    let written = bench.sim.requests().into_iter().filter(|request| request.method != Method::GET);
-    assert_eq!(written.filter(|request| !request.path.contains("access_tokens")).count(), 0, "nothing is due");
+    let written = bench
+        .sim
+        .requests()
+        .into_iter()
+        .filter(|request| request.method != Method::GET);
+    assert_eq!(
+        written
+            .filter(|request| !request.path.contains("access_tokens"))
+            .count(),
+        0,
+        "nothing is due"
+    );
 
     // The next quarter has a ref of its own, and the newest says where a run is.
     bench.clock.advance(TimeDelta::days(60));
@@ -118,7 +170,10 @@ async fn what_earlier_versions_moved_is_read_and_folded() {
     assert_nothing_lost(&bench, &runs).await;
     assert_eq!(archived(&objects, PrNumber::new(1)).await.unwrap(), None);
     // A process that died while it moved the run left both refs.
-    objects.compare_and_swap(&name(12), None, runs[0].1[1]).await.unwrap();
+    objects
+        .compare_and_swap(&name(12), None, runs[0].1[1])
+        .await
+        .unwrap();
     bench.clock.advance(TimeDelta::days(14));
     assert_eq!(fold(&bench, &[]).await.unwrap().runs, 2);
     assert_eq!(refs(&bench, ""), [QUARTER]);
@@ -127,7 +182,9 @@ async fn what_earlier_versions_moved_is_read_and_folded() {
 
 /// GitHub takes updates of such refs at once, or does not.
 fn refuses_at_once(bench: &Bench) {
-    bench.sim.add_fault(RequestFault::on("/graphql", Harm::status(StatusCode::NOT_FOUND)).unwrap());
+    bench
+        .sim
+        .add_fault(RequestFault::on("/graphql", Harm::status(StatusCode::NOT_FOUND)).unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,11 +198,17 @@ async fn a_death_at_any_request_of_a_fold_loses_nothing() {
             let spare = |harm: Harm| RequestFault::on("/repos/|/graphql", harm).unwrap();
             match harm {
                 // Nothing is carried out any more, as where the process died before it.
-                Harm::Drop => bench.sim.add_fault(spare(Harm::Drop).often(Often::After(nth))),
+                Harm::Drop => bench
+                    .sim
+                    .add_fault(spare(Harm::Drop).often(Often::After(nth))),
                 // The answer is lost, and the request is repeated.
                 _ => {
-                    bench.sim.add_fault(spare(Harm::Delay(Duration::ZERO)).often(Often::Times(nth)));
-                    bench.sim.add_fault(spare(harm.clone()).often(Often::Times(1)));
+                    bench
+                        .sim
+                        .add_fault(spare(Harm::Delay(Duration::ZERO)).often(Often::Times(nth)));
+                    bench
+                        .sim
+                        .add_fault(spare(harm.clone()).often(Often::Times(1)));
                 }
             }
             if !at_once {
@@ -177,19 +240,33 @@ async fn of_two_that_fold_at_once_one_wins_and_the_other_tries_again() {
         let bench = Bench::new().await;
         let runs = ended(&bench, 1..=10).await;
         bench.clock.advance(TimeDelta::days(14));
-        let evens = if others.is_empty() { [].as_slice() } else { &[2, 4, 6, 8, 10] };
+        let evens = if others.is_empty() {
+            [].as_slice()
+        } else {
+            &[2, 4, 6, 8, 10]
+        };
         // Both are held when they would move the refs.
-        bench.sim.add_fault(RequestFault::on("/graphql", Harm::Hold).unwrap());
+        bench
+            .sim
+            .add_fault(RequestFault::on("/graphql", Harm::Hold).unwrap());
         let healed = async {
             let wait = |sim: &Simulator| sim.hanging() == 2;
-            bench.sim.wait_until(wait, Duration::from_secs(30)).await.unwrap();
+            bench
+                .sim
+                .wait_until(wait, Duration::from_secs(30))
+                .await
+                .unwrap();
             bench.sim.heal();
         };
         let (one, two, ()) = futures::join!(fold(&bench, others), fold(&bench, evens), healed);
         // Of the same runs both made the same commit.
         let (folded, folds) = if others.is_empty() { (20, 1) } else { (10, 2) };
         assert_eq!(one.unwrap().runs + two.unwrap().runs, folded);
-        assert_eq!(archive(&bench).commits.len(), 20 + folds, "each is folded once");
+        assert_eq!(
+            archive(&bench).commits.len(),
+            20 + folds,
+            "each is folded once"
+        );
         assert_eq!(refs(&bench, ""), [QUARTER]);
         assert_eq!(archive(&bench).files.len(), 10);
         assert_nothing_lost(&bench, &runs).await;
@@ -202,11 +279,19 @@ fn change() -> PullSpec {
 
 /// A pull request that has failed once, whose check `unit` was skipped, and that was closed.
 async fn closed(bench: &Bench, reconcile: &Reconcile) -> Pr {
-    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let pr = bench
+        .sim
+        .user("alice")
+        .open_pull_request(&bench.repo, change())
+        .unwrap();
     bench.decided(reconcile, &pr).await;
     bench.checked(&pr, "failed");
     bench.decided(reconcile, &pr).await;
-    bench.sim.user("olga").comment(&pr, "/loop skip unit --reason \"it is broken on main\"").unwrap();
+    bench
+        .sim
+        .user("olga")
+        .comment(&pr, "/loop skip unit --reason \"it is broken on main\"")
+        .unwrap();
     bench.decided(reconcile, &pr).await;
     bench.sim.user("alice").close(&pr).unwrap();
     bench.run(reconcile, &pr).await;
@@ -228,21 +313,35 @@ async fn a_run_goes_on_with_all_it_had_when_it_is_reopened() {
     let pr = closed(&bench, &reconcile).await;
     let before = bench.state(&pr).files;
     let state: Value = serde_json::from_str(&before["loop-state.json"]).unwrap();
-    assert!(state["attempts"].as_array().is_some_and(|it| it.len() == 1), "{state:#}");
-    assert!(state["skips"].as_array().is_some_and(|it| it.len() == 1), "{state:#}");
+    assert!(
+        state["attempts"].as_array().is_some_and(|it| it.len() == 1),
+        "{state:#}"
+    );
+    assert!(
+        state["skips"].as_array().is_some_and(|it| it.len() == 1),
+        "{state:#}"
+    );
     bench.clock.advance(TimeDelta::days(20));
     assert_eq!(fold(&bench, &[]).await.unwrap().runs, 1);
     assert_eq!(refs(&bench, "pr/"), [""; 0]);
-    bench.run(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr).await;
+    bench
+        .run(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr)
+        .await;
     assert_eq!(refs(&bench, "pr/"), [""; 0], "what is closed stays folded");
 
     bench.sim.user("alice").reopen(&pr).unwrap();
-    bench.decided(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr).await;
+    bench
+        .decided(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr)
+        .await;
     let after = bench.state(&pr).files;
     let again: Value = serde_json::from_str(&after["loop-state.json"]).unwrap();
     assert_eq!(kept(&again), kept(&state));
     assert_eq!(after["attempts/001.json"], before["attempts/001.json"]);
-    assert!(after["history.jsonl"].starts_with(&before["history.jsonl"]), "{}", after["history.jsonl"]);
+    assert!(
+        after["history.jsonl"].starts_with(&before["history.jsonl"]),
+        "{}",
+        after["history.jsonl"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -253,18 +352,30 @@ async fn a_reopened_run_that_is_folded_while_it_saves_goes_on() {
     bench.clock.advance(TimeDelta::days(20));
     bench.sim.user("alice").reopen(&pr).unwrap();
     // The turn is held where it saves; the fold does not know yet that it is open.
-    bench.sim.add_fault(RequestFault::on("/git/refs/loopgate/pr/", Harm::Hold).unwrap().method(Method::PATCH));
+    bench.sim.add_fault(
+        RequestFault::on("/git/refs/loopgate/pr/", Harm::Hold)
+            .unwrap()
+            .method(Method::PATCH),
+    );
     let turn = Reconcile::new(app(&bench.sim, &bench.clock));
     let folds = async {
         let waits = |sim: &Simulator| sim.hanging() == 1;
-        bench.sim.wait_until(waits, Duration::from_secs(30)).await.unwrap();
+        bench
+            .sim
+            .wait_until(waits, Duration::from_secs(30))
+            .await
+            .unwrap();
         assert_eq!(fold(&bench, &[]).await.unwrap().runs, 1);
         bench.sim.heal();
     };
     let (_, ()) = futures::join!(bench.decided(&turn, &pr), folds);
     let after = bench.state(&pr).files;
     assert_eq!(after["attempts/001.json"], before["attempts/001.json"]);
-    assert!(after["history.jsonl"].starts_with(&before["history.jsonl"]), "{}", after["history.jsonl"]);
+    assert!(
+        after["history.jsonl"].starts_with(&before["history.jsonl"]),
+        "{}",
+        after["history.jsonl"]
+    );
 }
 
 #[tokio::test]
@@ -272,7 +383,11 @@ async fn a_rate_limit_ends_a_fold_with_the_time_to_come_back() {
     let bench = Bench::new().await;
     ended(&bench, 1..=2).await;
     bench.clock.advance(TimeDelta::days(14));
-    bench.sim.add_fault(RequestFault::on("/graphql", Harm::secondary_limit(90)).unwrap());
+    bench
+        .sim
+        .add_fault(RequestFault::on("/graphql", Harm::secondary_limit(90)).unwrap());
     let at = bench.now() + TimeDelta::seconds(90);
-    assert!(matches!(fold(&bench, &[]).await, Err(RefsError::Fault { retry: Retry::At(until), .. }) if until == at));
+    assert!(
+        matches!(fold(&bench, &[]).await, Err(RefsError::Fault { retry: Retry::At(until), .. }) if until == at)
+    );
 }

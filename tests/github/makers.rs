@@ -39,14 +39,32 @@ impl Play {
     async fn under(config: &str) -> Self {
         let bench = Bench::with_config(Some(config)).await;
         for person in ["alice", "bob", "carol"] {
-            bench.sim.admin().add_collaborator(&bench.repo, person, Role::Write).unwrap();
+            bench
+                .sim
+                .admin()
+                .add_collaborator(&bench.repo, person, Role::Write)
+                .unwrap();
         }
-        let base = CommitSpec::new("Files").file(AUTH, LINES).file("README.md", "# A\n\nb\n");
-        bench.sim.user("olga").push_to(&bench.repo, "main", base).unwrap();
+        let base = CommitSpec::new("Files")
+            .file(AUTH, LINES)
+            .file("README.md", "# A\n\nb\n");
+        bench
+            .sim
+            .user("olga")
+            .push_to(&bench.repo, "main", base)
+            .unwrap();
         let spec = PullSpec::new("Check tokens").file(AUTH, LINES.replace("fn b", "fn checked_b"));
-        let pr = bench.sim.user("alice").open_pull_request(&bench.repo, spec).unwrap();
+        let pr = bench
+            .sim
+            .user("alice")
+            .open_pull_request(&bench.repo, spec)
+            .unwrap();
         let reconcile = Reconcile::new(bench.github.clone());
-        let play = Self { bench, reconcile, pr };
+        let play = Self {
+            bench,
+            reconcile,
+            pr,
+        };
         play.look().await;
         play
     }
@@ -81,7 +99,11 @@ impl Play {
 
     fn status(&self) -> String {
         let pull = self.bench.view(&self.pr);
-        ours(&pull).into_iter().find(|body| body.starts_with("<!-- loopgate:status -->")).unwrap().to_owned()
+        ours(&pull)
+            .into_iter()
+            .find(|body| body.starts_with("<!-- loopgate:status -->"))
+            .unwrap()
+            .to_owned()
     }
 
     #[track_caller]
@@ -91,12 +113,20 @@ impl Play {
     }
 
     fn push(&self, who: &str, spec: CommitSpec) {
-        self.bench.sim.user(who).push_commit(&self.pr, spec).unwrap();
+        self.bench
+            .sim
+            .user(who)
+            .push_commit(&self.pr, spec)
+            .unwrap();
     }
 
     fn base_moves(&self, path: &str, text: &str) {
         let spec = CommitSpec::new("Base").file(path, text);
-        self.bench.sim.user("olga").push_to(&self.bench.repo, "main", spec).unwrap();
+        self.bench
+            .sim
+            .user("olga")
+            .push_to(&self.bench.repo, "main", spec)
+            .unwrap();
     }
 }
 
@@ -116,12 +146,30 @@ async fn an_approver_pushes_under_the_authors_name() {
 #[tokio::test]
 async fn an_approver_pushes_before_the_opening_under_the_authors_name() {
     let bench = Bench::with_config(Some(CONFIG)).await;
-    bench.sim.admin().add_collaborator(&bench.repo, "carol", Role::Write).unwrap();
-    let commit = CommitSpec::new("Work").file(AUTH, "fn evil() {}\n").author("Alice", "alice@example.test");
-    bench.sim.user("carol").push_to(&bench.repo, "feature", commit).unwrap();
+    bench
+        .sim
+        .admin()
+        .add_collaborator(&bench.repo, "carol", Role::Write)
+        .unwrap();
+    let commit = CommitSpec::new("Work")
+        .file(AUTH, "fn evil() {}\n")
+        .author("Alice", "alice@example.test");
+    bench
+        .sim
+        .user("carol")
+        .push_to(&bench.repo, "feature", commit)
+        .unwrap();
     let spec = PullSpec::new("Check tokens").branch("feature");
-    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, spec).unwrap();
-    let play = Play { reconcile: Reconcile::new(bench.github.clone()), bench, pr };
+    let pr = bench
+        .sim
+        .user("alice")
+        .open_pull_request(&bench.repo, spec)
+        .unwrap();
+    let play = Play {
+        reconcile: Reconcile::new(bench.github.clone()),
+        bench,
+        pr,
+    };
     assert!(!play.approves("carol").await);
     play.says("carol pushed to this pull request’s branch");
 }
@@ -139,7 +187,10 @@ async fn an_approver_pushes_under_an_unknown_address() {
 async fn an_approver_is_co_author_by_their_account_address() {
     let play = Play::new().await;
     let message = "Tidy\n\nCo-authored-by: Carol <Carol@example.test>";
-    play.push("alice", CommitSpec::new(message).file(AUTH, LINES.replace("fn c", "fn checked_c")));
+    play.push(
+        "alice",
+        CommitSpec::new(message).file(AUTH, LINES.replace("fn c", "fn checked_c")),
+    );
     assert!(!play.approves("carol").await);
     play.says("carol is named as co-author");
     assert!(play.approves("bob").await);
@@ -151,7 +202,11 @@ async fn an_approvers_push_that_the_author_rewrites_stays_theirs() {
     play.push("carol", evil().author("Alice", "alice@example.test"));
     play.later().await;
     let again = CommitSpec::new("All of it").file(AUTH, LINES.replace("fn b", "fn evil_b"));
-    play.bench.sim.user("alice").force_push(&play.pr, again).unwrap();
+    play.bench
+        .sim
+        .user("alice")
+        .force_push(&play.pr, again)
+        .unwrap();
     assert!(!play.approves("carol").await);
 }
 
@@ -169,8 +224,14 @@ async fn a_push_that_was_forced_away_makes_nobody_a_contributor() {
 async fn a_merge_with_a_change_in_it_is_a_push_of_its_own() {
     let play = Play::new().await;
     play.base_moves("README.md", "# B\n\nb\n");
-    let evil = CommitSpec::new("Merge branch 'main'").merging("main").file("README.md", "# B\n\nb\n");
-    play.push("carol", evil.file(AUTH, LINES.replace("fn b", "fn evil_b")).author("Alice", "alice@example.test"));
+    let evil = CommitSpec::new("Merge branch 'main'")
+        .merging("main")
+        .file("README.md", "# B\n\nb\n");
+    play.push(
+        "carol",
+        evil.file(AUTH, LINES.replace("fn b", "fn evil_b"))
+            .author("Alice", "alice@example.test"),
+    );
     assert!(!play.approves("carol").await);
 }
 
@@ -178,7 +239,11 @@ async fn a_merge_with_a_change_in_it_is_a_push_of_its_own() {
 async fn update_branch_by_the_only_approver_holds_nothing() {
     let play = Play::new().await;
     play.base_moves("README.md", "# B\n\nb\n");
-    play.bench.sim.user("carol").update_branch(&play.pr).unwrap();
+    play.bench
+        .sim
+        .user("carol")
+        .update_branch(&play.pr)
+        .unwrap();
     assert!(play.approves("carol").await, "{}", play.status());
 }
 
@@ -187,8 +252,15 @@ async fn an_approval_survives_update_branch_where_the_base_changed_the_same_file
     let play = Play::new().await;
     assert!(play.approves("carol").await, "{}", play.status());
     play.base_moves(AUTH, &LINES.replace("fn f", "fn base_f"));
-    let merged = LINES.replace("fn b", "fn checked_b").replace("fn f", "fn base_f");
-    play.push("carol", CommitSpec::new("Merge branch 'main'").merging("main").file(AUTH, merged));
+    let merged = LINES
+        .replace("fn b", "fn checked_b")
+        .replace("fn f", "fn base_f");
+    play.push(
+        "carol",
+        CommitSpec::new("Merge branch 'main'")
+            .merging("main")
+            .file(AUTH, merged),
+    );
     assert!(play.is_approved().await, "{}", play.status());
 }
 
@@ -198,14 +270,21 @@ async fn an_approval_survives_a_rebase_by_the_approver() {
     assert!(play.approves("carol").await, "{}", play.status());
     play.base_moves(AUTH, &LINES.replace("fn f", "fn base_f"));
     play.later().await;
-    rebase(&play, &LINES.replace("fn b", "fn checked_b").replace("fn f", "fn base_f"));
+    rebase(
+        &play,
+        &LINES
+            .replace("fn b", "fn checked_b")
+            .replace("fn f", "fn base_f"),
+    );
     assert!(play.is_approved().await, "{}", play.status());
 }
 
 /// Carol puts alice's commit on the tip of the base, with this text.
 fn rebase(play: &Play, text: &str) {
     let sim = &play.bench.sim;
-    let on_base = CommitSpec::new("Check tokens").file(AUTH, text).author("Alice", "alice@example.test");
+    let on_base = CommitSpec::new("Check tokens")
+        .file(AUTH, text)
+        .author("Alice", "alice@example.test");
     let carol = sim.user("carol");
     let rebased = carol.push_to(&play.bench.repo, "rebased", on_base).unwrap();
     carol.reset(&play.pr, rebased).unwrap();
@@ -217,7 +296,12 @@ async fn a_rebase_with_a_line_more_voids_the_approval_and_makes_a_contributor() 
     assert!(play.approves("carol").await, "{}", play.status());
     play.base_moves(AUTH, &LINES.replace("fn f", "fn base_f"));
     play.later().await;
-    rebase(&play, &LINES.replace("fn b", "fn checked_b").replace("fn f", "fn evil_f"));
+    rebase(
+        &play,
+        &LINES
+            .replace("fn b", "fn checked_b")
+            .replace("fn f", "fn evil_f"),
+    );
     assert!(!play.is_approved().await);
     assert!(!play.approves("carol").await);
     assert!(play.approves("bob").await, "{}", play.status());
@@ -229,11 +313,22 @@ async fn an_approved_patch_in_another_function_is_not_approved() {
     let play = Play::new().await;
     play.base_moves(AUTH, repeated);
     let approved = repeated.replacen("    b();\n", "    return;\n    b();\n", 1);
-    play.bench.sim.user("alice").force_push(&play.pr, CommitSpec::new("Skip").file(AUTH, approved)).unwrap();
+    play.bench
+        .sim
+        .user("alice")
+        .force_push(&play.pr, CommitSpec::new("Skip").file(AUTH, approved))
+        .unwrap();
     play.approves("carol").await;
     let (public, admin) = repeated.split_once("fn admin").unwrap();
-    let elsewhere = format!("{public}fn admin{}", admin.replacen("    b();\n", "    return;\n    b();\n", 1));
-    play.bench.sim.user("alice").force_push(&play.pr, CommitSpec::new("Skip").file(AUTH, elsewhere)).unwrap();
+    let elsewhere = format!(
+        "{public}fn admin{}",
+        admin.replacen("    b();\n", "    return;\n    b();\n", 1)
+    );
+    play.bench
+        .sim
+        .user("alice")
+        .force_push(&play.pr, CommitSpec::new("Skip").file(AUTH, elsewhere))
+        .unwrap();
     assert!(!play.is_approved().await);
 }
 
@@ -241,10 +336,20 @@ async fn an_approved_patch_in_another_function_is_not_approved() {
 async fn a_suggestion_outside_the_gates_diff_by_the_only_approver_holds_nothing() {
     let play = Play::new().await;
     let message = "Update README.md\n\nCo-authored-by: Carol <carol@example.test>";
-    play.push("alice", CommitSpec::new(message).file("README.md", "# A\n\nbetter\n").on_the_site());
+    play.push(
+        "alice",
+        CommitSpec::new(message)
+            .file("README.md", "# A\n\nbetter\n")
+            .on_the_site(),
+    );
     assert!(play.approves("carol").await, "{}", play.status());
     let message = "Update token.rs\n\nCo-authored-by: Carol <carol@example.test>";
-    play.push("alice", CommitSpec::new(message).file(AUTH, LINES.replace("fn c", "fn suggested_c")).on_the_site());
+    play.push(
+        "alice",
+        CommitSpec::new(message)
+            .file(AUTH, LINES.replace("fn c", "fn suggested_c"))
+            .on_the_site(),
+    );
     assert!(!play.approves("carol").await);
 }
 
@@ -255,11 +360,19 @@ async fn a_head_that_is_seconds_old_is_asked_about_again() {
     play.push("alice", evil());
     play.look().await;
     play.bench.clock.advance(TimeDelta::seconds(2));
-    play.bench.sim.user("carol").comment(&play.pr, "security approved").unwrap();
+    play.bench
+        .sim
+        .user("carol")
+        .comment(&play.pr, "security approved")
+        .unwrap();
     assert!(!play.is_approved().await);
     let head = play.bench.view(&play.pr).head_sha;
     play.says(&format!("security approved {head}"));
-    play.bench.sim.user("carol").comment(&play.pr, &format!("security approved {head}")).unwrap();
+    play.bench
+        .sim
+        .user("carol")
+        .comment(&play.pr, &format!("security approved {head}"))
+        .unwrap();
     assert!(play.is_approved().await, "{}", play.status());
 }
 
@@ -270,10 +383,19 @@ async fn a_voided_approval_links_what_changed_and_loses_its_reaction() {
     assert!(play.approves("carol").await, "{}", play.status());
     let reactions = |play: &Play| {
         let pull = play.bench.view(&play.pr);
-        let comment = pull.comments.iter().find(|comment| comment.author == "carol").unwrap().clone();
+        let comment = pull
+            .comments
+            .iter()
+            .find(|comment| comment.author == "carol")
+            .unwrap()
+            .clone();
         comment.reactions
     };
-    assert!(format!("{:?}", reactions(&play)).contains("+1"), "{:?}", reactions(&play));
+    assert!(
+        format!("{:?}", reactions(&play)).contains("+1"),
+        "{:?}",
+        reactions(&play)
+    );
     play.push("alice", evil());
     assert!(!play.is_approved().await);
     let new = play.bench.view(&play.pr).head_sha;
@@ -302,7 +424,10 @@ async fn more_than_one_emoji_at_the_end_is_a_near_miss() {
 
 #[tokio::test]
 async fn a_solo_maintainer_approves_what_they_pushed_where_authors_may() {
-    let config = CONFIG.replace("users: [carol, bob] }", "users: [alice] }, allow_author: true");
+    let config = CONFIG.replace(
+        "users: [carol, bob] }",
+        "users: [alice] }, allow_author: true",
+    );
     let play = Play::under(&config).await;
     play.push("alice", evil());
     assert!(play.approves("alice").await, "{}", play.status());
@@ -310,7 +435,10 @@ async fn a_solo_maintainer_approves_what_they_pushed_where_authors_may() {
 
 #[tokio::test]
 async fn who_pushed_may_approve_where_the_configuration_says_so() {
-    let config = CONFIG.replace("users: [carol, bob] }", "users: [carol, bob] }, allow_pusher: true");
+    let config = CONFIG.replace(
+        "users: [carol, bob] }",
+        "users: [carol, bob] }, allow_pusher: true",
+    );
     let play = Play::under(&config).await;
     play.push("carol", evil().author("Alice", "alice@example.test"));
     assert!(play.approves("carol").await, "{}", play.status());
@@ -320,15 +448,23 @@ async fn who_pushed_may_approve_where_the_configuration_says_so() {
 async fn the_event_names_the_pusher_where_no_activity_is_shown() {
     let play = Play::under(&CONFIG.replace("carol", "frida")).await;
     let frida = play.bench.sim.admin().add_user("frida").unwrap();
-    play.bench.sim.admin().add_collaborator(&play.bench.repo, "frida", Role::Write).unwrap();
+    play.bench
+        .sim
+        .admin()
+        .add_collaborator(&play.bench.repo, "frida", Role::Write)
+        .unwrap();
     let hidden = RequestFault::on("/activity", Harm::status(StatusCode::FORBIDDEN)).unwrap();
     play.bench.sim.add_fault(hidden);
     let before = play.bench.view(&play.pr).head_sha;
     play.push("frida", evil().author("Alice", "alice@example.test"));
     let after = play.bench.view(&play.pr).head_sha;
-    let by = Actor { id: frida, login: "frida".parse().unwrap() };
+    let by = Actor {
+        id: frida,
+        login: "frida".parse().unwrap(),
+    };
     let mut job = play.bench.job(&play.pr);
-    job.hints.push(Hint::Pushed(AnnouncedPush { before, after, by }));
+    job.hints
+        .push(Hint::Pushed(AnnouncedPush { before, after, by }));
     play.reconcile.run(&job, play.bench.now()).await.unwrap();
     assert!(!play.approves("frida").await);
     play.says("frida pushed to this pull request’s branch");

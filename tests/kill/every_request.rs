@@ -57,11 +57,18 @@ impl Place {
         match self {
             Self::Ref => {
                 let name = format!("refs/loopgate/pr/{}", pr.number);
-                github.state_ref(&pr.repo, &name).unwrap().expect("a state").files
+                github
+                    .state_ref(&pr.repo, &name)
+                    .unwrap()
+                    .expect("a state")
+                    .files
             }
             Self::Comment => {
                 let comments = github.pull_request(pr).unwrap().comments;
-                let packed = comments.iter().find_map(|comment| state_apart(&comment.body).1).expect("a state");
+                let packed = comments
+                    .iter()
+                    .find_map(|comment| state_apart(&comment.body).1)
+                    .expect("a state");
                 unpacked(packed).expect("documents")
             }
         }
@@ -72,17 +79,29 @@ impl Place {
 const DEEDS: [fn(&Simulator, &Pr); 7] = [
     |github, pr| checked(github, pr, Conclusion::Failure),
     |github, pr| {
-        github.user("mallory").comment(pr, "security approved").unwrap();
+        github
+            .user("mallory")
+            .comment(pr, "security approved")
+            .unwrap();
     },
     |github, pr| {
-        github.user("bob").comment(pr, "Two.\n\n/loop resume").unwrap();
+        github
+            .user("bob")
+            .comment(pr, "Two.\n\n/loop resume")
+            .unwrap();
     },
     |github, pr| {
-        github.user("alice").push(pr, &[("src/lib.rs", "fn two() {}\n")], "Mend it").unwrap();
+        github
+            .user("alice")
+            .push(pr, &[("src/lib.rs", "fn two() {}\n")], "Mend it")
+            .unwrap();
     },
     |github, pr| checked(github, pr, Conclusion::Success),
     |github, pr| {
-        github.user("bob").review(pr, ReviewEvent::Approve, "Read it.").unwrap();
+        github
+            .user("bob")
+            .review(pr, ReviewEvent::Approve, "Read it.")
+            .unwrap();
     },
     |github, pr| {
         github.user("olga").merge(pr).unwrap();
@@ -95,7 +114,10 @@ fn checked(github: &Simulator, pr: &Pr, conclusion: Conclusion) {
         Conclusion::Failure => spec.annotation("src/lib.rs", 1, "expected 2, got 1"),
         _ => spec,
     };
-    github.ci("other-ci").check_run(&pr.repo, github.head(pr).unwrap(), spec).unwrap();
+    github
+        .ci("other-ci")
+        .check_run(&pr.repo, github.head(pr).unwrap(), spec)
+        .unwrap();
 }
 
 /// Plays the story. The process that makes the `nth` request dies before it is carried out. What is left at the end,
@@ -103,16 +125,22 @@ fn checked(github: &Simulator, pr: &Pr, conclusion: Conclusion) {
 async fn played(place: Place, nth: Option<u32>) -> (Value, usize) {
     let github = Simulator::start(Config::default()).await.unwrap();
     let configuration = format!("{CONFIGURATION}{}", place.configuration());
-    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", &configuration)]).unwrap();
+    let repo = github
+        .create_repo("acme/widgets", &[(".github/loopgate.yml", &configuration)])
+        .unwrap();
     let data = tempfile::tempdir().unwrap();
     let mut process = Process::start(&github, data.path());
     github.set_webhook_url(&process.webhooks);
     github.forget_requests();
     if let Some(nth) = nth {
-        let rest = RequestFault::on(".", Harm::Hang).unwrap().often(Often::After(nth - 1));
+        let rest = RequestFault::on(".", Harm::Hang)
+            .unwrap()
+            .often(Often::After(nth - 1));
         github.add_fault(rest);
     }
-    let spec = PullSpec::new("feat: sign in").file("src/auth/login.rs", "fn login() {}\n").file("src/lib.rs", "1\n");
+    let spec = PullSpec::new("feat: sign in")
+        .file("src/auth/login.rs", "fn login() {}\n")
+        .file("src/lib.rs", "1\n");
     let pr = github.user("alice").open_pull_request(&repo, spec).unwrap();
     process = survives(process, &github, data.path()).await;
     for deed in DEEDS {
@@ -201,7 +229,10 @@ async fn killed_anywhere(place: Place) {
         assert_eq!(count(event), times, "{event}: {undisturbed:#}");
     }
     let requests = u32::try_from(requests).unwrap();
-    let chosen: Vec<u32> = match (number("LOOPGATE_KILL"), std::env::var("LOOPGATE_KILLS").as_deref()) {
+    let chosen: Vec<u32> = match (
+        number("LOOPGATE_KILL"),
+        std::env::var("LOOPGATE_KILLS").as_deref(),
+    ) {
         (Some(one), _) => vec![one],
         (None, Ok("all")) => (1..=requests).step_by(place.step()).collect(),
         (None, _) => (1..=3).map(|part| part * requests / 4).collect(),
@@ -209,8 +240,17 @@ async fn killed_anywhere(place: Place) {
     let undisturbed = &undisturbed;
     let deaths = chosen.iter().map(|nth| async move {
         let (after_a_death, _) = played(place, Some(*nth)).await;
-        assert_eq!(&after_a_death, undisturbed, "{place:?}: LOOPGATE_KILL={nth} of {requests}\n{after_a_death:#}");
+        assert_eq!(
+            &after_a_death, undisturbed,
+            "{place:?}: LOOPGATE_KILL={nth} of {requests}\n{after_a_death:#}"
+        );
     });
-    stream::iter(deaths).buffer_unordered(STORIES_AT_ONCE).collect::<()>().await;
-    println!("{place:?}: killed at {} of {requests} requests: the end is the same", chosen.len());
+    stream::iter(deaths)
+        .buffer_unordered(STORIES_AT_ONCE)
+        .collect::<()>()
+        .await;
+    println!(
+        "{place:?}: killed at {} of {requests} requests: the end is the same",
+        chosen.len()
+    );
 }

@@ -34,7 +34,9 @@ gates: { security: { approvers: { users: [bob] } }, architecture: off, database:
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_between_accepting_and_acting_the_work_is_done_once() {
     let github = Simulator::start(Config::default()).await.unwrap();
-    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", CONFIGURATION)]).unwrap();
+    let repo = github
+        .create_repo("acme/widgets", &[(".github/loopgate.yml", CONFIGURATION)])
+        .unwrap();
     let data = tempfile::tempdir().unwrap();
 
     // Every answer about the repository takes longer than the process will live.
@@ -46,29 +48,52 @@ async fn killed_between_accepting_and_acting_the_work_is_done_once() {
     let pr = github.user("alice").open_pull_request(&repo, spec).unwrap();
     github.settle().await;
     let deliveries = github.deliveries();
-    assert!(deliveries.iter().any(|delivery| delivery.event == "pull_request"));
-    assert!(deliveries.iter().all(|delivery| delivery.accepted()), "{deliveries:?}");
+    assert!(
+        deliveries
+            .iter()
+            .any(|delivery| delivery.event == "pull_request")
+    );
+    assert!(
+        deliveries.iter().all(|delivery| delivery.accepted()),
+        "{deliveries:?}"
+    );
     first.kill();
     let untouched = github.pull_request(&pr).unwrap();
-    assert!(untouched.comments.is_empty() && untouched.check_runs.is_empty(), "{untouched:?}");
+    assert!(
+        untouched.comments.is_empty() && untouched.check_runs.is_empty(),
+        "{untouched:?}"
+    );
 
     github.heal();
     let second = Process::start(&github, data.path());
     github.set_webhook_url(&second.webhooks);
     let done = |github: &Simulator| {
         let pull = github.pull_request(&pr).unwrap();
-        pull.has_label("needs:security-review") && pull.comments.len() >= 2 && pull.check_runs.len() >= 2
+        pull.has_label("needs:security-review")
+            && pull.comments.len() >= 2
+            && pull.check_runs.len() >= 2
     };
-    github.wait_until(done, Duration::from_secs(30)).await.expect("the work is taken up again");
+    github
+        .wait_until(done, Duration::from_secs(30))
+        .await
+        .expect("the work is taken up again");
 
     // Events that the server itself causes arrive too; none of them may lead to a second comment.
     github.settle().await;
     let pull = github.pull_request(&pr).unwrap();
-    let starting = |marker: &str| pull.comments.iter().filter(|comment| comment.body.starts_with(marker)).count();
+    let starting = |marker: &str| {
+        pull.comments
+            .iter()
+            .filter(|comment| comment.body.starts_with(marker))
+            .count()
+    };
     assert_eq!(starting("<!-- loopgate:status -->"), 1);
     assert_eq!(starting("<!-- loopgate:gate:security:1 -->"), 1);
     assert_eq!(pull.comments.len(), 2);
-    let state = github.state_ref(&repo, "refs/loopgate/pr/1").unwrap().expect("a state");
+    let state = github
+        .state_ref(&repo, "refs/loopgate/pr/1")
+        .unwrap()
+        .expect("a state");
     assert!(state.files.contains_key("loop-state.json"));
     second.kill();
 }

@@ -31,7 +31,12 @@ fn archive(document: &[u8]) -> Vec<u8> {
 
 fn packed(document: &[u8], method: CompressionMethod) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    writer.start_file("evidence.json", SimpleFileOptions::default().compression_method(method)).unwrap();
+    writer
+        .start_file(
+            "evidence.json",
+            SimpleFileOptions::default().compression_method(method),
+        )
+        .unwrap();
     writer.write_all(document).unwrap();
     writer.finish().unwrap().into_inner()
 }
@@ -56,9 +61,21 @@ fn hostile(repo: &RepoName, head: Sha, run: u64) -> Vec<Vec<u8>> {
         archive(document.to_string().as_bytes())
     };
     vec![
-        with("texts", "/checks/1/failures", json!([{ "error_message": "x".repeat(15 << 20) }])),
-        with("objects", "/checks/1/failures", vec![json!({}); 20_000].into()),
-        with("names", "/checks/1/failures", vec![json!({ "test_name": "", "stack_trace": "" }); 17_000].into()),
+        with(
+            "texts",
+            "/checks/1/failures",
+            json!([{ "error_message": "x".repeat(15 << 20) }]),
+        ),
+        with(
+            "objects",
+            "/checks/1/failures",
+            vec![json!({}); 20_000].into(),
+        ),
+        with(
+            "names",
+            "/checks/1/failures",
+            vec![json!({ "test_name": "", "stack_trace": "" }); 17_000].into(),
+        ),
         packed(&vec![b' '; 9 << 20], CompressionMethod::Stored),
         archive(&vec![b' '; 17 << 20]),
     ]
@@ -66,38 +83,55 @@ fn hostile(repo: &RepoName, head: Sha, run: u64) -> Vec<Vec<u8>> {
 
 fn upload(github: &Simulator, pr: &Pr, artifacts: impl FnOnce(Sha, u64) -> Vec<Vec<u8>>) {
     let head = github.head(pr).unwrap();
-    let run = github.start_workflow(&pr.repo, RunSpec::new(head, CI)).unwrap();
+    let run = github
+        .start_workflow(&pr.repo, RunSpec::new(head, CI))
+        .unwrap();
     let named = artifacts(head, run.get()).into_iter().enumerate();
-    let named = named.map(|(nth, zip)| (format!("loopgate-evidence-{nth}-00000000-1"), zip.into())).collect();
-    github.finish_workflow(&pr.repo, run, Conclusion::Failure, named).unwrap();
+    let named = named
+        .map(|(nth, zip)| (format!("loopgate-evidence-{nth}-00000000-1"), zip.into()))
+        .collect();
+    github
+        .finish_workflow(&pr.repo, run, Conclusion::Failure, named)
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_evidence_and_templates_stay_within_bounds_and_everybody_else_is_served() {
     let github = Simulator::start(Config::default()).await.unwrap();
     let files = |more: Option<(&'static str, &'static str)>| {
-        [(".github/loopgate.yml", CONFIGURATION)].into_iter().chain(more).collect::<Vec<_>>()
+        [(".github/loopgate.yml", CONFIGURATION)]
+            .into_iter()
+            .chain(more)
+            .collect::<Vec<_>>()
     };
     let attacked = github.create_repo("acme/attacked", &files(None)).unwrap();
     let template = Some((".github/loopgate/escalation.md", TEMPLATE));
-    let templated = github.create_repo("acme/templated", &files(template)).unwrap();
+    let templated = github
+        .create_repo("acme/templated", &files(template))
+        .unwrap();
     let quiet = github.create_repo("acme/quiet", &files(None)).unwrap();
     let data = tempfile::tempdir().unwrap();
     let process = Process::start(&github, data.path());
     github.set_webhook_url(&process.webhooks);
 
     let opened = |repo: &RepoName, nth: u32| {
-        let spec = PullSpec::new(&format!("Change {nth}")).file(&format!("src/{nth}.rs"), "fn one() {}\n");
+        let spec =
+            PullSpec::new(&format!("Change {nth}")).file(&format!("src/{nth}.rs"), "fn one() {}\n");
         github.user("alice").open_pull_request(repo, spec).unwrap()
     };
-    let many = if std::env::var("LOOPGATE_KILLS").as_deref() == Ok("all") { 4 } else { 2 };
+    let many = if std::env::var("LOOPGATE_KILLS").as_deref() == Ok("all") {
+        4
+    } else {
+        2
+    };
     let hostiles: Vec<Pr> = (0..many).map(|nth| opened(&attacked, nth)).collect();
     let others = [opened(&templated, 5), opened(&quiet, 6)];
     for pr in &hostiles {
         upload(&github, pr, |head, run| hostile(&attacked, head, run));
     }
     for pr in &others {
-        let document = |head, run| archive(evidence(&pr.repo, head, run, "test").to_string().as_bytes());
+        let document =
+            |head, run| archive(evidence(&pr.repo, head, run, "test").to_string().as_bytes());
         upload(&github, pr, |head, run| vec![document(head, run)]);
     }
     assert!(process.until_idle(&github).await);
@@ -107,20 +141,41 @@ async fn hostile_evidence_and_templates_stay_within_bounds_and_everybody_else_is
     assert!(peak < MOST, "{peak} KiB");
     let status = |pr: &Pr| {
         let pull = github.pull_request(pr).unwrap();
-        pull.comments.iter().find(|it| it.body.starts_with("<!-- loopgate:status -->")).unwrap().body.clone()
+        pull.comments
+            .iter()
+            .find(|it| it.body.starts_with("<!-- loopgate:status -->"))
+            .unwrap()
+            .body
+            .clone()
     };
     for pr in &hostiles {
         let told = status(pr);
-        for reason in ["it is larger than 8 MB", "16 MB unpacked", "more than 16 MB of memory"] {
+        for reason in [
+            "it is larger than 8 MB",
+            "16 MB unpacked",
+            "more than 16 MB of memory",
+        ] {
             assert!(told.contains(reason), "{reason}: {told}");
         }
     }
     for pr in &others {
         let pull = github.pull_request(pr).unwrap();
         let verify = pull.check_run("loopgate / verify").unwrap();
-        assert_eq!(verify.conclusion, Some(Conclusion::ActionRequired), "{verify:?}");
+        assert_eq!(
+            verify.conclusion,
+            Some(Conclusion::ActionRequired),
+            "{verify:?}"
+        );
     }
     let pull = github.pull_request(&others[0]).unwrap();
-    let escalation = pull.comments.iter().find(|it| it.body.contains("## Execution Feedback Escalation")).unwrap();
-    assert!(escalation.body.contains("escalation.md"), "its template is named: {}", escalation.body);
+    let escalation = pull
+        .comments
+        .iter()
+        .find(|it| it.body.contains("## Execution Feedback Escalation"))
+        .unwrap();
+    assert!(
+        escalation.body.contains("escalation.md"),
+        "its template is named: {}",
+        escalation.body
+    );
 }

@@ -39,22 +39,37 @@ async fn cable(to: String, is_cut: watch::Receiver<bool>) -> String {
 /// after the other, is given.
 async fn heals_after(environment: &[(&str, &str)], meanwhile: &[&dyn Fn()]) {
     let github = Simulator::start(Config::default()).await.unwrap();
-    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", JUDGED_ELSEWHERE)]).unwrap();
+    let repo = github
+        .create_repo(
+            "acme/widgets",
+            &[(".github/loopgate.yml", JUDGED_ELSEWHERE)],
+        )
+        .unwrap();
     let data = tempfile::tempdir().unwrap();
     let (cut, is_cut) = watch::channel(false);
     let api = github.url();
-    let api = cable(api.strip_prefix("http://").expect("plain").to_owned(), is_cut).await;
+    let api = cable(
+        api.strip_prefix("http://").expect("plain").to_owned(),
+        is_cut,
+    )
+    .await;
     let process = Process::start_through(&github, &api, data.path(), environment);
     github.set_webhook_url(&process.webhooks);
 
     let spec = PullSpec::new("feat: sign in").file("src/auth/login.rs", "pub fn login() {}\n");
     let pr = github.user("alice").open_pull_request(&repo, spec).unwrap();
     let has_begun = |github: &Simulator| !github.pull_request(&pr).unwrap().check_runs.is_empty();
-    github.wait_until(has_begun, Duration::from_secs(30)).await.expect("it begins");
+    github
+        .wait_until(has_begun, Duration::from_secs(30))
+        .await
+        .expect("it begins");
     cut.send_replace(true);
     // What happens meanwhile is told, since webhooks come another way.
     let concluded = CheckSpec::concluded("ci / test", Conclusion::Success);
-    github.ci("other-ci").check_run(&repo, github.head(&pr).unwrap(), concluded).unwrap();
+    github
+        .ci("other-ci")
+        .check_run(&repo, github.head(&pr).unwrap(), concluded)
+        .unwrap();
     for act in meanwhile {
         act();
         let _ = github.wait_until(|_| false, Duration::from_secs(1)).await;
@@ -63,19 +78,44 @@ async fn heals_after(environment: &[(&str, &str)], meanwhile: &[&dyn Fn()]) {
 
     let done = |github: &Simulator| {
         let pull = github.pull_request(&pr).unwrap();
-        let verify = pull.check_runs.iter().find(|run| run.app == "loopgate" && run.name == "loopgate / verify");
+        let verify = pull
+            .check_runs
+            .iter()
+            .find(|run| run.app == "loopgate" && run.name == "loopgate / verify");
         pull.has_label("needs:security-review")
             && pull.comments.len() >= 2
             && verify.is_some_and(|run| run.conclusion == Some(Conclusion::Success))
     };
-    github.wait_until(done, Duration::from_secs(60)).await.expect("it heals within a minute");
+    github
+        .wait_until(done, Duration::from_secs(60))
+        .await
+        .expect("it heals within a minute");
     assert!(process.until_idle(&github).await);
     let pull = github.pull_request(&pr).unwrap();
-    let starting = |marker: &str| pull.comments.iter().filter(|comment| comment.body.starts_with(marker)).count();
-    assert_eq!((starting("<!-- loopgate:status -->"), starting("<!-- loopgate:gate:security:1 -->")), (1, 1));
+    let starting = |marker: &str| {
+        pull.comments
+            .iter()
+            .filter(|comment| comment.body.starts_with(marker))
+            .count()
+    };
+    assert_eq!(
+        (
+            starting("<!-- loopgate:status -->"),
+            starting("<!-- loopgate:gate:security:1 -->")
+        ),
+        (1, 1)
+    );
     assert_eq!(pull.comments.len(), 2);
-    let runs = |name: &str| pull.check_runs.iter().filter(|run| run.name == name).count();
-    assert_eq!((runs("loopgate / verify"), runs("loopgate / gates")), (1, 1));
+    let runs = |name: &str| {
+        pull.check_runs
+            .iter()
+            .filter(|run| run.name == name)
+            .count()
+    };
+    assert_eq!(
+        (runs("loopgate / verify"), runs("loopgate / gates")),
+        (1, 1)
+    );
     process.kill();
 }
 
@@ -92,7 +132,10 @@ async fn a_clock_that_leaps_puts_nothing_off_and_doubles_nothing() {
         eprintln!("left out: LOOPGATE_FAKETIME does not name libfaketimeMT.so.1");
         return;
     };
-    assert!(Path::new(&library).exists(), "LOOPGATE_FAKETIME: {library} is not there");
+    assert!(
+        Path::new(&library).exists(),
+        "LOOPGATE_FAKETIME: {library} is not there"
+    );
     let machine = tempfile::tempdir().unwrap();
     let clock = machine.path().join("clock");
     let set = |off: &str| {
@@ -113,5 +156,9 @@ async fn a_clock_that_leaps_puts_nothing_off_and_doubles_nothing() {
     // A day to and fro, and then right.
     let (day_ahead, day_behind, right) = (|| set("+1d"), || set("-1d"), || set("+0"));
     set("+0");
-    heals_after(&environment, &[&day_ahead, &day_behind, &day_ahead, &day_behind, &right]).await;
+    heals_after(
+        &environment,
+        &[&day_ahead, &day_behind, &day_ahead, &day_behind, &right],
+    )
+    .await;
 }

@@ -30,12 +30,20 @@ impl Process {
 
     /// The same on a PostgreSQL server.
     pub fn start_on(github: &Simulator, data: &Path, database: Option<&str>) -> Self {
-        let database: Vec<_> = database.map(|url| ("DATABASE_URL", url)).into_iter().collect();
+        let database: Vec<_> = database
+            .map(|url| ("DATABASE_URL", url))
+            .into_iter()
+            .collect();
         Self::begin(github, &github.url(), data, &database)
     }
 
     /// The same with another way to GitHub, and with more in its environment.
-    pub fn start_through(github: &Simulator, api: &str, data: &Path, environment: &[(&str, &str)]) -> Self {
+    pub fn start_through(
+        github: &Simulator,
+        api: &str,
+        data: &Path,
+        environment: &[(&str, &str)],
+    ) -> Self {
         Self::begin(github, api, data, environment)
     }
 
@@ -61,22 +69,36 @@ impl Process {
             for line in log.lines().map_while(Result::ok) {
                 let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
                 if entry["message"] == "ready"
-                    && let (Some(webhooks), Some(admin)) = (entry["webhooks"].as_str(), entry["admin"].as_str())
+                    && let (Some(webhooks), Some(admin)) =
+                        (entry["webhooks"].as_str(), entry["admin"].as_str())
                 {
                     let _ = tell.send((format!("http://{webhooks}/webhook"), admin.to_owned()));
                 }
             }
         });
-        let (webhooks, admin) = told.recv_timeout(Duration::from_secs(30)).expect("it says where it listens");
-        Self { child, webhooks, admin }
+        let (webhooks, admin) = told
+            .recv_timeout(Duration::from_secs(30))
+            .expect("it says where it listens");
+        Self {
+            child,
+            webhooks,
+            admin,
+        }
     }
 
     /// The most memory that was ever resident, in KiB (`VmHWM` of proc_pid_status(5)).
     #[cfg(target_os = "linux")]
     pub fn peak_memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a figure");
-        line.trim().trim_end_matches(" kB").parse().expect("a number")
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .expect("a figure");
+        line.trim()
+            .trim_end_matches(" kB")
+            .parse()
+            .expect("a number")
     }
 
     /// `kill -9`.
@@ -97,7 +119,11 @@ impl Process {
     pub async fn until_idle(&self, github: &Simulator) -> bool {
         let patience = Instant::now() + Duration::from_secs(180);
         loop {
-            assert!(Instant::now() < patience, "it never comes to an end: {}", self.figures().await);
+            assert!(
+                Instant::now() < patience,
+                "it never comes to an end: {}",
+                self.figures().await
+            );
             github.settle().await;
             if github.hanging() > 0 {
                 return false;
@@ -108,7 +134,9 @@ impl Process {
                 return true;
             }
             // The process is given the machine meanwhile; a request that hangs ends the wait at once.
-            let _ = github.wait_until(|github| github.hanging() > 0, Duration::from_millis(10)).await;
+            let _ = github
+                .wait_until(|github| github.hanging() > 0, Duration::from_millis(10))
+                .await;
         }
     }
 
@@ -116,7 +144,9 @@ impl Process {
     pub async fn figures(&self) -> String {
         let ask = async {
             let mut stream = TcpStream::connect(&self.admin).await?;
-            stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: loopgate\r\nconnection: close\r\n\r\n").await?;
+            stream
+                .write_all(b"GET /metrics HTTP/1.1\r\nhost: loopgate\r\nconnection: close\r\n\r\n")
+                .await?;
             let mut answer = String::new();
             stream.read_to_string(&mut answer).await?;
             std::io::Result::Ok(answer)

@@ -11,7 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use loopgate_simulator::{CheckSpec, Conclusion, Config, Delivery, Harm, Pr, PullSpec, RequestFault, Simulator};
+use loopgate_simulator::{
+    CheckSpec, Conclusion, Config, Delivery, Harm, Pr, PullSpec, RequestFault, Simulator,
+};
 use nix::sys::signal::Signal;
 use sqlx::Row as _;
 use tokio::{
@@ -46,12 +48,24 @@ async fn number(database: &mut sqlx::PgConnection, sql: &'static str) -> i64 {
 }
 
 async fn pulls(github: &Simulator, count: usize) -> Vec<Pr> {
-    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", JUDGED_ELSEWHERE)]).unwrap();
+    let repo = github
+        .create_repo(
+            "acme/widgets",
+            &[(".github/loopgate.yml", JUDGED_ELSEWHERE)],
+        )
+        .unwrap();
     let spec = |n| {
         let name: String = format!("feat: sign in {n}");
         PullSpec::new(&name).file("src/auth/login.rs", format!("fn login{n}() {{}}\n"))
     };
-    (0..count).map(|n| github.user("alice").open_pull_request(&repo, spec(n)).unwrap()).collect()
+    (0..count)
+        .map(|n| {
+            github
+                .user("alice")
+                .open_pull_request(&repo, spec(n))
+                .unwrap()
+        })
+        .collect()
 }
 
 /// Of comments that begin with the same line there is one on each pull request.
@@ -60,10 +74,20 @@ fn assert_nothing_doubled(github: &Simulator, pulls: &[Pr]) {
         let comments = github.pull_request(pr).unwrap().comments;
         let mut kinds = BTreeMap::<String, usize>::new();
         for comment in &comments {
-            *kinds.entry(comment.body.lines().next().unwrap_or_default().to_owned()).or_default() += 1;
+            *kinds
+                .entry(comment.body.lines().next().unwrap_or_default().to_owned())
+                .or_default() += 1;
         }
-        assert!(kinds.values().all(|count| *count == 1), "#{}: {kinds:#?}", pr.number);
-        assert!(kinds.contains_key("<!-- loopgate:status -->"), "#{}: {kinds:#?}", pr.number);
+        assert!(
+            kinds.values().all(|count| *count == 1),
+            "#{}: {kinds:#?}",
+            pr.number
+        );
+        assert!(
+            kinds.contains_key("<!-- loopgate:status -->"),
+            "#{}: {kinds:#?}",
+            pr.number
+        );
     }
 }
 
@@ -109,7 +133,10 @@ impl Balancer {
                     }
                     let line = request.iter().position(|byte| *byte == b'\n').unwrap() + 1;
                     request.splice(line..line, *b"connection: close\r\n");
-                    client.write_all(&balancer.pass_on(&request).await).await.ok();
+                    client
+                        .write_all(&balancer.pass_on(&request).await)
+                        .await
+                        .ok();
                 });
             }
         });
@@ -118,14 +145,20 @@ impl Balancer {
 }
 
 fn is_whole(request: &[u8]) -> bool {
-    let Some(end) = request.windows(4).position(|at| at == b"\r\n\r\n") else { return false };
+    let Some(end) = request.windows(4).position(|at| at == b"\r\n\r\n") else {
+        return false;
+    };
     let head = String::from_utf8_lossy(&request[..end]).to_ascii_lowercase();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
     request.len() >= end + 4 + length.unwrap_or(0)
 }
 
 async fn ask(url: &str, request: &[u8]) -> std::io::Result<Vec<u8>> {
-    let address = url.trim_start_matches("http://").trim_end_matches("/webhook");
+    let address = url
+        .trim_start_matches("http://")
+        .trim_end_matches("/webhook");
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request).await?;
     let mut answer = Vec::new();
@@ -142,9 +175,19 @@ async fn idle(github: &Simulator, database: &str) {
         assert!(Instant::now() < deadline, "it never comes to an end");
         github.settle().await;
         let before = github.deliveries().len();
-        let left = number(&mut connection, "SELECT COUNT(*) FROM work WHERE dead_at IS NULL").await;
-        let _ = github.wait_until(|_| false, Duration::from_millis(100)).await;
-        quiet = if left == 0 && github.deliveries().len() == before { quiet + 1 } else { 0 };
+        let left = number(
+            &mut connection,
+            "SELECT COUNT(*) FROM work WHERE dead_at IS NULL",
+        )
+        .await;
+        let _ = github
+            .wait_until(|_| false, Duration::from_millis(100))
+            .await;
+        quiet = if left == 0 && github.deliveries().len() == before {
+            quiet + 1
+        } else {
+            0
+        };
     }
 }
 
@@ -154,46 +197,54 @@ static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_random_four_processes_lose_and_double_nothing() {
     let _alone = ALONE.lock().await;
-    let Some(database) = postgres::schema().await else { return };
+    let Some(database) = postgres::schema().await else {
+        return;
+    };
     let data = tempfile::tempdir().unwrap();
     let github = Simulator::start(Config::default()).await.unwrap();
     let start = || Process::start_on(&github, data.path(), Some(&database));
     let mut processes: Vec<Process> = (0..4).map(|_| start()).collect();
     let mut connection = postgres::connect(&database).await;
-    sqlx::raw_sql(WITNESS).execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(WITNESS)
+        .execute(&mut connection)
+        .await
+        .unwrap();
     let balancer = Balancer::default();
     balancer.set(&processes);
     github.set_webhook_url(&balancer.listen().await);
 
     let prs = pulls(&github, PULLS).await;
     github.settle().await;
-    let is_opened = |it: &Delivery| it.event == "pull_request" && it.action.as_deref() == Some("opened");
+    let is_opened =
+        |it: &Delivery| it.event == "pull_request" && it.action.as_deref() == Some("opened");
     let opened: Vec<_> = github.deliveries().into_iter().filter(is_opened).collect();
     assert_eq!(opened.len(), PULLS);
-    let wanted = std::env::var("LOOPGATE_DELIVERIES").ok().and_then(|text| text.parse().ok()).unwrap_or(600);
+    let wanted = std::env::var("LOOPGATE_DELIVERIES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(600);
     let (is_sent, mut kills) = (AtomicBool::new(false), 0);
     let sent = async {
         // The same events under ids of their own, some of them twice, from eight senders.
-        let sender =
-            |first: usize| {
-                let (opened, balancer) = (&opened, &balancer);
-                async move {
-                    for nth in (first..wanted).step_by(8) {
-                        let it = &opened[nth % opened.len()];
-                        let mut request = format!(
+        let sender = |first: usize| {
+            let (opened, balancer) = (&opened, &balancer);
+            async move {
+                for nth in (first..wanted).step_by(8) {
+                    let it = &opened[nth % opened.len()];
+                    let mut request = format!(
                         "POST /webhook HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n\
                          x-github-event: {}\r\nx-github-delivery: {nth:08x}-0000-4000-8000-000000000000\r\n\
                          x-hub-signature-256: {}\r\ncontent-length: {}\r\n\r\n",
                         it.event, it.signature, it.payload.len()
                     )
                     .into_bytes();
-                        request.extend_from_slice(&it.payload);
-                        for _ in 0..1 + usize::from(nth % 10 == 0) {
-                            balancer.pass_on(&request).await;
-                        }
+                    request.extend_from_slice(&it.payload);
+                    for _ in 0..1 + usize::from(nth % 10 == 0) {
+                        balancer.pass_on(&request).await;
                     }
                 }
-            };
+            }
+        };
         futures::future::join_all((0..8).map(sender)).await;
         is_sent.store(true, Ordering::Relaxed);
     };
@@ -216,7 +267,10 @@ async fn killed_at_random_four_processes_lose_and_double_nothing() {
             if kills < KILLS {
                 let pr = &prs[kills];
                 let concluded = CheckSpec::concluded("ci / test", Conclusion::Success);
-                github.ci("other-ci").check_run(&pr.repo, github.head(pr).unwrap(), concluded).unwrap();
+                github
+                    .ci("other-ci")
+                    .check_run(&pr.repo, github.head(pr).unwrap(), concluded)
+                    .unwrap();
             }
             kills += 1;
         }
@@ -227,71 +281,134 @@ async fn killed_at_random_four_processes_lose_and_double_nothing() {
     idle(&github, &database).await;
 
     // The processes share what may be created within a minute, so the last labels come with a later attempt.
-    let is_labelled =
-        |pr: &Pr, github: &Simulator| github.pull_request(pr).is_ok_and(|pull| pull.has_label("needs:security-review"));
+    let is_labelled = |pr: &Pr, github: &Simulator| {
+        github
+            .pull_request(pr)
+            .is_ok_and(|pull| pull.has_label("needs:security-review"))
+    };
     let are_labelled = |github: &Simulator| prs.iter().all(|pr| is_labelled(pr, github));
-    github.wait_until(are_labelled, PATIENCE).await.expect("every label comes");
+    github
+        .wait_until(are_labelled, PATIENCE)
+        .await
+        .expect("every label comes");
     idle(&github, &database).await;
 
     let kept = number(&mut connection, "SELECT COUNT(*) FROM seen").await;
-    let own = github.deliveries().iter().filter(|delivery| delivery.accepted()).count();
-    assert!(kept >= i64::try_from(wanted).unwrap(), "{kept} of {wanted} ids and those of {own} events");
-    assert_eq!(number(&mut connection, "SELECT COUNT(*) FROM worked_by_two").await, 0);
+    let own = github
+        .deliveries()
+        .iter()
+        .filter(|delivery| delivery.accepted())
+        .count();
+    assert!(
+        kept >= i64::try_from(wanted).unwrap(),
+        "{kept} of {wanted} ids and those of {own} events"
+    );
+    assert_eq!(
+        number(&mut connection, "SELECT COUNT(*) FROM worked_by_two").await,
+        0
+    );
     // What is waiting again is a look that a wake-up asked for meanwhile.
     let dead = "SELECT what || ': ' || reason FROM work WHERE dead_at IS NOT NULL";
     let dead = sqlx::query(dead).fetch_all(&mut connection).await.unwrap();
-    assert!(dead.is_empty(), "{:?}", dead.iter().map(|row| row.get::<String, _>(0)).collect::<Vec<_>>());
+    assert!(
+        dead.is_empty(),
+        "{:?}",
+        dead.iter()
+            .map(|row| row.get::<String, _>(0))
+            .collect::<Vec<_>>()
+    );
     assert_nothing_doubled(&github, &prs);
     for (nth, pr) in prs.iter().enumerate() {
         let pull = github.pull_request(pr).unwrap();
-        let verify = pull.check_runs.iter().find(|run| run.app == "loopgate" && run.name == "loopgate / verify");
+        let verify = pull
+            .check_runs
+            .iter()
+            .find(|run| run.app == "loopgate" && run.name == "loopgate / verify");
         let is_green = verify.is_some_and(|run| run.conclusion == Some(Conclusion::Success));
-        assert_eq!(is_green, nth < KILLS, "#{}: {:?}", pr.number, pull.check_runs);
-        assert!(pull.has_label("needs:security-review"), "#{}: {:?}", pr.number, pull.labels);
+        assert_eq!(
+            is_green,
+            nth < KILLS,
+            "#{}: {:?}",
+            pr.number,
+            pull.check_runs
+        );
+        assert!(
+            pull.has_label("needs:security-review"),
+            "#{}: {:?}",
+            pr.number,
+            pull.labels
+        );
     }
 
     // The database itself goes and comes.
     if postgres::restart() {
         let pr = &prs[KILLS];
         let concluded = CheckSpec::concluded("ci / test", Conclusion::Success);
-        github.ci("other-ci").check_run(&pr.repo, github.head(pr).unwrap(), concluded).unwrap();
+        github
+            .ci("other-ci")
+            .check_run(&pr.repo, github.head(pr).unwrap(), concluded)
+            .unwrap();
         let is_green = |github: &Simulator| {
             let runs = github.pull_request(pr).unwrap().check_runs;
-            runs.iter().any(|run| run.name == "loopgate / verify" && run.conclusion == Some(Conclusion::Success))
+            runs.iter().any(|run| {
+                run.name == "loopgate / verify" && run.conclusion == Some(Conclusion::Success)
+            })
         };
-        github.wait_until(is_green, PATIENCE).await.expect("all heals");
+        github
+            .wait_until(is_green, PATIENCE)
+            .await
+            .expect("all heals");
         assert_nothing_doubled(&github, &prs);
     }
-    println!("{wanted} deliveries in {after:.1?}, {kills} processes killed, {kept} ids kept, nothing lost or doubled");
+    println!(
+        "{wanted} deliveries in {after:.1?}, {kills} processes killed, {kept} ids kept, nothing lost or doubled"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_was_stopped_for_too_long_writes_nothing_when_it_wakes() {
     let _alone = ALONE.lock().await;
-    let Some(database) = postgres::schema().await else { return };
+    let Some(database) = postgres::schema().await else {
+        return;
+    };
     let data = tempfile::tempdir().unwrap();
     let github = Simulator::start(Config::default()).await.unwrap();
     let first = Process::start_on(&github, data.path(), Some(&database));
     github.set_webhook_url(&first.webhooks);
     // It has read something, and is about to go on from that.
-    github.add_fault(RequestFault::on("^/repos/acme/widgets/issues/1/comments", Harm::Hold).unwrap());
+    github
+        .add_fault(RequestFault::on("^/repos/acme/widgets/issues/1/comments", Harm::Hold).unwrap());
     let prs = pulls(&github, 1).await;
     let mut connection = postgres::connect(&database).await;
     let is_held = |github: &Simulator| github.hanging() > 0;
-    github.wait_until(is_held, PATIENCE).await.expect("it reads the comments");
+    github
+        .wait_until(is_held, PATIENCE)
+        .await
+        .expect("it reads the comments");
     first.signal(Signal::SIGSTOP);
     let second = Process::start_on(&github, data.path(), Some(&database));
     github.set_webhook_url(&second.webhooks);
     github.heal();
     let done = |github: &Simulator| github.pull_request(&prs[0]).unwrap().comments.len() >= 2;
-    github.wait_until(done, PATIENCE).await.expect("another process takes the work over");
+    github
+        .wait_until(done, PATIENCE)
+        .await
+        .expect("another process takes the work over");
     idle(&github, &database).await;
     let writes = |github: &Simulator| {
-        let is_write = |path: &str, method: &str| method != "GET" && !path.ends_with("/access_tokens");
-        github.requests().iter().filter(|it| is_write(&it.path, it.method.as_str())).count()
+        let is_write =
+            |path: &str, method: &str| method != "GET" && !path.ends_with("/access_tokens");
+        github
+            .requests()
+            .iter()
+            .filter(|it| is_write(&it.path, it.method.as_str()))
+            .count()
     };
     let before = writes(&github);
-    assert_eq!(number(&mut connection, "SELECT COUNT(*) FROM process").await, 2);
+    assert_eq!(
+        number(&mut connection, "SELECT COUNT(*) FROM process").await,
+        2
+    );
 
     first.signal(Signal::SIGCONT);
     let deadline = Instant::now() + PATIENCE;

@@ -34,23 +34,37 @@ fn damage(project: &Project, left: Left, history: &str) {
          commit=$(git -c user.name=x -c user.email=x@y commit-tree $tree {parent} -m damaged) &&
          git update-ref {NAME} $commit"
     );
-    let damaged = Command::new("sh").current_dir(project.root()).args(["-ec", &script]).output().expect("a shell");
+    let damaged = Command::new("sh")
+        .current_dir(project.root())
+        .args(["-ec", &script])
+        .output()
+        .expect("a shell");
     assert!(damaged.status.success(), "{damaged:?}");
-    assert_eq!(project.git(&["show", &format!("{NAME}:loop-state.json")]), "{broken");
+    assert_eq!(
+        project.git(&["show", &format!("{NAME}:loop-state.json")]),
+        "{broken"
+    );
 }
 
 /// The state as it is saved.
 fn saved(project: &Project) -> Value {
-    serde_json::from_str(&project.git(&["show", &format!("{NAME}:loop-state.json")])).expect("a state")
+    serde_json::from_str(&project.git(&["show", &format!("{NAME}:loop-state.json")]))
+        .expect("a state")
 }
 
 /// How the recovery is told in the history.
 fn noted(project: &Project) -> String {
     let ran = project.run(&["history", "calc", "--format", "json"]);
-    let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    let document: Value =
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
     let notes = document["events"].as_array().cloned().unwrap_or_default();
-    let mut notes = notes.iter().filter_map(|line| line["payload"]["recovered"].as_str());
-    notes.next_back().expect("a note of the recovery").to_owned()
+    let mut notes = notes
+        .iter()
+        .filter_map(|line| line["payload"]["recovered"].as_str());
+    notes
+        .next_back()
+        .expect("a note of the recovery")
+        .to_owned()
 }
 
 #[test]
@@ -62,9 +76,17 @@ fn a_damaged_state_is_rebuilt_and_told() {
     }
     damage(&project, Left::Parents, "");
     let ran = project.run(&["run", "calc"]).ended_with(0);
-    assert!(ran.err.contains("The state of this loop was damaged"), "{}", ran.err);
+    assert!(
+        ran.err.contains("The state of this loop was damaged"),
+        "{}",
+        ran.err
+    );
     assert!(ran.err.contains("rebuilt from"), "{}", ran.err);
-    assert!(noted(&project).contains(", on the state of commit "), "{}", noted(&project));
+    assert!(
+        noted(&project).contains(", on the state of commit "),
+        "{}",
+        noted(&project)
+    );
 }
 
 #[test]
@@ -114,13 +136,28 @@ fn what_was_confirmed_is_in_force_after_damage() {
         for field in ["baseSha", "task", "maxIterations", "title"] {
             assert_eq!(after[field], before[field], "{field}, {left:?}");
         }
-        assert_eq!(after["reflex"]["settings"], before["reflex"]["settings"], "{left:?}");
-        assert_eq!(after["reflex"]["beganAt"], before["reflex"]["beganAt"], "{left:?}");
-        assert_eq!(after["criteria"]["phase"], before["criteria"]["phase"], "{left:?}");
-        assert_eq!(after["preparedChecks"], serde_json::json!(["own"]), "{left:?}");
+        assert_eq!(
+            after["reflex"]["settings"], before["reflex"]["settings"],
+            "{left:?}"
+        );
+        assert_eq!(
+            after["reflex"]["beganAt"], before["reflex"]["beganAt"],
+            "{left:?}"
+        );
+        assert_eq!(
+            after["criteria"]["phase"], before["criteria"]["phase"],
+            "{left:?}"
+        );
+        assert_eq!(
+            after["preparedChecks"],
+            serde_json::json!(["own"]),
+            "{left:?}"
+        );
         let told = match left {
             Left::Parents => ", on the state of commit ",
-            Left::History => "its limit, thresholds and checks are those that were confirmed when it began",
+            Left::History => {
+                "its limit, thresholds and checks are those that were confirmed when it began"
+            }
         };
         assert!(noted(&project).contains(told), "{}", noted(&project));
     }
@@ -134,7 +171,11 @@ fn the_limit_still_ends_a_damaged_loop() {
     damage(&project, Left::History, "");
     project.run(&["resume", "calc"]).ended_with(1);
     let status = project.status();
-    assert_eq!((&status["status"], &status["iteration"]), (&"stopped".into(), &1.into()), "{status}");
+    assert_eq!(
+        (&status["status"], &status["iteration"]),
+        (&"stopped".into(), &1.into()),
+        "{status}"
+    );
     assert_eq!(status["failed_rules"], serde_json::json!(["own"]));
 }
 
@@ -154,7 +195,12 @@ fn a_history_without_what_was_confirmed_says_so() {
 
     damage(&project, Left::History, "/run_started/d");
     let ran = project.run(&["next", "calc"]).ended_with(0);
-    assert!(ran.err.contains("; its limit, thresholds and checks are those of the configuration"), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("; its limit, thresholds and checks are those of the configuration"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
@@ -165,14 +211,22 @@ fn what_a_person_decided_outlives_damage() {
         project.run(&["run", "calc"]).ended_with(2);
         damage(&project, left, "");
         let blocked = project.status();
-        assert_eq!((&blocked["status"], &blocked["blocked"]["trigger"]), (&"escalated".into(), &"tampering".into()));
+        assert_eq!(
+            (&blocked["status"], &blocked["blocked"]["trigger"]),
+            (&"escalated".into(), &"tampering".into())
+        );
         project.run(&["run", "calc"]).ended_with(2);
 
-        project.run(&["stop", "the requirement has changed", "--alias", "calc"]).ended_with(0);
+        project
+            .run(&["stop", "the requirement has changed", "--alias", "calc"])
+            .ended_with(0);
         damage(&project, left, "");
         let stopped = project.status();
         assert_eq!(stopped["status"], "stopped", "{left:?}");
-        assert_eq!(stopped["stop"]["words"], "the requirement has changed", "{left:?}");
+        assert_eq!(
+            stopped["stop"]["words"], "the requirement has changed",
+            "{left:?}"
+        );
         assert_eq!(stopped["stop"]["by"], "alice", "{left:?}");
     }
 }

@@ -14,9 +14,16 @@ fn a_failure_without_a_known_next_step_is_repaired_too() {
     project.commit("A test that fails");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(ran.out.contains("calc: completed after 2 iterations"), "{}", ran.out);
+    assert!(
+        ran.out.contains("calc: completed after 2 iterations"),
+        "{}",
+        ran.out
+    );
     let critique = project.git(&["log", "--format=%s", "refs/loopgate/task/calc"]);
-    assert!(critique.contains("iteration 1: critique, 1 item"), "{critique}");
+    assert!(
+        critique.contains("iteration 1: critique, 1 item"),
+        "{critique}"
+    );
 }
 
 /// pytest, prove and go, as most tools, name the tests that fail and no others. That none is named once all pass is no
@@ -51,22 +58,40 @@ fn a_tool_that_names_only_failing_tests_completes_the_loop() {
         project.commit("A test that fails");
         project.begin(&[]);
         let ran = project.run(&["run"]).ended_with(0);
-        assert!(ran.out.contains("calc: completed after 2 iterations"), "{}", ran.out);
+        assert!(
+            ran.out.contains("calc: completed after 2 iterations"),
+            "{}",
+            ran.out
+        );
     }
 }
 
 #[test]
 fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
-    let project = Project::fixed_by(REPAIRS, "  author: { name: Mend Bot, email: mend@example.com }\n");
+    let project = Project::fixed_by(
+        REPAIRS,
+        "  author: { name: Mend Bot, email: mend@example.com }\n",
+    );
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(0);
-    for head in
-        ["── Iteration 1/4 | Phase A | Score: 0.00 | FAIL ──", "── Iteration 3/4 | Phase B | Score: 1.00 | PASS ──"]
-    {
+    for head in [
+        "── Iteration 1/4 | Phase A | Score: 0.00 | FAIL ──",
+        "── Iteration 3/4 | Phase B | Score: 1.00 | PASS ──",
+    ] {
         assert!(ran.out.contains(head), "{}", ran.out);
     }
-    assert_eq!(ran.out.matches("All state is saved. For a fresh context: loopgate loop resume calc").count(), 2);
-    assert!(ran.out.contains("calc: completed after 3 iterations: every threshold is reached"), "{}", ran.out);
+    assert_eq!(
+        ran.out
+            .matches("All state is saved. For a fresh context: loopgate loop resume calc")
+            .count(),
+        2
+    );
+    assert!(
+        ran.out
+            .contains("calc: completed after 3 iterations: every threshold is reached"),
+        "{}",
+        ran.out
+    );
 
     let log = project.git(&["log", "--format=%an %s", "main"]);
     assert_eq!(
@@ -75,28 +100,58 @@ fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
     );
     let first = project.git(&["show", "-s", "--format=%b", "main~1"]);
     let body: Vec<&str> = first.lines().collect();
-    assert!(body[0].starts_with("Error: unit: adds all numbers — expected 6, got 7"), "{first}");
+    assert!(
+        body[0].starts_with("Error: unit: adds all numbers — expected 6, got 7"),
+        "{first}"
+    );
     assert_eq!(
         &body[1..4],
-        ["Cause: the sum begins at 1", "Fix: Begin the sum at 0 (+1/-1 in calc.sh)", "Attempt 1/4"]
+        [
+            "Cause: the sum begins at 1",
+            "Fix: Begin the sum at 0 (+1/-1 in calc.sh)",
+            "Attempt 1/4"
+        ]
     );
     assert_eq!(project.git(&["status", "--porcelain"]), "");
 
     let status = project.status();
-    assert_eq!((&status["status"], &status["stop"]["reason"]), (&json!("completed"), &json!("threshold_reached")));
-    assert_eq!((&status["spent"]["calls"], &status["spent"]["cost_usd"]), (&json!(2), &json!(0.5)));
+    assert_eq!(
+        (&status["status"], &status["stop"]["reason"]),
+        (&json!("completed"), &json!("threshold_reached"))
+    );
+    assert_eq!(
+        (&status["spent"]["calls"], &status["spent"]["cost_usd"]),
+        (&json!(2), &json!(0.5))
+    );
     let refs = project.git(&["for-each-ref", "--format=%(refname)", "refs/loopgate"]);
-    let (memory, of_run): (Vec<&str>, _) = refs.lines().partition(|name| name.starts_with("refs/loopgate/memory/"));
-    assert_eq!((memory.len(), of_run), (2, vec!["refs/loopgate/local/metrics", "refs/loopgate/task/calc"]));
+    let (memory, of_run): (Vec<&str>, _) = refs
+        .lines()
+        .partition(|name| name.starts_with("refs/loopgate/memory/"));
+    assert_eq!(
+        (memory.len(), of_run),
+        (
+            2,
+            vec!["refs/loopgate/local/metrics", "refs/loopgate/task/calc"]
+        )
+    );
     let kept = project.git(&["ls-tree", "-r", "--name-only", "refs/loopgate/task/calc"]);
     assert_eq!(
         kept,
         "artifact.md\nattempts/001.json\nattempts/002.json\nattempts/003.json\nhistory.jsonl\nloop-state.json"
     );
     let second: serde_json::Value =
-        serde_json::from_str(&project.git(&["show", "refs/loopgate/task/calc:attempts/002.json"])).unwrap();
-    assert!(second["started_at"].as_str() < second["ended_at"].as_str(), "{second}");
-    assert!(ran.out.contains("Changed: fix(calc): begin the sum at 0 (+1/-1 in calc.sh)\n"), "{}", ran.out);
+        serde_json::from_str(&project.git(&["show", "refs/loopgate/task/calc:attempts/002.json"]))
+            .unwrap();
+    assert!(
+        second["started_at"].as_str() < second["ended_at"].as_str(),
+        "{second}"
+    );
+    assert!(
+        ran.out
+            .contains("Changed: fix(calc): begin the sum at 0 (+1/-1 in calc.sh)\n"),
+        "{}",
+        ran.out
+    );
     assert_eq!(second["fix_applied"]["diff_summary"], json!("+1/-1"));
     assert_eq!(second["fix_applied"]["files_modified"], json!(["calc.sh"]));
     let log = project.git(&["log", "--reverse", "--format=%s", "refs/loopgate/task/calc"]);
@@ -139,19 +194,44 @@ fn a_fixer_that_deletes_the_tests_is_stopped_and_nothing_of_it_is_committed() {
     let project = Project::fixed_by(CHEATS, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.out.contains("calc: blocked: tests or configuration were tampered with — you decide"), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains("calc: blocked: tests or configuration were tampered with — you decide"),
+        "{}",
+        ran.out
+    );
     for test in ["test_adds", "test_greatest"] {
-        assert!(ran.out.contains(&format!("the test “{test}” is removed")), "{}", ran.out);
+        assert!(
+            ran.out.contains(&format!("the test “{test}” is removed")),
+            "{}",
+            ran.out
+        );
     }
-    assert!(ran.out.contains("| -test_adds() {"), "the diff is shown: {}", ran.out);
+    assert!(
+        ran.out.contains("| -test_adds() {"),
+        "the diff is shown: {}",
+        ran.out
+    );
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
     assert_eq!(project.git(&["status", "--porcelain"]), "");
-    assert_eq!(project.status()["blocked"], json!({ "trigger": "tampering", "also": [] }));
+    assert_eq!(
+        project.status()["blocked"],
+        json!({ "trigger": "tampering", "also": [] })
+    );
 
     // A person may take it nevertheless.
-    let ran = project.run(&["resume", "--accept", "tampering"]).ended_with(0);
-    assert!(ran.out.contains("completed after 2 iterations"), "{}", ran.out);
-    assert_eq!(project.git(&["log", "-1", "--format=%s", "main"]), project.status()["fixes"][0]["subject"]);
+    let ran = project
+        .run(&["resume", "--accept", "tampering"])
+        .ended_with(0);
+    assert!(
+        ran.out.contains("completed after 2 iterations"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(
+        project.git(&["log", "-1", "--format=%s", "main"]),
+        project.status()["fixes"][0]["subject"]
+    );
     assert!(!project.read("tests/test_calc.sh").contains("test_adds"));
 }
 
@@ -164,7 +244,9 @@ sed -i 's/sum=1/sum=0/' calc.sh
 sed -i 's/^test_adds().*/test_adds() { wanted=6; check "adds all numbers" "$wanted" "$(total 1 2 3)"; }/' tests/test_calc.sh
 "#;
     let project = Project::fixed_by(rewrites, "");
-    let of_the_sum = project.read("tests/test_calc.sh").replace("test_first\ntest_greatest\n", "");
+    let of_the_sum = project
+        .read("tests/test_calc.sh")
+        .replace("test_first\ntest_greatest\n", "");
     project.write("tests/test_calc.sh", &of_the_sum);
     project.commit("The sum alone");
     project.begin(&[]);
@@ -174,7 +256,11 @@ sed -i 's/^test_adds().*/test_adds() { wanted=6; check "adds all numbers" "$want
         "{}",
         ran.err
     );
-    assert!(ran.out.contains("calc: completed after 2 iterations"), "{}", ran.out);
+    assert!(
+        ran.out.contains("calc: completed after 2 iterations"),
+        "{}",
+        ran.out
+    );
     assert!(project.read("tests/test_calc.sh").contains("wanted=6"));
 }
 
@@ -186,7 +272,11 @@ fn a_repair_without_which_the_tests_as_they_were_fail_is_refused() {
     let project = Project::fixed_by(stands_in, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.out.contains("fail with the file as it was before"), "{}", ran.out);
+    assert!(
+        ran.out.contains("fail with the file as it was before"),
+        "{}",
+        ran.out
+    );
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
 }
@@ -213,23 +303,39 @@ fn unnamed_failures_return() {
     let checks = "build: { kind: build, run: cp tests/test_calc.c built }\n    unit: { kind: test, needs: [build], run: sh check.sh }";
     project.write(".gitignore", "built\n");
     let ran = refused(&project, checks);
-    assert!(ran.out.contains("tests/test_calc.c: the checks fail with the file as it was before"), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains("tests/test_calc.c: the checks fail with the file as it was before"),
+        "{}",
+        ran.out
+    );
 }
 
 /// Whether a linter's settings are why the linter passes is seen by the linter, not by the tests.
 #[test]
 fn a_rule_that_is_switched_off_is_refused() {
     let project = Project::fixed_by("cat > /dev/null\necho 'F401: off' > .lintrc\n", "");
-    project.write("lint.sh", "grep -q off .lintrc || { echo 'calc.py:1:8: F401 `os` imported but unused'; exit 1; }\n");
+    project.write(
+        "lint.sh",
+        "grep -q off .lintrc || { echo 'calc.py:1:8: F401 `os` imported but unused'; exit 1; }\n",
+    );
     project.write(".lintrc", "F401: on\n");
     let checks = "lint: { kind: lint, run: sh lint.sh }\n    unit: { kind: test, run: \"true\" }";
     let ran = refused(&project, checks);
-    assert!(ran.out.contains(".lintrc: the checks fail with the file as it was before"), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains(".lintrc: the checks fail with the file as it was before"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
 fn what_a_refused_fixer_staged_does_not_wait_for_the_next_commit() {
-    let project = Project::fixed_by("git rm -q tests/test_calc.sh; echo 'true' > other.sh; git add other.sh\n", "");
+    let project = Project::fixed_by(
+        "git rm -q tests/test_calc.sh; echo 'true' > other.sh; git add other.sh\n",
+        "",
+    );
     project.begin(&[]);
     project.run(&["run"]).ended_with(2);
     assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"));
@@ -242,7 +348,11 @@ fn a_fixer_that_commits_by_itself_is_judged_all_the_same() {
     let project = Project::fixed_by(&format!("{REPAIRS}{commit}"), "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(ran.err.contains("The fixer committed by itself, up to "), "{}", ran.err);
+    assert!(
+        ran.err.contains("The fixer committed by itself, up to "),
+        "{}",
+        ran.err
+    );
     assert_eq!(
         project.git(&["log", "--format=%s", "main"]),
         "fix(calc): compare with every number\nfix(calc): begin the sum at 0\nThe project"
@@ -251,7 +361,12 @@ fn a_fixer_that_commits_by_itself_is_judged_all_the_same() {
     let project = Project::fixed_by(&format!("{CHEATS}git checkout -qb theirs\n{commit}"), "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.err.contains("The fixer checked out theirs: HEAD is back where the loop works."), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("The fixer checked out theirs: HEAD is back where the loop works."),
+        "{}",
+        ran.err
+    );
     assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"));
     assert_eq!(project.git(&["symbolic-ref", "--short", "HEAD"]), "main");
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
@@ -264,10 +379,25 @@ fn a_fixer_that_deletes_the_record_of_the_loop_changes_nothing_of_it() {
     let project = Project::fixed_by(&format!("{REPAIRS}{forget}"), "  budget: { attempts: 1 }\n");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.err.contains("The fixer changed refs/loopgate/task/calc, where this loop is kept"), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("The fixer changed refs/loopgate/task/calc, where this loop is kept"),
+        "{}",
+        ran.err
+    );
     let status = project.status();
-    assert_eq!((&status["blocked"]["trigger"], &status["iteration"]), (&json!("budget_exhausted"), &json!(2)));
-    assert_eq!(project.history().iter().filter(|(_, _, event)| event == "iteration_advanced").count(), 1);
+    assert_eq!(
+        (&status["blocked"]["trigger"], &status["iteration"]),
+        (&json!("budget_exhausted"), &json!(2))
+    );
+    assert_eq!(
+        project
+            .history()
+            .iter()
+            .filter(|(_, _, event)| event == "iteration_advanced")
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -278,7 +408,9 @@ fn a_loop_goes_on_where_it_began() {
     for command in ["run", "next", "resume"] {
         let refused = project.run(&[command]).ended_with(65);
         assert!(
-            refused.err.contains("works on main, and other is checked out here: `git switch main`"),
+            refused
+                .err
+                .contains("works on main, and other is checked out here: `git switch main`"),
             "{}",
             refused.err
         );
@@ -291,19 +423,39 @@ fn a_loop_goes_on_where_it_began() {
 fn a_bug_that_a_test_shows_already_needs_no_further_test() {
     // The failing tests were there before the loop; the fix is all that is missing.
     let project = Project::fixed_by(REPAIRS, "");
-    project.run(&["new", "fix calc", "--alias", "calc", "--type", "bug_fix", "--yes"]).ended_with(0);
+    project
+        .run(&[
+            "new", "fix calc", "--alias", "calc", "--type", "bug_fix", "--yes",
+        ])
+        .ended_with(0);
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(ran.out.contains("calc: completed after 3 iterations: every threshold is reached"), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains("calc: completed after 3 iterations: every threshold is reached"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
 fn a_fixer_that_edits_the_configuration_is_stopped() {
-    let project = Project::fixed_by("echo '# easier' >> .github/loopgate.yml; sed -i 's/sum=1/sum=0/' calc.sh\n", "");
+    let project = Project::fixed_by(
+        "echo '# easier' >> .github/loopgate.yml; sed -i 's/sum=1/sum=0/' calc.sh\n",
+        "",
+    );
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.out.contains(".github/loopgate.yml is not for a fixer to edit"), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains(".github/loopgate.yml is not for a fixer to edit"),
+        "{}",
+        ran.out
+    );
     assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"));
-    assert!(project.read("calc.sh").contains("sum=1"), "nothing of it stays");
+    assert!(
+        project.read("calc.sh").contains("sum=1"),
+        "nothing of it stays"
+    );
 }
 
 #[test]
@@ -311,9 +463,14 @@ fn a_fixer_that_does_nothing_calls_a_person() {
     let project = Project::fixed_by("echo '{\"description\": \"I see nothing wrong\"}'\n", "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert_eq!(project.status()["blocked"], json!({ "trigger": "ambiguous_requirement", "also": ["no_change"] }));
+    assert_eq!(
+        project.status()["blocked"],
+        json!({ "trigger": "ambiguous_requirement", "also": ["no_change"] })
+    );
     assert!(
-        ran.out.contains("The fixer ended without changing a file. Its description: “I see nothing wrong”"),
+        ran.out.contains(
+            "The fixer ended without changing a file. Its description: “I see nothing wrong”"
+        ),
         "{}",
         ran.out
     );
@@ -323,14 +480,24 @@ fn a_fixer_that_does_nothing_calls_a_person() {
 #[test]
 fn a_fixer_that_never_ends_is_ended() {
     let endless = "echo half >> calc.sh; sleep 600\n";
-    for (settings, cause) in
-        [("  timeout: 1s\n", "timeout_exceeded"), ("  budget: { wall_time: 1s }\n", "budget_exhausted")]
-    {
+    for (settings, cause) in [
+        ("  timeout: 1s\n", "timeout_exceeded"),
+        ("  budget: { wall_time: 1s }\n", "budget_exhausted"),
+    ] {
         let project = Project::fixed_by(endless, settings);
         project.begin(&[]);
         let ran = project.run(&["run"]).ended_with(2);
-        assert_eq!(project.status()["blocked"]["trigger"], json!(cause), "{}", ran.out);
-        assert_eq!(project.git(&["status", "--porcelain"]), "", "half-made edits do not stay");
+        assert_eq!(
+            project.status()["blocked"]["trigger"],
+            json!(cause),
+            "{}",
+            ran.out
+        );
+        assert_eq!(
+            project.git(&["status", "--porcelain"]),
+            "",
+            "half-made edits do not stay"
+        );
         let aside = project.git(&["show", "--format=%s", "refs/loopgate/aside/calc"]);
         assert!(aside.contains("+half"), "and are not lost: {aside}");
     }
@@ -348,7 +515,10 @@ fn a_fixer_that_never_gets_it_right_is_bounded() {
     project.begin(&["--max-iterations", "2"]);
     let ran = project.run(&["run"]).ended_with(1);
     let status = project.status();
-    assert_eq!((&status["status"], &status["stop"]["reason"]), (&json!("stopped"), &json!("iteration_limit")));
+    assert_eq!(
+        (&status["status"], &status["stop"]["reason"]),
+        (&json!("stopped"), &json!("iteration_limit"))
+    );
     assert_eq!(
         status["distance_to_success"],
         json!({ "threshold": 0.8, "score": 0.0, "gap": 0.8, "failed_fail_rules": 1, "blocking_rule_ids": ["unit"],
@@ -356,7 +526,11 @@ fn a_fixer_that_never_gets_it_right_is_bounded() {
     );
     assert!(ran.out.contains("Distance to success"), "{}", ran.out);
     let again = project.run(&["resume", "calc"]).ended_with(1);
-    assert!(again.out.contains("is over") && again.out.contains("loopgate loop new"), "{}", again.out);
+    assert!(
+        again.out.contains("is over") && again.out.contains("loopgate loop new"),
+        "{}",
+        again.out
+    );
 }
 
 #[test]
@@ -365,12 +539,28 @@ fn a_fixer_that_fails_twice_ends_the_loop_with_a_phase_error() {
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(1);
     let status = project.status();
-    assert_eq!((&status["status"], &status["stop"]["reason"]), (&json!("failed"), &json!("phase_error")));
-    assert!(ran.out.contains("the fixer ended with exit code 7; it printed “no key”"), "{}", ran.out);
-    let events = project.history().into_iter().filter(|(_, _, event)| event == "phase_error").count();
+    assert_eq!(
+        (&status["status"], &status["stop"]["reason"]),
+        (&json!("failed"), &json!("phase_error"))
+    );
+    assert!(
+        ran.out
+            .contains("the fixer ended with exit code 7; it printed “no key”"),
+        "{}",
+        ran.out
+    );
+    let events = project
+        .history()
+        .into_iter()
+        .filter(|(_, _, event)| event == "phase_error")
+        .count();
     assert_eq!(events, 2, "tried once more with the same inputs");
     let again = project.run(&["resume", "calc"]).ended_with(1);
-    assert!(again.out.contains("exit code 7"), "the last phase_error is told: {}", again.out);
+    assert!(
+        again.out.contains("exit code 7"),
+        "the last phase_error is told: {}",
+        again.out
+    );
 }
 
 #[test]
@@ -379,7 +569,11 @@ fn spending_ends_where_the_budget_does() {
         let project = Project::fixed_by(REPAIRS, &format!("  budget: {{ {budget} }}\n"));
         project.begin(&[]);
         project.run(&["run"]).ended_with(2);
-        assert_eq!(project.status()["blocked"]["trigger"], json!("budget_exhausted"), "{budget}");
+        assert_eq!(
+            project.status()["blocked"]["trigger"],
+            json!("budget_exhausted"),
+            "{budget}"
+        );
         assert_eq!(project.status()["spent"]["calls"], json!(1), "{budget}");
     }
 }
@@ -389,15 +583,34 @@ fn without_a_fixer_the_author_mends_and_the_loop_goes_on() {
     let project = Project::with("", "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(1);
-    assert!(ran.out.contains("It is yours to fix:\n  - unit: "), "{}", ran.out);
+    assert!(
+        ran.out.contains("It is yours to fix:\n  - unit: "),
+        "{}",
+        ran.out
+    );
     let ran = project.run(&["run"]).ended_with(1);
-    assert_eq!(project.status()["iteration"], json!(1), "looking again costs nothing: {}", ran.out);
+    assert_eq!(
+        project.status()["iteration"],
+        json!(1),
+        "looking again costs nothing: {}",
+        ran.out
+    );
     // One fix uncommitted, the other committed.
-    project.write("calc.sh", &project.read("calc.sh").replace("sum=1", "sum=0"));
+    project.write(
+        "calc.sh",
+        &project.read("calc.sh").replace("sum=1", "sum=0"),
+    );
     project.run(&["run"]).ended_with(1);
-    assert_eq!(project.status()["fixes"][0]["subject"], json!("uncommitted changes"));
-    let greatest = "most=$1; for n in \"$@\"; do [ \"$n\" -gt \"$most\" ] && most=$n; done; echo \"$most\"";
-    project.write("calc.sh", &project.read("calc.sh").replace("echo \"$1\"", greatest));
+    assert_eq!(
+        project.status()["fixes"][0]["subject"],
+        json!("uncommitted changes")
+    );
+    let greatest =
+        "most=$1; for n in \"$@\"; do [ \"$n\" -gt \"$most\" ] && most=$n; done; echo \"$most\"";
+    project.write(
+        "calc.sh",
+        &project.read("calc.sh").replace("echo \"$1\"", greatest),
+    );
     project.commit("Find the greatest");
     let ran = project.run(&["run"]).ended_with(0);
     assert!(ran.out.contains("Find the greatest"), "{}", ran.out);
@@ -406,11 +619,17 @@ fn without_a_fixer_the_author_mends_and_the_loop_goes_on() {
 
 #[test]
 fn a_fixer_gets_feedback_but_no_tokens_and_never_runs_on_a_fork() {
-    let project = Project::fixed_by("cat > ../stdin.json; env > ../environment; sed -i 's/sum=1/sum=0/' calc.sh\n", "");
+    let project = Project::fixed_by(
+        "cat > ../stdin.json; env > ../environment; sed -i 's/sum=1/sum=0/' calc.sh\n",
+        "",
+    );
     project.begin(&[]);
     let next = || {
         let mut command = project.command(&["next"]);
-        command.env("GITHUB_TOKEN", "secret-1").env("ACTIONS_RUNTIME_TOKEN", "secret-2").env("OWN", "mine");
+        command
+            .env("GITHUB_TOKEN", "secret-1")
+            .env("ACTIONS_RUNTIME_TOKEN", "secret-2")
+            .env("OWN", "mine");
         Ran::of(command.output().unwrap()).ended_with(0)
     };
     // PLAN, PRODUCE_PREPARE, EVALUATE, CRITIQUE, REFINE.
@@ -418,15 +637,38 @@ fn a_fixer_gets_feedback_but_no_tokens_and_never_runs_on_a_fork() {
         next();
     }
     let environment = std::fs::read_to_string(project.beside("environment")).unwrap();
-    assert!(environment.contains("OWN=mine") && !environment.contains("secret"), "{environment}");
+    assert!(
+        environment.contains("OWN=mine") && !environment.contains("secret"),
+        "{environment}"
+    );
     let told: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(project.beside("stdin.json")).unwrap()).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(project.beside("stdin.json")).unwrap())
+            .unwrap();
     assert_eq!(told["schema"], json!("loopgate.feedback/v1"));
-    assert_eq!((&told["attempt"], &told["task"]), (&json!(1), &json!("repair calc")));
-    assert!(told["failures"].as_array().is_some_and(|failures| !failures.is_empty()), "{told}");
-    assert_eq!((&told["who_acts"]["kind"], &told["failures"][0]["expected"]), (&json!("fixer"), &json!("6")));
-    assert_eq!(told["links"]["report"], json!("git show refs/loopgate/task/calc:attempts/001.json"));
-    assert!(told["critique"][0].as_str().is_some_and(|line| line.starts_with("unit: ")), "{told}");
+    assert_eq!(
+        (&told["attempt"], &told["task"]),
+        (&json!(1), &json!("repair calc"))
+    );
+    assert!(
+        told["failures"]
+            .as_array()
+            .is_some_and(|failures| !failures.is_empty()),
+        "{told}"
+    );
+    assert_eq!(
+        (&told["who_acts"]["kind"], &told["failures"][0]["expected"]),
+        (&json!("fixer"), &json!("6"))
+    );
+    assert_eq!(
+        told["links"]["report"],
+        json!("git show refs/loopgate/task/calc:attempts/001.json")
+    );
+    assert!(
+        told["critique"][0]
+            .as_str()
+            .is_some_and(|line| line.starts_with("unit: ")),
+        "{told}"
+    );
 
     let fork = Project::fixed_by(REPAIRS, "");
     fork.begin(&[]);
@@ -434,10 +676,17 @@ fn a_fixer_gets_feedback_but_no_tokens_and_never_runs_on_a_fork() {
                     "repo": {"full_name": "mallory/calc"}}}}"#;
     std::fs::write(fork.beside("event.json"), event).unwrap();
     let mut command = fork.command(&["run"]);
-    command.env("GITHUB_ACTIONS", "true").env("GITHUB_REPOSITORY", "acme/calc");
+    command
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_REPOSITORY", "acme/calc");
     command.env("GITHUB_EVENT_PATH", fork.beside("event.json"));
     let ran = Ran::of(command.output().unwrap()).ended_with(1);
-    assert!(ran.err.contains("a fixer never runs on a pull request from a fork"), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("a fixer never runs on a pull request from a fork"),
+        "{}",
+        ran.err
+    );
     assert_eq!(fork.git(&["log", "--format=%s", "main"]), "The project");
 }
 
@@ -447,7 +696,12 @@ fn edits_of_the_author_are_never_swept_into_a_fix() {
     project.begin(&[]);
     project.write("calc.sh", &format!("# mine\n{}", project.read("calc.sh")));
     let ran = project.run(&["run"]).ended_with(65);
-    assert!(ran.err.contains("calc.sh has changes that are not committed"), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("calc.sh has changes that are not committed"),
+        "{}",
+        ran.err
+    );
     project.git(&["checkout", "-q", "calc.sh"]);
     project.write("notes.txt", "untracked, and somebody's own");
     project.run(&["run"]).ended_with(0);
@@ -466,18 +720,47 @@ fn a_check_that_edits_what_it_evaluates_ends_the_loop() {
 #[test]
 fn a_task_command_produces_a_document() {
     let project = Project::with("", "");
-    project.script("write-guide", "[ -s guide.md ] || echo \"# How to $LOOPGATE_TASK\" > guide.md\n");
+    project.script(
+        "write-guide",
+        "[ -s guide.md ] || echo \"# How to $LOOPGATE_TASK\" > guide.md\n",
+    );
     project.script("fixer", "cat > /dev/null\necho 'It adds.' >> guide.md\n");
-    let check = ["--check", "docs=grep -q adds guide.md", "--fix-command", "../fixer"];
-    project.begin(&[&["--produce", "../write-guide", "--document", "guide.md"], &check[..]].concat());
+    let check = [
+        "--check",
+        "docs=grep -q adds guide.md",
+        "--fix-command",
+        "../fixer",
+    ];
+    project.begin(
+        &[
+            &["--produce", "../write-guide", "--document", "guide.md"],
+            &check[..],
+        ]
+        .concat(),
+    );
     let ran = project.run(&["run"]).ended_with(0);
     // What the task is measured by must pass, whatever kind of check its name says.
-    assert!(ran.out.contains("Failed: docs") && ran.out.contains("completed after 2 iterations"), "{}", ran.out);
+    assert!(
+        ran.out.contains("Failed: docs") && ran.out.contains("completed after 2 iterations"),
+        "{}",
+        ran.out
+    );
     let document = "guide.md:\n\n# How to repair calc\nIt adds.\n";
     assert!(ran.out.ends_with(document), "{}", ran.out);
-    assert!(project.run(&["status", "calc", "--full"]).out.ends_with(document));
-    assert_eq!(project.git(&["show", "refs/loopgate/task/calc:artifact.md"]), "# How to repair calc\nIt adds.");
-    assert_eq!(project.git(&["log", "-1", "--skip=1", "--format=%s", "main"]), "refactor: repair calc");
+    assert!(
+        project
+            .run(&["status", "calc", "--full"])
+            .out
+            .ends_with(document)
+    );
+    assert_eq!(
+        project.git(&["show", "refs/loopgate/task/calc:artifact.md"]),
+        "# How to repair calc\nIt adds."
+    );
+    assert_eq!(
+        project.git(&["log", "-1", "--skip=1", "--format=%s", "main"]),
+        "refactor: repair calc"
+    );
 }
 
 /// Both bugs fixed by hand: what is left is a matter of style that the fixer never gets right.
@@ -507,14 +790,26 @@ fn a_score_that_stands_still_stops_the_loop() {
 fn what_fails_for_reasons_outside_the_code_is_not_for_the_fixer() {
     let settings = "loop: { external_retry: { times: 0 } }\n";
     let project = Project::fixed_by(REPAIRS, settings);
-    let check =
-        "[ -e ../back ] || { echo 'Error: connect ECONNREFUSED 10.0.0.3:5432'; exit 1; }; sh tests/test_calc.sh";
+    let check = "[ -e ../back ] || { echo 'Error: connect ECONNREFUSED 10.0.0.3:5432'; exit 1; }; sh tests/test_calc.sh";
     project.begin(&["--check", &format!("unit={check}")]);
     let ran = project.run(&["run"]).ended_with(2);
     let status = project.status();
-    assert_eq!(status["blocked"]["trigger"], json!("external_dependency_down"), "{}", ran.out);
-    assert_eq!((&status["iteration"], &status["spent"]["calls"]), (&json!(1), &json!(0)), "it cost nothing");
-    assert!(ran.out.contains("unit failed for reasons outside the code"), "{}", ran.out);
+    assert_eq!(
+        status["blocked"]["trigger"],
+        json!("external_dependency_down"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(
+        (&status["iteration"], &status["spent"]["calls"]),
+        (&json!(1), &json!(0)),
+        "it cost nothing"
+    );
+    assert!(
+        ran.out.contains("unit failed for reasons outside the code"),
+        "{}",
+        ran.out
+    );
     std::fs::write(project.beside("back"), "").unwrap();
     project.run(&["resume"]).ended_with(0);
 }
@@ -526,8 +821,17 @@ fn a_fixer_that_makes_tests_disappear_is_stopped_although_they_pass() {
     let project = Project::fixed_by(cheat, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"), "{}", ran.out);
-    assert!(ran.out.contains("fewer tests run now: 3 before, 1 after"), "{}", ran.out);
+    assert_eq!(
+        project.status()["blocked"]["trigger"],
+        json!("tampering"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains("fewer tests run now: 3 before, 1 after"),
+        "{}",
+        ran.out
+    );
 }
 
 /// Says that the failing test is wrong.
@@ -542,29 +846,74 @@ fn a_fixer_that_disputes_pauses_the_loop_until_a_person_settles_it() {
     let project = Project::fixed_by(DISPUTES, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.out.contains("calc: blocked: a failure is disputed"), "{}", ran.out);
-    assert!(ran.out.contains("fixer says that the test is wrong: the sum begins at 1. Who is right?"), "{}", ran.out);
-    assert!(ran.out.contains("which expects `6`: write `loopgate loop resume --settle test`"), "{}", ran.out);
-    assert_eq!(project.git(&["status", "--porcelain"]), "", "what it edited beside it is put aside");
+    assert!(
+        ran.out.contains("calc: blocked: a failure is disputed"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out
+            .contains("fixer says that the test is wrong: the sum begins at 1. Who is right?"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out
+            .contains("which expects `6`: write `loopgate loop resume --settle test`"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(
+        project.git(&["status", "--porcelain"]),
+        "",
+        "what it edited beside it is put aside"
+    );
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
     let status = project.status();
-    assert_eq!((&status["blocked"]["trigger"], &status["iteration"]), (&json!("disputed"), &json!(1)));
+    assert_eq!(
+        (&status["blocked"]["trigger"], &status["iteration"]),
+        (&json!("disputed"), &json!(1))
+    );
 
     let ran = project.run(&["resume"]).ended_with(64);
-    assert!(ran.err.contains("a failure is disputed: say who is right with --settle test"), "{}", ran.err);
-    project.run(&["resume", "--settle", "somebody"]).ended_with(64);
+    assert!(
+        ran.err
+            .contains("a failure is disputed: say who is right with --settle test"),
+        "{}",
+        ran.err
+    );
+    project
+        .run(&["resume", "--settle", "somebody"])
+        .ended_with(64);
     project.script("fixer", REPAIRS);
     let ran = project.run(&["resume", "--settle", "test"]).ended_with(0);
-    assert!(ran.out.contains("calc: completed after 3 iterations"), "{}", ran.out);
-    let events: Vec<String> = project.history().into_iter().map(|(_, _, event)| event).collect();
-    assert_eq!(events.iter().filter(|event| *event == "disputed").count(), 2, "{events:?}");
+    assert!(
+        ran.out.contains("calc: completed after 3 iterations"),
+        "{}",
+        ran.out
+    );
+    let events: Vec<String> = project
+        .history()
+        .into_iter()
+        .map(|(_, _, event)| event)
+        .collect();
+    assert_eq!(
+        events.iter().filter(|event| *event == "disputed").count(),
+        2,
+        "{events:?}"
+    );
 
     // The same is not disputed twice.
     let project = Project::fixed_by(DISPUTES, "");
     project.begin(&[]);
     project.run(&["run"]).ended_with(2);
     let ran = project.run(&["resume", "--settle", "test"]).ended_with(1);
-    assert!(ran.err.contains("was settled before: alice said that the test is right"), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("was settled before: alice said that the test is right"),
+        "{}",
+        ran.err
+    );
 
     // What a workflow's loop knows ends with its job: the dispute goes to the pull request in a commit.
     let project = Project::fixed_by(DISPUTES, "");
@@ -572,11 +921,15 @@ fn a_fixer_that_disputes_pauses_the_loop_until_a_person_settles_it() {
     let event = project.beside("event.json");
     std::fs::write(&event, "{}").unwrap();
     let mut run = project.command(&["run"]);
-    run.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_PATH", &event);
+    run.env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_EVENT_PATH", &event);
     Ran::of(run.output().unwrap()).ended_with(2);
     let log = project.git(&["log", "--format=%s %b", "main"]);
     let is_told = log.starts_with("Dispute a failure Loopgate-Dispute: ");
-    assert!(is_told && log.contains(" test_wrong the sum begins at 1"), "{log}");
+    assert!(
+        is_told && log.contains(" test_wrong the sum begins at 1"),
+        "{log}"
+    );
     assert_eq!(project.git(&["diff", "main~1", "main"]), "");
 }
 
@@ -585,19 +938,42 @@ fn the_person_at_the_terminal_may_dispute_and_settle() {
     let project = Project::with("", "");
     let dispute = |id: &str| project.loopgate(&["dispute", id, "--reason", "7 is right"]);
     let no_loop = Ran::of(dispute("3fa9c01b").output().unwrap()).ended_with(0);
-    assert!(no_loop.out.ends_with("\nLoopgate-Dispute: 3fa9c01b test_wrong 7 is right\n"), "{}", no_loop.out);
+    assert!(
+        no_loop
+            .out
+            .ends_with("\nLoopgate-Dispute: 3fa9c01b test_wrong 7 is right\n"),
+        "{}",
+        no_loop.out
+    );
     project.begin(&[]);
     project.run(&["run"]).ended_with(1);
     let refused = Ran::of(dispute("3fa9c01b").output().unwrap()).ended_with(65);
-    assert!(refused.err.contains("there is no failure"), "{}", refused.err);
+    assert!(
+        refused.err.contains("there is no failure"),
+        "{}",
+        refused.err
+    );
     let kept: serde_json::Value =
-        serde_json::from_str(&project.git(&["show", "refs/loopgate/task/calc:attempts/001.json"])).unwrap();
-    let fingerprint = kept["checks"][0]["failures"][0]["fingerprint"].as_str().unwrap();
+        serde_json::from_str(&project.git(&["show", "refs/loopgate/task/calc:attempts/001.json"]))
+            .unwrap();
+    let fingerprint = kept["checks"][0]["failures"][0]["fingerprint"]
+        .as_str()
+        .unwrap();
     Ran::of(dispute(&fingerprint[..8]).output().unwrap()).ended_with(0);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.out.contains("alice says that the test is wrong: 7 is right"), "{}", ran.out);
-    let ran = project.run(&["resume", "--settle", "neither the sum begins at 2"]).ended_with(1);
-    assert!(ran.err.contains("It is yours to fix") || ran.out.contains("It is yours to fix"), "{ran:?}");
+    assert!(
+        ran.out
+            .contains("alice says that the test is wrong: 7 is right"),
+        "{}",
+        ran.out
+    );
+    let ran = project
+        .run(&["resume", "--settle", "neither the sum begins at 2"])
+        .ended_with(1);
+    assert!(
+        ran.err.contains("It is yours to fix") || ran.out.contains("It is yours to fix"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -611,13 +987,25 @@ fn what_another_job_committed_is_judged_before_it_is_pushed() {
         project.run(&["judge", &before, &project.git(&["rev-parse", "HEAD"])])
     };
     judged(&|project| project.write("calc.sh", "total() { echo 6; }\n")).ended_with(0);
-    let refused = judged(&|project| project.write(".github/workflows/x.yml", "on: push\n")).ended_with(2);
-    assert!(refused.err.contains(".github/workflows/x.yml is not for a fixer to edit"), "{}", refused.err);
+    let refused =
+        judged(&|project| project.write(".github/workflows/x.yml", "on: push\n")).ended_with(2);
+    assert!(
+        refused
+            .err
+            .contains(".github/workflows/x.yml is not for a fixer to edit"),
+        "{}",
+        refused.err
+    );
     let weaker = |project: &Project| {
-        let tests = project.read("tests/test_calc.sh").replace("test_adds\n", "");
+        let tests = project
+            .read("tests/test_calc.sh")
+            .replace("test_adds\n", "");
         project.write(
             "tests/test_calc.sh",
-            &tests.replace("test_adds() { check 'adds all numbers' 6 \"$(total 1 2 3)\"; }\n", ""),
+            &tests.replace(
+                "test_adds() { check 'adds all numbers' 6 \"$(total 1 2 3)\"; }\n",
+                "",
+            ),
         );
     };
     judged(&weaker).ended_with(2);
@@ -626,7 +1014,10 @@ fn what_another_job_committed_is_judged_before_it_is_pushed() {
         ("GNUmakefile", "test:\n\ttrue\n"),
         (".npmrc", "script-shell=/bin/true\n"),
         ("pytest.py", "print('12 passed')\n"),
-        (".cargo/config.toml", "[target.x86_64-unknown-linux-gnu]\nrunner = \"true\"\n"),
+        (
+            ".cargo/config.toml",
+            "[target.x86_64-unknown-linux-gnu]\nrunner = \"true\"\n",
+        ),
     ] {
         let refused = judged(&|project| project.write(path, text)).ended_with(2);
         assert!(refused.err.contains(path), "{}", refused.err);

@@ -10,7 +10,12 @@ use nix::{
 use crate::kit::{Project, REPAIRS, Ran, exists, until};
 
 fn verify(project: &Project, more: &[&str]) -> Ran {
-    Ran::of(project.loopgate(&[&["verify"], more].concat()).output().expect("the program"))
+    Ran::of(
+        project
+            .loopgate(&[&["verify"], more].concat())
+            .output()
+            .expect("the program"),
+    )
 }
 
 #[test]
@@ -30,7 +35,10 @@ fn a_loop_leaves_evidence_out_that_git_does_not_ignore() {
     project.write("loopgate-evidence/evidence.json", "{}\n");
     project.begin(&[]);
     project.run(&["run", "calc"]).ended_with(0);
-    assert_eq!(project.git(&["status", "--porcelain"]), "?? loopgate-evidence/");
+    assert_eq!(
+        project.git(&["status", "--porcelain"]),
+        "?? loopgate-evidence/"
+    );
 }
 
 #[test]
@@ -44,7 +52,10 @@ fn a_folder_that_verify_makes_is_ignored() {
     // What people write there stays.
     project.write("loopgate-evidence/.gitignore", "!evidence.json\n");
     verify(&project, &[]).ended_with(0);
-    assert_eq!(project.read("loopgate-evidence/.gitignore"), "!evidence.json\n");
+    assert_eq!(
+        project.read("loopgate-evidence/.gitignore"),
+        "!evidence.json\n"
+    );
 }
 
 #[test]
@@ -53,7 +64,10 @@ fn a_folder_that_was_there_stays_as_it_is() {
     fs::create_dir(project.path("reports")).expect("a folder");
     for folder in ["reports", "."] {
         verify(&project, &["--evidence", folder]).ended_with(1);
-        assert!(!project.path(folder).join(".gitignore").exists(), "{folder}");
+        assert!(
+            !project.path(folder).join(".gitignore").exists(),
+            "{folder}"
+        );
     }
 }
 
@@ -69,21 +83,38 @@ fn a_verification_that_is_ended_from_outside_leaves_evidence_that_says_so() {
             "[ -e ../go ] || { : > ../waiting; until [ -e ../go ]; do sleep 0.1; done; }\n",
         );
         let mut command = project.loopgate(&["verify"]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
         let running = command.spawn().expect("the program");
         until("the check", || exists(&project.beside("waiting")));
-        kill(Pid::from_raw(i32::try_from(running.id()).expect("an id")), signal).expect("a signal");
+        kill(
+            Pid::from_raw(i32::try_from(running.id()).expect("an id")),
+            signal,
+        )
+        .expect("a signal");
         let ran = running.wait_with_output().expect("an end");
         assert!(!ran.status.success());
         let left: serde_json::Value =
-            serde_json::from_str(&project.read("loopgate-evidence/evidence.json")).expect("a document");
+            serde_json::from_str(&project.read("loopgate-evidence/evidence.json"))
+                .expect("a document");
         assert_eq!(left["extent"], "interrupted", "{signal}: {left}");
-        let outcomes: Vec<_> = left["checks"].as_array().expect("checks").iter().map(|it| &it["outcome"]).collect();
-        assert!(!outcomes.is_empty() && outcomes.iter().all(|it| **it == "cancelled"), "{signal}: {outcomes:?}");
+        let outcomes: Vec<_> = left["checks"]
+            .as_array()
+            .expect("checks")
+            .iter()
+            .map(|it| &it["outcome"])
+            .collect();
+        assert!(
+            !outcomes.is_empty() && outcomes.iter().all(|it| **it == "cancelled"),
+            "{signal}: {outcomes:?}"
+        );
         fs::write(project.beside("go"), "").expect("a file");
         verify(&project, &[]);
         let whole: serde_json::Value =
-            serde_json::from_str(&project.read("loopgate-evidence/evidence.json")).expect("a document");
+            serde_json::from_str(&project.read("loopgate-evidence/evidence.json"))
+                .expect("a document");
         assert_eq!(whole["extent"], serde_json::Value::Null, "{whole}");
     }
 }

@@ -32,11 +32,17 @@ struct Murder {
 }
 
 const fn before(when: &'static str) -> Murder {
-    Murder { when, side: "before" }
+    Murder {
+        when,
+        side: "before",
+    }
 }
 
 const fn after(when: &'static str) -> Murder {
-    Murder { when, side: "after" }
+    Murder {
+        when,
+        side: "after",
+    }
 }
 
 /// The end of every save.
@@ -48,16 +54,28 @@ fn killed_again_and_again(murders: &[Murder]) -> Project {
     project.begin(&[]);
     fs::create_dir_all(project.beside("bin")).unwrap();
     project.script("bin/git", MURDEROUS_GIT);
-    let real =
-        String::from_utf8(std::process::Command::new("sh").args(["-c", "command -v git"]).output().unwrap().stdout);
-    let path = format!("{}:{}", project.beside("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let real = String::from_utf8(
+        std::process::Command::new("sh")
+            .args(["-c", "command -v git"])
+            .output()
+            .unwrap()
+            .stdout,
+    );
+    let path = format!(
+        "{}:{}",
+        project.beside("bin").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
     let mut deaths = 0;
     loop {
         assert!(deaths < 200, "no process gets to the end");
         let murder = murders[deaths % murders.len()];
         let mark = project.beside(&format!("mark-{deaths}"));
         let mut command = project.command(&["resume", "calc"]);
-        command.env("PATH", &path).env("REAL_GIT", real.as_ref().unwrap().trim()).env("MARK", &mark);
+        command
+            .env("PATH", &path)
+            .env("REAL_GIT", real.as_ref().unwrap().trim())
+            .env("MARK", &mark);
         command.env("WHEN", murder.when).env("SIDE", murder.side);
         let output = command.output().unwrap();
         if let Some(code) = output.status.code() {
@@ -78,7 +96,10 @@ fn killed_again_and_again(murders: &[Murder]) -> Project {
 fn nothing_is_lost_or_doubled(project: &Project) {
     assert_eq!(project.status()["status"], json!("completed"));
     let log = project.git(&["log", "--format=%s", "main"]);
-    assert_eq!(log, "fix(calc): compare with every number\nfix(calc): begin the sum at 0\nThe project");
+    assert_eq!(
+        log,
+        "fix(calc): compare with every number\nfix(calc): begin the sum at 0\nThe project"
+    );
     assert_eq!(project.git(&["status", "--porcelain"]), "");
     let mut counted: BTreeMap<(u64, String, String), u32> = BTreeMap::new();
     for line in project.history() {
@@ -87,20 +108,40 @@ fn nothing_is_lost_or_doubled(project: &Project) {
     let doubled: Vec<_> = counted.iter().filter(|(_, count)| **count > 1).collect();
     assert!(doubled.is_empty(), "{doubled:?}");
     for iteration in 1..=3_u64 {
-        for event in ["plan_created", "artifact_created", "checks_prepared", "evaluation_done"] {
+        for event in [
+            "plan_created",
+            "artifact_created",
+            "checks_prepared",
+            "evaluation_done",
+        ] {
             let there = counted.contains_key(&(iteration, "A".to_owned(), event.to_owned()));
-            assert!(there, "{event} of iteration {iteration} is missing: {counted:?}");
+            assert!(
+                there,
+                "{event} of iteration {iteration} is missing: {counted:?}"
+            );
         }
     }
-    for (event, times) in [("refinement_done", 2), ("iteration_advanced", 2), ("critique_done", 2), ("completed", 1)] {
-        assert_eq!(counted.keys().filter(|(_, _, what)| what == event).count(), times, "{event}");
+    for (event, times) in [
+        ("refinement_done", 2),
+        ("iteration_advanced", 2),
+        ("critique_done", 2),
+        ("completed", 1),
+    ] {
+        assert_eq!(
+            counted.keys().filter(|(_, _, what)| what == event).count(),
+            times,
+            "{event}"
+        );
     }
     // Nothing that was once written has changed: each history is the beginning of the next.
     let commits = project.git(&["rev-list", "--reverse", "refs/loopgate/task/calc"]);
     let mut before = String::new();
     for commit in commits.lines() {
         let history = project.git(&["show", &format!("{commit}:history.jsonl")]);
-        assert!(history.starts_with(&before), "the history was rewritten in {commit}");
+        assert!(
+            history.starts_with(&before),
+            "the history was rewritten in {commit}"
+        );
         before = history;
     }
 }
@@ -113,7 +154,13 @@ fn killed_at_every_boundary() {
 
 #[test]
 fn killed_inside_every_write() {
-    let inside = [before("hash-object"), after("hash-object"), after("write-tree"), after("commit-tree"), after(SAVED)];
+    let inside = [
+        before("hash-object"),
+        after("hash-object"),
+        after("write-tree"),
+        after("commit-tree"),
+        after(SAVED),
+    ];
     nothing_is_lost_or_doubled(&killed_again_and_again(&inside));
 }
 
@@ -144,9 +191,21 @@ fn killed_while_the_fixer_works_its_half_made_edits_are_put_aside() {
     assert!(project.read("calc.sh").contains("half-made"));
     assert_eq!(project.status()["current_step"], json!("REFINE"));
     let ran = project.run(&["resume"]).ended_with(0);
-    assert!(ran.err.contains("Taking over from process") && ran.err.contains("which is gone"), "{}", ran.err);
-    assert!(ran.err.contains("Half-made edits were put aside"), "{}", ran.err);
-    assert!(project.git(&["show", "refs/loopgate/aside/calc"]).contains("+half-made"));
+    assert!(
+        ran.err.contains("Taking over from process") && ran.err.contains("which is gone"),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err.contains("Half-made edits were put aside"),
+        "{}",
+        ran.err
+    );
+    assert!(
+        project
+            .git(&["show", "refs/loopgate/aside/calc"])
+            .contains("+half-made")
+    );
     nothing_is_lost_or_doubled(&project);
 }
 
@@ -158,16 +217,29 @@ fn a_fixer_that_outlives_a_killed_loop_is_ended_by_the_next() {
     );
     let project = Project::fixed_by(&fixer, "");
     project.begin(&[]);
-    let mut running = project.command(&["run"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut running = project
+        .command(&["run"])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     until("the fixer", || exists(&project.beside("died")));
     running.kill().unwrap();
     running.wait().unwrap();
     let pid = fs::read_to_string(project.beside("died")).unwrap();
     // A process that has ended and was not reaped has no command line.
-    let lives = || fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| line.starts_with(b"sleep"));
+    let lives = || {
+        fs::read(format!("/proc/{}/cmdline", pid.trim()))
+            .is_ok_and(|line| line.starts_with(b"sleep"))
+    };
     until("the shell to become `sleep`", lives);
     let ran = project.run(&["resume"]).ended_with(0);
-    assert!(ran.err.contains("What the killed loop had left running was ended: "), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("What the killed loop had left running was ended: "),
+        "{}",
+        ran.err
+    );
     assert!(!lives());
 }
 
@@ -175,17 +247,31 @@ fn a_fixer_that_outlives_a_killed_loop_is_ended_by_the_next() {
 fn ctrl_c_ends_what_runs_and_the_next_resume_goes_on() {
     for (where_it_waits, step) in [("check", "EVALUATE"), ("fixer", "REFINE")] {
         let waits = "[ -e ../go ] || { : > ../waiting; sleep 600; }\n";
-        let project = Project::fixed_by(&format!("{}{REPAIRS}", if step == "REFINE" { waits } else { "" }), "");
+        let project = Project::fixed_by(
+            &format!("{}{REPAIRS}", if step == "REFINE" { waits } else { "" }),
+            "",
+        );
         let check = format!(
             "{}sh tests/test_calc.sh",
-            if step == "EVALUATE" { waits.replace('\n', "; ") } else { String::new() }
+            if step == "EVALUATE" {
+                waits.replace('\n', "; ")
+            } else {
+                String::new()
+            }
         );
         project.begin(&["--check", &format!("unit={check}")]);
         let mut command = project.command(&["run"]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
         let running = command.spawn().unwrap();
         until(where_it_waits, || exists(&project.beside("waiting")));
-        kill(Pid::from_raw(i32::try_from(running.id()).unwrap()), Signal::SIGINT).unwrap();
+        kill(
+            Pid::from_raw(i32::try_from(running.id()).unwrap()),
+            Signal::SIGINT,
+        )
+        .unwrap();
         let ran = Ran::of(running.wait_with_output().unwrap()).ended_with(130);
         assert!(ran.err.contains("loopgate loop resume calc"), "{}", ran.err);
         assert_eq!(project.status()["current_step"], json!(step));
@@ -208,13 +294,25 @@ fn a_second_process_on_one_loop_is_refused() {
     until("the first process", || exists(&project.beside("waiting")));
     let second = project.run(&["run", "calc"]).ended_with(69);
     let said = format!("the loop `calc` is being run by process {} on ", first.id());
-    assert!(second.err.contains(&said) && second.err.contains(" since "), "{}", second.err);
-    assert!(second.err.contains("`loopgate loop stop --alias calc`"), "{}", second.err);
+    assert!(
+        second.err.contains(&said) && second.err.contains(" since "),
+        "{}",
+        second.err
+    );
+    assert!(
+        second.err.contains("`loopgate loop stop --alias calc`"),
+        "{}",
+        second.err
+    );
     let cleaned = project.run(&["clean", "calc", "--yes"]).ended_with(65);
     assert!(cleaned.err.contains("is not over"), "{}", cleaned.err);
     // Another loop must not edit the same working tree either.
     let other = project.run(&["new", "another", "--yes"]).ended_with(69);
-    assert!(other.err.contains("the loop `calc` is being run by"), "{}", other.err);
+    assert!(
+        other.err.contains("the loop `calc` is being run by"),
+        "{}",
+        other.err
+    );
     fs::write(project.beside("go"), "").unwrap();
     Ran::of(first.wait_with_output().unwrap()).ended_with(0);
     nothing_is_lost_or_doubled(&project);
@@ -231,5 +329,8 @@ fn stopping_ends_the_process_that_runs_the_loop() {
     project.run(&["stop", "enough"]).ended_with(0);
     Ran::of(running.wait_with_output().unwrap()).ended_with(130);
     let status = project.status();
-    assert_eq!((&status["stop"]["reason"], &status["stop"]["words"]), (&json!("user_stop"), &json!("enough")));
+    assert_eq!(
+        (&status["stop"]["reason"], &status["stop"]["words"]),
+        (&json!("user_stop"), &json!("enough"))
+    );
 }

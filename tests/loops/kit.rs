@@ -72,7 +72,9 @@ pub struct Project {
 impl Project {
     /// The project, with this fixer and these further lines of configuration.
     pub fn with(fixer: &str, configuration: &str) -> Self {
-        let project = Self { folder: tempfile::tempdir().expect("a folder") };
+        let project = Self {
+            folder: tempfile::tempdir().expect("a folder"),
+        };
         project.git(&["init", "-q", "-b", "main"]);
         project.write("calc.sh", CALC);
         project.write("tests/test_calc.sh", TESTS);
@@ -89,7 +91,10 @@ impl Project {
 
     /// The same with the fixer configured, with its further settings.
     pub fn fixed_by(fixer: &str, settings: &str) -> Self {
-        Self::with(fixer, &format!("fixer:\n  kind: command\n  command: ../fixer\n{settings}"))
+        Self::with(
+            fixer,
+            &format!("fixer:\n  kind: command\n  command: ../fixer\n{settings}"),
+        )
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -125,14 +130,32 @@ impl Project {
     }
 
     pub fn git(&self, arguments: &[&str]) -> String {
-        let output = Command::new("git").current_dir(self.root()).args(arguments).output().expect("git");
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        let output = Command::new("git")
+            .current_dir(self.root())
+            .args(arguments)
+            .output()
+            .expect("git");
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
     }
 
     pub fn commit(&self, message: &str) {
         self.git(&["add", "-A"]);
-        self.git(&["-c", "user.name=alice", "-c", "user.email=alice@example.com", "commit", "-qm", message]);
+        self.git(&[
+            "-c",
+            "user.name=alice",
+            "-c",
+            "user.email=alice@example.com",
+            "commit",
+            "-qm",
+            message,
+        ]);
     }
 
     /// `loopgate loop …`, not yet started.
@@ -143,8 +166,16 @@ impl Project {
     /// `loopgate …`, not yet started, without the surroundings of the machine that runs the tests.
     pub fn loopgate(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(LOOPGATE);
-        command.current_dir(self.root()).args(arguments).stdin(Stdio::null());
-        for name in ["GITHUB_ACTIONS", "GITHUB_EVENT_PATH", "GITHUB_REPOSITORY", "GITHUB_ACTOR"] {
+        command
+            .current_dir(self.root())
+            .args(arguments)
+            .stdin(Stdio::null());
+        for name in [
+            "GITHUB_ACTIONS",
+            "GITHUB_EVENT_PATH",
+            "GITHUB_REPOSITORY",
+            "GITHUB_ACTOR",
+        ] {
             command.env_remove(name);
         }
         command.env("USER", "alice");
@@ -157,7 +188,15 @@ impl Project {
 
     /// Sets a loop up, without being asked.
     pub fn begin(&self, more: &[&str]) {
-        let mut arguments = vec!["new", "repair calc", "--alias", "calc", "--type", "refactor", "--yes"];
+        let mut arguments = vec![
+            "new",
+            "repair calc",
+            "--alias",
+            "calc",
+            "--type",
+            "refactor",
+            "--yes",
+        ];
         arguments.extend(more);
         self.run(&arguments).ended_with(0);
     }
@@ -171,12 +210,19 @@ impl Project {
     /// The history as (iteration, phase, event).
     pub fn history(&self) -> Vec<(u64, String, String)> {
         let ran = self.run(&["history", "calc", "--format", "json"]);
-        let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        let document: Value =
+            serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let lines = document["events"].as_array().cloned().unwrap_or_default();
         lines
             .iter()
-            .map(|line| (line["iteration"].as_u64().unwrap_or(0), text(&line["phase"]), text(&line["event"])))
+            .map(|line| {
+                (
+                    line["iteration"].as_u64().unwrap_or(0),
+                    text(&line["phase"]),
+                    text(&line["event"]),
+                )
+            })
             .collect()
     }
 }

@@ -8,7 +8,10 @@ use crate::kit::{LOOPGATE, Project, REPAIRS, Ran};
 
 fn told(project: &Project, arguments: &[&str]) -> Value {
     let mut command = Command::new(LOOPGATE);
-    command.current_dir(project.root()).args(arguments).args(["--format", "json"]);
+    command
+        .current_dir(project.root())
+        .args(arguments)
+        .args(["--format", "json"]);
     let ran = Ran::of(command.output().expect("the program")).ended_with(0);
     serde_json::from_str(&ran.out).unwrap()
 }
@@ -23,13 +26,32 @@ fn a_loop_leaves_a_line_that_outlives_its_state() {
     // Two attempts fail, and the third passes.
     let metric = |report: &Value, number: usize| report["metrics"][number]["value"].clone();
     let over = told(&project, &["metrics"]);
-    assert_eq!([&over["runs"], &over["open"]], [&json!(1), &json!(0)], "{over:#}");
-    assert_eq!([metric(&over, 0), metric(&over, 1), metric(&over, 2)], [json!(0.0), json!(3.0), json!(0.0)]);
+    assert_eq!(
+        [&over["runs"], &over["open"]],
+        [&json!(1), &json!(0)],
+        "{over:#}"
+    );
+    assert_eq!(
+        [metric(&over, 0), metric(&over, 1), metric(&over, 2)],
+        [json!(0.0), json!(3.0), json!(0.0)]
+    );
     assert_eq!(over["checks"]["unit"]["runs"], json!(3), "{over:#}");
-    assert_eq!(over["by_author"][0]["name"], json!("agent"), "its fixer wrote the change: {over:#}");
+    assert_eq!(
+        over["by_author"][0]["name"],
+        json!("agent"),
+        "its fixer wrote the change: {over:#}"
+    );
 
     project.run(&["clean", "--all", "--yes"]);
     let cleaned = told(&project, &["metrics"]);
-    assert_eq!((metric(&cleaned, 1), &cleaned["runs"]), (json!(3.0), &json!(1)));
-    assert_eq!(project.git(&["for-each-ref", "--format=%(refname)", "refs/loopgate/task/"]).trim(), "");
+    assert_eq!(
+        (metric(&cleaned, 1), &cleaned["runs"]),
+        (json!(3.0), &json!(1))
+    );
+    assert_eq!(
+        project
+            .git(&["for-each-ref", "--format=%(refname)", "refs/loopgate/task/"])
+            .trim(),
+        ""
+    );
 }

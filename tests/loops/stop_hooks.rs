@@ -34,11 +34,17 @@ impl Agent {
             Self::Codex => read(".codex/hooks.json")["hooks"]["Stop"].clone(),
             Self::Cursor => read(".cursor/hooks.json")["hooks"]["stop"].clone(),
         };
-        let hooks = entries.as_array().expect("entries").iter().flat_map(|entry| match self {
-            Self::Cursor => vec![entry.clone()],
-            _ => entry["hooks"].as_array().expect("hooks").clone(),
-        });
-        hooks.map(|hook| hook["command"].as_str().expect("a command").to_owned()).collect()
+        let hooks = entries
+            .as_array()
+            .expect("entries")
+            .iter()
+            .flat_map(|entry| match self {
+                Self::Cursor => vec![entry.clone()],
+                _ => entry["hooks"].as_array().expect("hooks").clone(),
+            });
+        hooks
+            .map(|hook| hook["command"].as_str().expect("a command").to_owned())
+            .collect()
     }
 
     /// What the agent writes to the hook's standard input.
@@ -70,9 +76,16 @@ impl Agent {
                 .spawn()
                 .expect("the program that was built for this test");
             let input = self.input(project, held_before).to_string();
-            hook.stdin.take().expect("piped above").write_all(input.as_bytes()).expect("it reads");
+            hook.stdin
+                .take()
+                .expect("piped above")
+                .write_all(input.as_bytes())
+                .expect("it reads");
             let output = hook.wait_with_output().expect("it ends");
-            assert!(output.status.success(), "a hook that fails is an error that people see: {output:?}");
+            assert!(
+                output.status.success(),
+                "a hook that fails is an error that people see: {output:?}"
+            );
             let answer: Value = serde_json::from_slice(&output.stdout).ok()?;
             let reason = match self {
                 Self::Cursor => answer["followup_message"].as_str()?,
@@ -99,7 +112,10 @@ impl Agent {
 
 fn project() -> Project {
     let project = Project::with("", "");
-    project.loopgate(&["init", "--agents", "--stop-hooks", "write"]).output().expect("loopgate");
+    project
+        .loopgate(&["init", "--agents", "--stop-hooks", "write"])
+        .output()
+        .expect("loopgate");
     project.commit("Hooks");
     project
 }
@@ -116,19 +132,32 @@ fn an_agent_stops_once_the_tree_it_leaves_passes() {
         let reasons = agent.works(&project, |turn| {
             match turn {
                 0 => project.write("notes.txt", "It works.\n"),
-                1 => project.write("calc.sh", &project.read("calc.sh").replace("sum=1", "sum=0")),
-                _ => project.write("calc.sh", &project.read("calc.sh").replace("    echo \"$1\"", GREATEST)),
+                1 => project.write(
+                    "calc.sh",
+                    &project.read("calc.sh").replace("sum=1", "sum=0"),
+                ),
+                _ => project.write(
+                    "calc.sh",
+                    &project.read("calc.sh").replace("    echo \"$1\"", GREATEST),
+                ),
             }
             verifies(&project);
         });
         assert_eq!(reasons.len(), 2, "{reasons:#?}");
-        assert!(reasons[0].contains("adds all numbers") && reasons[0].contains("finds the greatest"), "{reasons:#?}");
+        assert!(
+            reasons[0].contains("adds all numbers") && reasons[0].contains("finds the greatest"),
+            "{reasons:#?}"
+        );
         assert!(!reasons[1].contains("adds all numbers"), "{reasons:#?}");
-        assert!(!reasons[0].contains("expected 6"), "it holds nothing that a test printed: {reasons:#?}");
+        assert!(
+            !reasons[0].contains("expected 6"),
+            "it holds nothing that a test printed: {reasons:#?}"
+        );
     }
 }
 
-const GREATEST: &str = "    most=$1; for n in \"$@\"; do [ \"$n\" -gt \"$most\" ] && most=$n; done; echo \"$most\"";
+const GREATEST: &str =
+    "    most=$1; for n in \"$@\"; do [ \"$n\" -gt \"$most\" ] && most=$n; done; echo \"$most\"";
 
 #[test]
 fn an_agent_that_repairs_nothing_is_let_go_after_three_times_on_one_head() {
@@ -158,8 +187,15 @@ fn without_hooks_or_without_a_configuration_nobody_is_held() {
     verifies(&project);
     std::fs::remove_file(project.path(".github/loopgate.yml")).expect("it was there");
     assert_eq!(Agent::Codex.held(&project, 0), None);
-    project.loopgate(&["init", "--agents", "--stop-hooks", "remove"]).output().expect("loopgate");
-    for path in [".claude/settings.json", ".codex/hooks.json", ".cursor/hooks.json"] {
+    project
+        .loopgate(&["init", "--agents", "--stop-hooks", "remove"])
+        .output()
+        .expect("loopgate");
+    for path in [
+        ".claude/settings.json",
+        ".codex/hooks.json",
+        ".cursor/hooks.json",
+    ] {
         assert!(!project.read(path).contains("agent-stop"), "{path}");
     }
 }

@@ -22,12 +22,18 @@ pub struct Page {
 
 impl Browser {
     pub fn new() -> Self {
-        Self { http: Client::builder(TokioExecutor::new()).build_http(), token: None }
+        Self {
+            http: Client::builder(TokioExecutor::new()).build_http(),
+            token: None,
+        }
     }
 
     /// Signed in on GitHub as the owner of a token.
     pub fn as_person(token: &str) -> Self {
-        Self { token: Some(token.to_owned()), ..Self::new() }
+        Self {
+            token: Some(token.to_owned()),
+            ..Self::new()
+        }
     }
 
     pub async fn get(&self, url: &str) -> Page {
@@ -35,27 +41,44 @@ impl Browser {
     }
 
     pub async fn submit(&self, url: &str, fields: &[(&str, &str)]) -> Page {
-        let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(fields)
+            .finish();
         self.send(Method::POST, url, form).await
     }
 
     async fn send(&self, method: Method, url: &str, form: String) -> Page {
-        let mut request = http::Request::builder().method(method).uri(url).header(header::USER_AGENT, "a browser");
+        let mut request = http::Request::builder()
+            .method(method)
+            .uri(url)
+            .header(header::USER_AGENT, "a browser");
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
         let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-        let answer = self.http.request(request.body(Full::from(form)).unwrap()).await.unwrap();
+        let answer = self
+            .http
+            .request(request.body(Full::from(form)).unwrap())
+            .await
+            .unwrap();
         let (parts, body) = answer.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8_lossy(&body).into_owned();
-        Page { status: parts.status.as_u16(), text, headers: parts.headers, url: url.to_owned() }
+        Page {
+            status: parts.status.as_u16(),
+            text,
+            headers: parts.headers,
+            url: url.to_owned(),
+        }
     }
 }
 
 impl Page {
     pub fn header(&self, name: &str) -> String {
-        self.headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .map(|value| value.to_str().unwrap().to_owned())
+            .unwrap_or_default()
     }
 
     /// Where it leads to.
@@ -75,10 +98,24 @@ impl Page {
     }
 
     fn attribute(&self, before: &str) -> String {
-        let rest = self.text.split_once(before).unwrap_or_else(|| panic!("no {before} in {}", self.text)).1;
+        let rest = self
+            .text
+            .split_once(before)
+            .unwrap_or_else(|| panic!("no {before} in {}", self.text))
+            .1;
         let raw = rest.split('"').next().unwrap_or_default();
-        let entities =
-            [("&quot;", "\""), ("&#x2f;", "/"), ("&#x27;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
-        entities.iter().fold(raw.to_owned(), |text, (entity, letter)| text.replace(entity, letter))
+        let entities = [
+            ("&quot;", "\""),
+            ("&#x2f;", "/"),
+            ("&#x27;", "'"),
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+            ("&amp;", "&"),
+        ];
+        entities
+            .iter()
+            .fold(raw.to_owned(), |text, (entity, letter)| {
+                text.replace(entity, letter)
+            })
     }
 }

@@ -21,16 +21,35 @@ impl Client {
     /// A client that has said hello.
     fn of(directory: &Path, github: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loopgate"));
-        command.arg("mcp").current_dir(directory).env_clear().env("LOOPGATE_GITHUB_API_URL", github);
+        command
+            .arg("mcp")
+            .current_dir(directory)
+            .env_clear()
+            .env("LOOPGATE_GITHUB_API_URL", github);
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
-        let (to, from) = (process.stdin.take(), BufReader::new(process.stdout.take().unwrap()));
-        let mut client = Self { process, to, from, asked: 0 };
+        let (to, from) = (
+            process.stdin.take(),
+            BufReader::new(process.stdout.take().unwrap()),
+        );
+        let mut client = Self {
+            process,
+            to,
+            from,
+            asked: 0,
+        };
         let us = json!({ "name": "a test", "version": "1" });
-        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": us });
+        let hello =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": us });
         let answer = client.ask("initialize", &hello);
-        assert_eq!(answer["result"]["serverInfo"]["name"], "loopgate", "{answer}");
+        assert_eq!(
+            answer["result"]["serverInfo"]["name"], "loopgate",
+            "{answer}"
+        );
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         client
     }
@@ -42,9 +61,15 @@ impl Client {
     /// The answer. Every line of standard output is one of the protocol.
     fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.asked += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params }));
+        self.send(
+            &json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params }),
+        );
         let answer = self.hear();
-        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(self.asked)), "{answer}");
+        assert_eq!(
+            (&answer["jsonrpc"], &answer["id"]),
+            (&json!("2.0"), &json!(self.asked)),
+            "{answer}"
+        );
         answer
     }
 
@@ -55,7 +80,10 @@ impl Client {
     }
 
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
-        self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))
+        self.ask(
+            "tools/call",
+            &json!({ "name": tool, "arguments": arguments }),
+        )
     }
 
     /// The document of a call that succeeded, which the text repeats.
@@ -64,7 +92,10 @@ impl Client {
         let result = &answer["result"];
         assert_eq!(result["isError"], false, "{answer}");
         let text = result["content"][0]["text"].as_str().unwrap();
-        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+        assert_eq!(
+            serde_json::from_str::<Value>(text).unwrap(),
+            result["structuredContent"]
+        );
         result["structuredContent"].clone()
     }
 
@@ -76,8 +107,18 @@ impl Client {
 }
 
 fn git(directory: &Path, arguments: &[&str]) {
-    let who = ["-c", "user.name=alice", "-c", "user.email=alice@example.com"];
-    let done = Command::new("git").current_dir(directory).args(who).args(arguments).output().unwrap();
+    let who = [
+        "-c",
+        "user.name=alice",
+        "-c",
+        "user.email=alice@example.com",
+    ];
+    let done = Command::new("git")
+        .current_dir(directory)
+        .args(who)
+        .args(arguments)
+        .output()
+        .unwrap();
     assert!(done.status.success(), "{done:?}");
 }
 
@@ -86,7 +127,8 @@ async fn a_client_lists_and_calls_each_tool() {
     let (github, _, pr) = failing().await;
     let here = tempfile::tempdir().unwrap();
     git(here.path(), &["init", "-q"]);
-    let configuration = "version: 1\nverify:\n  checks:\n    lint: { kind: lint, run: cat checked }\n";
+    let configuration =
+        "version: 1\nverify:\n  checks:\n    lint: { kind: lint, run: cat checked }\n";
     std::fs::create_dir(here.path().join(".github")).unwrap();
     std::fs::write(here.path().join(".github/loopgate.yml"), configuration).unwrap();
     git(here.path(), &["add", "-A"]);
@@ -95,21 +137,46 @@ async fn a_client_lists_and_calls_each_tool() {
 
     let listed = client.ask("tools/list", &json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
-    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["verify", "feedback", "wait", "explain", "memory", "dispute"]);
-    assert!(tools.iter().all(|tool| tool["inputSchema"]["type"] == "object"), "{listed:#}");
+    let names: Vec<_> = tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["verify", "feedback", "wait", "explain", "memory", "dispute"]
+    );
+    assert!(
+        tools
+            .iter()
+            .all(|tool| tool["inputSchema"]["type"] == "object"),
+        "{listed:#}"
+    );
 
     let of = json!({ "pull_request": format!("{}#{}", pr.repo, pr.number) });
     let read = client.document("feedback", &of);
-    assert_eq!((&read["schema"], &read["decision"]), (&json!("loopgate.feedback/v1"), &json!("retry")));
+    assert_eq!(
+        (&read["schema"], &read["decision"]),
+        (&json!("loopgate.feedback/v1"), &json!("retry"))
+    );
     assert_eq!(client.document("wait", &of), read);
 
     let verified = client.document("verify", &json!({}));
-    assert_eq!((&verified["final"], &verified["failures"][0]["check"]), (&json!(true), &json!("lint")), "{verified:#}");
-    assert_eq!(client.document("feedback", &json!({})), verified, "the last verification here");
+    assert_eq!(
+        (&verified["final"], &verified["failures"][0]["check"]),
+        (&json!(true), &json!("lint")),
+        "{verified:#}"
+    );
+    assert_eq!(
+        client.document("feedback", &json!({})),
+        verified,
+        "the last verification here"
+    );
     std::fs::write(here.path().join("checked"), "").unwrap();
     let outdated = client.document("feedback", &json!({}));
-    assert_eq!((&outdated["final"], &outdated["outdated"]["reason"]), (&json!(false), &json!("tree_changed")));
+    assert_eq!(
+        (&outdated["final"], &outdated["outdated"]["reason"]),
+        (&json!(false), &json!("tree_changed"))
+    );
     let mended = client.document("verify", &json!({ "checks": ["lint"] }));
     assert_eq!(mended["failures"], json!([]), "{mended:#}");
 
@@ -118,17 +185,27 @@ async fn a_client_lists_and_calls_each_tool() {
     let repository = json!({ "words": "login", "repository": pr.repo });
     for memory in [json!({ "words": "login" }), repository] {
         let remembered = client.document("memory", &memory);
-        assert_eq!((&remembered["schema"], &remembered["cards"]), (&json!("loopgate.memory-query/v1"), &json!([])));
+        assert_eq!(
+            (&remembered["schema"], &remembered["cards"]),
+            (&json!("loopgate.memory-query/v1"), &json!([]))
+        );
     }
-    let disputed =
-        client.document("dispute", &json!({ "failure": "3fa9c01b", "kind": "impossible", "reason": "no  clock" }));
-    assert_eq!(disputed, json!({ "said_in": "trailer", "line": "Loopgate-Dispute: 3fa9c01b impossible no clock" }));
+    let disputed = client.document(
+        "dispute",
+        &json!({ "failure": "3fa9c01b", "kind": "impossible", "reason": "no  clock" }),
+    );
+    assert_eq!(
+        disputed,
+        json!({ "said_in": "trailer", "line": "Loopgate-Dispute: 3fa9c01b impossible no clock" })
+    );
 
     // A client that asks for progress gets it.
     client.asked += 1;
     let meta = json!({ "progressToken": "p" });
     let call = json!({ "name": "wait", "arguments": of, "_meta": meta });
-    client.send(&json!({ "jsonrpc": "2.0", "id": client.asked, "method": "tools/call", "params": call }));
+    client.send(
+        &json!({ "jsonrpc": "2.0", "id": client.asked, "method": "tools/call", "params": call }),
+    );
     let progress = client.hear();
     assert_eq!(
         (&progress["method"], &progress["params"]["progressToken"]),
@@ -138,14 +215,30 @@ async fn a_client_lists_and_calls_each_tool() {
 
     // What a tool cannot do is its answer; a tool that there is not is an error of the protocol.
     for (tool, arguments, why) in [
-        ("feedback", json!({ "pull_request": "acme" }), "OWNER/REPO#N"),
+        (
+            "feedback",
+            json!({ "pull_request": "acme" }),
+            "OWNER/REPO#N",
+        ),
         ("wait", json!({}), "pull_request"),
-        ("wait", json!({ "pull_request": "acme/widgets#1", "timeout_seconds": 9_999 }), "at most 1800"),
+        (
+            "wait",
+            json!({ "pull_request": "acme/widgets#1", "timeout_seconds": 9_999 }),
+            "at most 1800",
+        ),
         ("verify", json!({ "check": "lint" }), "unknown field"),
         ("verify", json!({ "checks": ["nothing"] }), "nothing"),
         ("memory", json!({}), "words"),
-        ("dispute", json!({ "failure": "unit", "reason": "no" }), "failure"),
-        ("dispute", json!({ "failure": "3fa9c01b", "reason": " " }), "needs a reason"),
+        (
+            "dispute",
+            json!({ "failure": "unit", "reason": "no" }),
+            "failure",
+        ),
+        (
+            "dispute",
+            json!({ "failure": "3fa9c01b", "reason": " " }),
+            "needs a reason",
+        ),
         (
             "dispute",
             json!({ "failure": "3fa9c01b", "reason": "no", "pull_request": "acme/widgets#1" }),
@@ -153,10 +246,18 @@ async fn a_client_lists_and_calls_each_tool() {
         ),
     ] {
         let answer = client.call(tool, &arguments);
-        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
-        assert!(answer["result"]["isError"] == true && text.contains(why), "{tool} {arguments}: {answer}");
+        let text = answer["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_default();
+        assert!(
+            answer["result"]["isError"] == true && text.contains(why),
+            "{tool} {arguments}: {answer}"
+        );
     }
     assert_eq!(client.call("merge", &json!({}))["error"]["code"], -32_602);
-    assert_eq!(client.ask("resources/read", &json!({ "uri": "x" }))["error"]["code"], -32_601);
+    assert_eq!(
+        client.ask("resources/read", &json!({ "uri": "x" }))["error"]["code"],
+        -32_601
+    );
     assert_eq!(client.leave(), Some(0));
 }

@@ -21,7 +21,10 @@ gates:
 async fn world(more: &str) -> (Simulator, RepoName) {
     let github = github().await;
     let configuration = format!("{CONFIGURATION}{more}");
-    let files = [(".github/loopgate.yml", configuration.as_str()), ("src/lib.rs", "// Widgets.\n")];
+    let files = [
+        (".github/loopgate.yml", configuration.as_str()),
+        ("src/lib.rs", "// Widgets.\n"),
+    ];
     let repo = github.create_repo("acme/widgets", &files).unwrap();
     (github, repo)
 }
@@ -32,12 +35,18 @@ async fn played(github: &Simulator, repo: &RepoName, path: &str, ends: &[Conclus
     let pr = github.user("alice").open_pull_request(repo, spec).unwrap();
     for (number, end) in ends.iter().enumerate() {
         if number > 0 {
-            github.user("alice").push(&pr, &[(path, &format!("number {number}\n"))], "again").unwrap();
+            github
+                .user("alice")
+                .push(&pr, &[(path, &format!("number {number}\n"))], "again")
+                .unwrap();
         }
         look(github, &pr).await;
         for (check, end) in [("ci / build", Conclusion::Success), ("ci / test", *end)] {
             let head = github.head(&pr).unwrap();
-            github.ci("other-ci").check_run(repo, head, CheckSpec::concluded(check, end)).unwrap();
+            github
+                .ci("other-ci")
+                .check_run(repo, head, CheckSpec::concluded(check, end))
+                .unwrap();
         }
         look(github, &pr).await;
     }
@@ -46,7 +55,11 @@ async fn played(github: &Simulator, repo: &RepoName, path: &str, ends: &[Conclus
 
 fn loopgate(github: &Simulator, arguments: &[&str]) -> Said {
     let here = tempfile::tempdir().unwrap();
-    std::fs::write(here.path().join("new.yml"), CONFIGURATION.replace("src/billing/**", "docs/**")).unwrap();
+    std::fs::write(
+        here.path().join("new.yml"),
+        CONFIGURATION.replace("src/billing/**", "docs/**"),
+    )
+    .unwrap();
     run(github, &As::App, here.path(), arguments)
 }
 
@@ -57,8 +70,15 @@ fn document(github: &Simulator, arguments: &[&str]) -> Value {
 }
 
 fn lines(github: &Simulator, repo: &RepoName) -> Vec<Value> {
-    let kept = github.state_ref(repo, "refs/loopgate/metrics").unwrap().map(|kept| kept.files).unwrap_or_default();
-    kept.values().flat_map(|day| day.lines()).map(|line| serde_json::from_str(line).unwrap()).collect()
+    let kept = github
+        .state_ref(repo, "refs/loopgate/metrics")
+        .unwrap()
+        .map(|kept| kept.files)
+        .unwrap_or_default();
+    kept.values()
+        .flat_map(|day| day.lines())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,10 +95,14 @@ async fn runs_leave_a_line_when_they_end_and_only_one() {
         look(&github, pr).await;
     }
     let kept = lines(&github, &repo);
-    let told = |line: &Value| ["pull_request", "attempts", "first_pass"].map(|key| line[key].clone());
+    let told =
+        |line: &Value| ["pull_request", "attempts", "first_pass"].map(|key| line[key].clone());
     assert_eq!(
         kept.iter().map(told).collect::<Vec<_>>(),
-        [[json!(1), json!(2), json!(2)], [json!(2), json!(1), json!(1)]]
+        [
+            [json!(1), json!(2), json!(2)],
+            [json!(2), json!(1), json!(1)]
+        ]
     );
     assert_eq!(kept[0]["checks"]["unit"]["failed"], json!(1));
 
@@ -87,12 +111,27 @@ async fn runs_leave_a_line_when_they_end_and_only_one() {
     look(&github, &closed).await;
     github.forget_requests();
     let report = document(&github, &["metrics", "acme/widgets", "--json"]);
-    assert_eq!([&report["runs"], &report["open"]], [&json!(3), &json!(2)], "{report:#}");
+    assert_eq!(
+        [&report["runs"], &report["open"]],
+        [&json!(3), &json!(2)],
+        "{report:#}"
+    );
     assert_eq!(report["metrics"][0]["counted"], json!(1));
     assert_eq!(report["metrics"][1]["value"], json!(1.5));
     assert_eq!(
         report,
-        document(&github, &["metrics", "acme/widgets", "--format", "json", "--since", "30d"]).tap(&report)
+        document(
+            &github,
+            &[
+                "metrics",
+                "acme/widgets",
+                "--format",
+                "json",
+                "--since",
+                "30d"
+            ]
+        )
+        .tap(&report)
     );
     assert_nothing_written(&github, &repo);
     github.clock().advance(chrono::TimeDelta::minutes(5));
@@ -100,14 +139,32 @@ async fn runs_leave_a_line_when_they_end_and_only_one() {
     look(&github, &closed).await;
     assert_eq!(lines(&github, &repo).len(), 3);
     let report = document(&github, &["metrics", "acme/widgets", "--json"]);
-    assert_eq!([&report["runs"], &report["open"]], [&json!(3), &json!(1)], "{report:#}");
+    assert_eq!(
+        [&report["runs"], &report["open"]],
+        [&json!(3), &json!(1)],
+        "{report:#}"
+    );
 
     // The same in the other shapes.
     let table = loopgate(&github, &["metrics", "acme/widgets"]).out;
-    assert!(table.starts_with("acme/widgets: ") && table.contains("average_attempts         1.50"), "{table}");
-    assert!(loopgate(&github, &["metrics", "acme/widgets", "--svg"]).out.starts_with("<svg "));
-    assert!(loopgate(&github, &["metrics", "acme/widgets", "--csv"]).out.contains("all,\"\",average_attempts,1.5\n"));
-    assert_eq!(loopgate(&github, &["metrics", "acme/widgets", "--csv", "--svg"]).code, Some(64));
+    assert!(
+        table.starts_with("acme/widgets: ") && table.contains("average_attempts         1.50"),
+        "{table}"
+    );
+    assert!(
+        loopgate(&github, &["metrics", "acme/widgets", "--svg"])
+            .out
+            .starts_with("<svg ")
+    );
+    assert!(
+        loopgate(&github, &["metrics", "acme/widgets", "--csv"])
+            .out
+            .contains("all,\"\",average_attempts,1.5\n")
+    );
+    assert_eq!(
+        loopgate(&github, &["metrics", "acme/widgets", "--csv", "--svg"]).code,
+        Some(64)
+    );
 }
 
 /// Windows end now, so two documents differ in that.
@@ -143,11 +200,40 @@ async fn pull_requests_are_decided_again_under_another_configuration() {
     played(&github, &repo, "docs/a.md", &[Failure, Success]).await;
     played(&github, &repo, "src/billing/b.md", &[Success]).await;
     github.forget_requests();
-    let told = document(&github, &["what-if", "acme/widgets", "--config", "new.yml", "--format", "json"]);
-    assert_eq!(told["gates"], json!({ "billing": { "more": ["#1"], "fewer": ["#2"] } }), "{told:#}");
-    assert_eq!([&told["calls"], &told["verdicts"], &told["unknown"]], [&json!({}), &json!([]), &json!([])]);
+    let told = document(
+        &github,
+        &[
+            "what-if",
+            "acme/widgets",
+            "--config",
+            "new.yml",
+            "--format",
+            "json",
+        ],
+    );
+    assert_eq!(
+        told["gates"],
+        json!({ "billing": { "more": ["#1"], "fewer": ["#2"] } }),
+        "{told:#}"
+    );
+    assert_eq!(
+        [&told["calls"], &told["verdicts"], &told["unknown"]],
+        [&json!({}), &json!([]), &json!([])]
+    );
     let said = loopgate(&github, &["what-if", "acme/widgets", "--config", "new.yml"]);
-    assert!(said.out.contains("Gate billing: 1 more (#1), 1 fewer (#2)"), "{}{}", said.out, said.err);
-    assert_eq!(loopgate(&github, &["what-if", "acme/widgets", "--config", "none.yml"]).code, Some(65));
+    assert!(
+        said.out.contains("Gate billing: 1 more (#1), 1 fewer (#2)"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    assert_eq!(
+        loopgate(
+            &github,
+            &["what-if", "acme/widgets", "--config", "none.yml"]
+        )
+        .code,
+        Some(65)
+    );
     assert_nothing_written(&github, &repo);
 }

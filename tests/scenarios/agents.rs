@@ -21,17 +21,30 @@ verify:
 /// A private repository with one open loop.
 async fn loop_in(world: &World, name: &str) -> loopgate_core::RepoName {
     let github = world.simulator();
-    let repo = github.create_private_repo(name, &[("src/lib.rs", "// Lib.\n")]).expect("a repository");
+    let repo = github
+        .create_private_repo(name, &[("src/lib.rs", "// Lib.\n")])
+        .expect("a repository");
     let configured = CommitSpec::new("Configure").file(".github/loopgate.yml", CONFIGURATION);
-    github.user("olga").push_to(&repo, "main", configured).expect("a push");
+    github
+        .user("olga")
+        .push_to(&repo, "main", configured)
+        .expect("a push");
     let spec = PullSpec::new("feat: zeppelins").file("src/lib.rs", "// 1\n");
-    github.user("alice").open_pull_request(&repo, spec).expect("a pull");
+    github
+        .user("alice")
+        .open_pull_request(&repo, spec)
+        .expect("a pull");
     world.settle().await;
     repo
 }
 
 async fn asks(anybody: &Browser<'_>, token: &str, message: &Value) -> Answer {
-    anybody.posts(&message.to_string(), &[("authorization", &format!("Bearer {token}"))]).await
+    anybody
+        .posts(
+            &message.to_string(),
+            &[("authorization", &format!("Bearer {token}"))],
+        )
+        .await
 }
 
 fn call(tool: &str, arguments: &Value) -> Value {
@@ -39,19 +52,33 @@ fn call(tool: &str, arguments: &Value) -> Value {
 }
 
 /// What a tool answers: a document, or why there is none.
-async fn calls(anybody: &Browser<'_>, token: &str, tool: &str, arguments: Value) -> Result<Value, String> {
+async fn calls(
+    anybody: &Browser<'_>,
+    token: &str,
+    tool: &str,
+    arguments: Value,
+) -> Result<Value, String> {
     let answer = asks(anybody, token, &call(tool, &arguments)).await;
-    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"), "{}", answer.body);
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (200, "application/json"),
+        "{}",
+        answer.body
+    );
     let mut answer: Value = serde_json::from_str(&answer.body).expect("a message");
     if answer["result"]["isError"] == true {
-        return Err(answer["result"]["content"][0]["text"].as_str().expect("a text").to_owned());
+        return Err(answer["result"]["content"][0]["text"]
+            .as_str()
+            .expect("a text")
+            .to_owned());
     }
     Ok(answer["result"]["structuredContent"].take())
 }
 
 /// GitHub tells that a person does not let the App act for them any more.
 async fn tells_of_withdrawal(anybody: &Browser<'_>, person: UserId, secret: &str) {
-    let body = json!({ "action": "revoked", "sender": { "id": person.get(), "login": "zoe" } }).to_string();
+    let body = json!({ "action": "revoked", "sender": { "id": person.get(), "login": "zoe" } })
+        .to_string();
     let mut signed = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key");
     signed.update(body.as_bytes());
     let signature = format!("sha256={}", hex::encode(signed.finalize().into_bytes()));
@@ -61,7 +88,13 @@ async fn tells_of_withdrawal(anybody: &Browser<'_>, person: UserId, secret: &str
         ("x-github-delivery", "withdrawn"),
         ("x-hub-signature-256", &signature),
     ];
-    assert_eq!(anybody.asks(Method::POST, "/webhook", &headers, &body).await.status, 202);
+    assert_eq!(
+        anybody
+            .asks(Method::POST, "/webhook", &headers, &body)
+            .await
+            .status,
+        202
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,26 +103,50 @@ async fn a_program_reads_with_its_token_what_github_shows_to_the_owner() {
     loop_in(&world, "acme/shared").await;
     loop_in(&world, "acme/skunkworks").await;
     let shared = "acme/shared".parse().expect("a name");
-    world.simulator().admin().add_collaborator(&shared, "dave", Role::Read).expect("a repository");
+    world
+        .simulator()
+        .admin()
+        .add_collaborator(&shared, "dave", Role::Read)
+        .expect("a repository");
     let dave = Browser::of(&world, "dave");
     dave.signs_in().await;
     let token = dave.makes_a_token("laptop").await;
     assert!(token.starts_with("lg_") && token.len() == 67, "{token}");
     let page = dave.visits("/tokens").await;
-    assert!(page.body.contains("laptop") && page.body.contains("never") && !page.body.contains(&token), "{page:?}");
+    assert!(
+        page.body.contains("laptop") && page.body.contains("never") && !page.body.contains(&token),
+        "{page:?}"
+    );
 
     let agent = Browser::of(&world, "nobody");
     let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "agent", "version": "1" } } });
     let hello = asks(&agent, &token, &hello).await;
-    assert!(hello.status == 200 && hello.body.contains("\"name\":\"loopgate\""), "{hello:?}");
-    let tools = asks(&agent, &token, &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await;
+    assert!(
+        hello.status == 200 && hello.body.contains("\"name\":\"loopgate\""),
+        "{hello:?}"
+    );
+    let tools = asks(
+        &agent,
+        &token,
+        &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
+    )
+    .await;
     let tools: Value = serde_json::from_str(&tools.body).expect("a message");
-    let tools: Vec<_> = tools["result"]["tools"].as_array().expect("tools").iter().collect();
-    let told: Vec<_> = tools.iter().map(|tool| (&tool["name"], &tool["inputSchema"]["required"])).collect();
+    let tools: Vec<_> = tools["result"]["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .collect();
+    let told: Vec<_> = tools
+        .iter()
+        .map(|tool| (&tool["name"], &tool["inputSchema"]["required"]))
+        .collect();
     let required = |tool: &str, names: &[&str]| (json!(tool), json!(names));
     assert_eq!(
-        told.iter().map(|(name, needs)| ((*name).clone(), (*needs).clone())).collect::<Vec<_>>(),
+        told.iter()
+            .map(|(name, needs)| ((*name).clone(), (*needs).clone()))
+            .collect::<Vec<_>>(),
         [
             required("feedback", &["pull_request"]),
             required("wait", &["pull_request"]),
@@ -100,42 +157,91 @@ async fn a_program_reads_with_its_token_what_github_shows_to_the_owner() {
     );
 
     let of = |pull: &str| json!({ "pull_request": pull });
-    let told = calls(&agent, &token, "feedback", of("acme/shared#1")).await.expect("a document");
-    assert_eq!((&told["repository"], &told["final"]), (&json!("acme/shared"), &json!(false)), "{told}");
+    let told = calls(&agent, &token, "feedback", of("acme/shared#1"))
+        .await
+        .expect("a document");
+    assert_eq!(
+        (&told["repository"], &told["final"]),
+        (&json!("acme/shared"), &json!(false)),
+        "{told}"
+    );
     let now = json!({ "pull_request": "acme/shared#1", "timeout_seconds": 0 });
-    assert_eq!(calls(&agent, &token, "wait", now).await.expect("a document")["final"], false);
-    let why = calls(&agent, &token, "explain", of("acme/shared#1")).await.expect("a document");
+    assert_eq!(
+        calls(&agent, &token, "wait", now)
+            .await
+            .expect("a document")["final"],
+        false
+    );
+    let why = calls(&agent, &token, "explain", of("acme/shared#1"))
+        .await
+        .expect("a document");
     assert!(why.to_string().contains("unit"), "{why}");
     let words = json!({ "words": "zeppelin", "repository": "acme/shared" });
-    assert_eq!(calls(&agent, &token, "memory", words).await.expect("a document")["cards"], json!([]));
+    assert_eq!(
+        calls(&agent, &token, "memory", words)
+            .await
+            .expect("a document")["cards"],
+        json!([])
+    );
     let before = world.simulator().requests().len();
     let disputed = json!({ "failure": "3fa9c01b", "reason": " it is\nmeant so ", "pull_request": "acme/shared#1" });
-    let said = calls(&agent, &token, "dispute", disputed).await.expect("a document");
-    assert_eq!(said["comment"], "/loop dispute 3fa9c01b test_wrong it is meant so", "{said}");
-    assert!(world.simulator().requests().len() - before <= 2, "nothing is written, and rights are known");
+    let said = calls(&agent, &token, "dispute", disputed)
+        .await
+        .expect("a document");
+    assert_eq!(
+        said["comment"], "/loop dispute 3fa9c01b test_wrong it is meant so",
+        "{said}"
+    );
+    assert!(
+        world.simulator().requests().len() - before <= 2,
+        "nothing is written, and rights are known"
+    );
 
     // What the owner may not read is answered for like what there is not, to the last byte.
     for tool in ["feedback", "wait", "explain"] {
         let [hidden, absent] = ["acme/skunkworks#1", "acme/nowhere#1"].map(of);
-        let hidden = calls(&agent, &token, tool, hidden).await.expect_err("it is hidden");
-        let absent = calls(&agent, &token, tool, absent).await.expect_err("there is none");
+        let hidden = calls(&agent, &token, tool, hidden)
+            .await
+            .expect_err("it is hidden");
+        let absent = calls(&agent, &token, tool, absent)
+            .await
+            .expect_err("there is none");
         assert_eq!(hidden.replace("skunkworks", "nowhere"), absent, "{tool}");
-        assert!(absent.contains("or GitHub does not show it to dave"), "{absent}");
-        assert!(calls(&agent, &token, tool, of("acme/shared#99")).await.is_err(), "{tool}");
+        assert!(
+            absent.contains("or GitHub does not show it to dave"),
+            "{absent}"
+        );
+        assert!(
+            calls(&agent, &token, tool, of("acme/shared#99"))
+                .await
+                .is_err(),
+            "{tool}"
+        );
     }
-    let nothing = calls(&agent, &token, "feedback", json!({})).await.expect_err("nothing is named");
+    let nothing = calls(&agent, &token, "feedback", json!({}))
+        .await
+        .expect_err("nothing is named");
     assert!(nothing.contains("no working tree"), "{nothing}");
     let unknown = asks(&agent, &token, &call("verify", &json!({}))).await;
     assert!(unknown.body.contains("Unknown tool: verify"), "{unknown:?}");
 
-    world.simulator().admin().remove_collaborator(&shared, "dave").expect("a repository");
+    world
+        .simulator()
+        .admin()
+        .remove_collaborator(&shared, "dave")
+        .expect("a repository");
     world.wait(TimeDelta::minutes(5));
-    let gone = calls(&agent, &token, "feedback", of("acme/shared#1")).await.expect_err("it was withdrawn");
+    let gone = calls(&agent, &token, "feedback", of("acme/shared#1"))
+        .await
+        .expect_err("it was withdrawn");
     assert!(gone.contains("does not show it"), "{gone}");
-    let away = RequestFault::on("/permission$", Harm::status(StatusCode::BAD_GATEWAY)).expect("a pattern");
+    let away =
+        RequestFault::on("/permission$", Harm::status(StatusCode::BAD_GATEWAY)).expect("a pattern");
     world.simulator().add_fault(away);
     world.wait(TimeDelta::minutes(5));
-    let trouble = calls(&agent, &token, "feedback", of("acme/shared#1")).await.expect_err("GitHub is away");
+    let trouble = calls(&agent, &token, "feedback", of("acme/shared#1"))
+        .await
+        .expect_err("GitHub is away");
     assert!(trouble.contains("Call again"), "{trouble}");
 }
 
@@ -145,47 +251,117 @@ async fn a_token_is_shown_once_ends_and_is_revoked_by_its_owner_alone() {
     loop_in(&world, "acme/shared").await;
     let zoe = world.simulator().admin().add_user("zoe").expect("a person");
     let shared = "acme/shared".parse().expect("a name");
-    world.simulator().admin().add_collaborator(&shared, "zoe", Role::Read).expect("a repository");
+    world
+        .simulator()
+        .admin()
+        .add_collaborator(&shared, "zoe", Role::Read)
+        .expect("a repository");
     let (visitor, olga) = (Browser::of(&world, "zoe"), Browser::of(&world, "olga"));
     assert_eq!(visitor.visits("/tokens").await.status, 401);
     visitor.signs_in().await;
     olga.signs_in().await;
     let token = visitor.makes_a_token("%3Cb%3E").await;
-    let list: Value = serde_json::from_str(&visitor.visits("/tokens.json").await.body).expect("a document");
+    let list: Value =
+        serde_json::from_str(&visitor.visits("/tokens.json").await.body).expect("a document");
     let id = list["tokens"][0]["id"].as_str().expect("an id").to_owned();
-    assert_eq!((&list["made"], &list["address"]), (&Value::Null, &json!(format!("{ADDRESS}/mcp"))), "{list}");
+    assert_eq!(
+        (&list["made"], &list["address"]),
+        (&Value::Null, &json!(format!("{ADDRESS}/mcp"))),
+        "{list}"
+    );
     assert!(visitor.visits("/tokens").await.body.contains("&lt;b&gt;"));
 
     // No other page makes or revokes one, and nobody else does.
     let form = visitor.form_token("/tokens").await;
-    for (path, more) in [("/tokens", "&name=x".to_owned()), ("/tokens/revoke", format!("&id={id}"))] {
-        assert_eq!(visitor.sends(path, "https://evil.example", &format!("token={form}{more}")).await.status, 403);
-        assert_eq!(visitor.sends(path, ADDRESS, &format!("token=other{more}")).await.status, 403);
+    for (path, more) in [
+        ("/tokens", "&name=x".to_owned()),
+        ("/tokens/revoke", format!("&id={id}")),
+    ] {
+        assert_eq!(
+            visitor
+                .sends(path, "https://evil.example", &format!("token={form}{more}"))
+                .await
+                .status,
+            403
+        );
+        assert_eq!(
+            visitor
+                .sends(path, ADDRESS, &format!("token=other{more}"))
+                .await
+                .status,
+            403
+        );
     }
     let of_olga = format!("token={}&id={id}", olga.form_token("/tokens").await);
     olga.sends("/tokens/revoke", ADDRESS, &of_olga).await;
 
-    let (agent, list) = (Browser::of(&world, "nobody"), json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+    let (agent, list) = (
+        Browser::of(&world, "nobody"),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
+    );
     let works = async |token: &str| asks(&agent, token, &list).await.status;
     assert_eq!(works(&token).await, 200);
-    assert!(!visitor.visits("/tokens").await.body.contains("never"), "that it was used is noted");
-    assert_eq!((works(&format!("{token}0")).await, works("").await, works("ghp_x").await), (401, 401, 401));
+    assert!(
+        !visitor.visits("/tokens").await.body.contains("never"),
+        "that it was used is noted"
+    );
+    assert_eq!(
+        (
+            works(&format!("{token}0")).await,
+            works("").await,
+            works("ghp_x").await
+        ),
+        (401, 401, 401)
+    );
     let refused = agent.posts(&list.to_string(), &[]).await;
-    assert_eq!((refused.status, refused.header("www-authenticate")), (401, "Bearer realm=\"loopgate\""));
+    assert_eq!(
+        (refused.status, refused.header("www-authenticate")),
+        (401, "Bearer realm=\"loopgate\"")
+    );
 
     let bearer = format!("Bearer {token}");
     let with = async |name: &str, value: &str| {
-        agent.posts(&list.to_string(), &[("authorization", &bearer), (name, value)]).await.status
+        agent
+            .posts(
+                &list.to_string(),
+                &[("authorization", &bearer), (name, value)],
+            )
+            .await
+            .status
     };
     assert_eq!(with("origin", ADDRESS).await, 200);
-    assert_eq!((with("origin", "https://evil.example").await, with("origin", "null").await), (403, 403));
+    assert_eq!(
+        (
+            with("origin", "https://evil.example").await,
+            with("origin", "null").await
+        ),
+        (403, 403)
+    );
     assert_eq!(with("host", "rebound.example.com").await, 403);
-    assert_eq!((with("mcp-protocol-version", "2025-06-18").await, with("mcp-protocol-version", "1").await), (200, 400));
-    assert_eq!(agent.posts(&" ".repeat(70_000), &[("authorization", &bearer)]).await.status, 413);
+    assert_eq!(
+        (
+            with("mcp-protocol-version", "2025-06-18").await,
+            with("mcp-protocol-version", "1").await
+        ),
+        (200, 400)
+    );
+    assert_eq!(
+        agent
+            .posts(&" ".repeat(70_000), &[("authorization", &bearer)])
+            .await
+            .status,
+        413
+    );
     for method in ["GET", "DELETE"] {
         let method = method.parse().expect("a method");
-        let answer =
-            agent.asks(method, "/mcp", &[("host", "loopgate.example.com"), ("authorization", &bearer)], "").await;
+        let answer = agent
+            .asks(
+                method,
+                "/mcp",
+                &[("host", "loopgate.example.com"), ("authorization", &bearer)],
+                "",
+            )
+            .await;
         assert_eq!((answer.status, answer.header("allow")), (405, "POST"));
     }
     let mut answers = Vec::new();
@@ -196,11 +372,20 @@ async fn a_token_is_shown_once_ends_and_is_revoked_by_its_owner_alone() {
     world.wait(TimeDelta::minutes(1));
     assert_eq!(works(&token).await, 200);
 
-    visitor.sends("/tokens/revoke", ADDRESS, &format!("token={form}&id={id}")).await;
+    visitor
+        .sends("/tokens/revoke", ADDRESS, &format!("token={form}&id={id}"))
+        .await;
     assert_eq!(works(&token).await, 401, "revoked");
-    let (second, of_olga) = (visitor.makes_a_token("second").await, olga.makes_a_token("hers").await);
+    let (second, of_olga) = (
+        visitor.makes_a_token("second").await,
+        olga.makes_a_token("hers").await,
+    );
     tells_of_withdrawal(&agent, zoe, world.simulator().webhook_secret()).await;
-    assert_eq!((works(&second).await, works(&of_olga).await), (401, 200), "she lets the App act for her no more");
+    assert_eq!(
+        (works(&second).await, works(&of_olga).await),
+        (401, 200),
+        "she lets the App act for her no more"
+    );
     for _ in 1..20 {
         olga.makes_a_token("more").await;
     }
@@ -214,28 +399,58 @@ async fn a_token_is_shown_once_ends_and_is_revoked_by_its_owner_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_is_held_while_the_head_it_pushed_is_red() {
     let world = World::simulated().await;
-    let configuration = "version: 1\nverify:\n  checks:\n    unit: { kind: test, from: { check: ci / test } }\n";
+    let configuration =
+        "version: 1\nverify:\n  checks:\n    unit: { kind: test, from: { check: ci / test } }\n";
     let repo = world.repository("held", &[(".github/loopgate.yml", configuration)]);
-    let pr = world.person("alice").opens(&repo, "feat: blimps", &[("src/blimps.rs", "// 1\n")]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: blimps", &[("src/blimps.rs", "// 1\n")])
+        .await;
     let stops = async |agent: &str| {
         let clone = world.clones(&repo, &world.head(&pr)).await;
-        let input = json!({ "cwd": clone.path(), "hook_event_name": "Stop", "stop_hook_active": false }).to_string();
-        let ran = world.runs_in(clone.path(), "alice", &["agent-stop", "--for", agent], &input).await;
+        let input =
+            json!({ "cwd": clone.path(), "hook_event_name": "Stop", "stop_hook_active": false })
+                .to_string();
+        let ran = world
+            .runs_in(
+                clone.path(),
+                "alice",
+                &["agent-stop", "--for", agent],
+                &input,
+            )
+            .await;
         assert_eq!(ran.code, Some(0), "{ran:?}");
         ran.out
     };
     world
-        .ci_reports(&pr, &[Report::Fails { check: "ci / test", path: "src/blimps.rs", line: 1, message: "flat" }])
+        .ci_reports(
+            &pr,
+            &[Report::Fails {
+                check: "ci / test",
+                path: "src/blimps.rs",
+                line: 1,
+                message: "flat",
+            }],
+        )
         .await;
     let claude: Value = serde_json::from_str(&stops("claude-code").await).expect("an answer");
     let reason = claude["reason"].as_str().expect("a reason");
     assert_eq!(claude["decision"], "block");
-    assert!(reason.contains("the checks of acme/held#1 fail on the pushed head"), "{reason}");
-    assert!(reason.contains("loopgate feedback acme/held#1") && !reason.contains("flat"), "{reason}");
+    assert!(
+        reason.contains("the checks of acme/held#1 fail on the pushed head"),
+        "{reason}"
+    );
+    assert!(
+        reason.contains("loopgate feedback acme/held#1") && !reason.contains("flat"),
+        "{reason}"
+    );
     let cursor: Value = serde_json::from_str(&stops("cursor").await).expect("an answer");
     assert_eq!(cursor["followup_message"], claude["reason"]);
 
-    world.person("alice").pushes(&pr, &[("src/blimps.rs", "// 2\n")]).await;
+    world
+        .person("alice")
+        .pushes(&pr, &[("src/blimps.rs", "// 2\n")])
+        .await;
     world.ci_reports(&pr, &[Report::Passes("ci / test")]).await;
     assert_eq!(stops("codex").await, "", "it is green");
 }

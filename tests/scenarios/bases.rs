@@ -6,7 +6,10 @@ use loopgate_simulator::{MergeMethod, Pr, RestVersion};
 use crate::world::{Look, Report::Passes, Work, World};
 
 const LOGIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() {}\n");
-const LOGIN_AGAIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() -> bool {\n    true\n}\n");
+const LOGIN_AGAIN: (&str, &str) = (
+    "src/auth/login.rs",
+    "pub fn login() -> bool {\n    true\n}\n",
+);
 const NOTES: (&str, &str) = ("docs/notes.md", "Notes.\n");
 const GREEN: [&str; 2] = ["ci / build", "ci / test"];
 pub const REQUIRED: [&str; 2] = ["loopgate / verify", "loopgate / gates"];
@@ -31,9 +34,18 @@ async fn configured(world: &World) -> RepoName {
 }
 
 async fn configured_as(world: &World, name: &str) -> RepoName {
-    let repo = world.repository(name, &[("src/lib.rs", "// Widgets.\n"), ("docs/index.md", "Docs.\n")]);
+    let repo = world.repository(
+        name,
+        &[
+            ("src/lib.rs", "// Widgets.\n"),
+            ("docs/index.md", "Docs.\n"),
+        ],
+    );
     let configuration = format!("{CHECKS}{GATES}");
-    world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;
+    world
+        .person("olga")
+        .pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)])
+        .await;
     repo
 }
 
@@ -43,38 +55,75 @@ pub async fn green(world: &World, pr: &Pr) {
 
 pub fn passes(look: &Look, base: Option<&str>) -> bool {
     let base = base.map(|base| format!(" ({base})")).unwrap_or_default();
-    REQUIRED.iter().all(|check| look.concluded(&format!("{check}{base}")) == Some("success"))
+    REQUIRED
+        .iter()
+        .all(|check| look.concluded(&format!("{check}{base}")) == Some("success"))
 }
 
 pub async fn a_branch_of_ones_own_opens_no_other(world: World) {
     let repo = protected(&world).await;
     // The change is on a branch of her own already: into that, only the notes are new.
-    world.person("alice").pushes_to(&repo, "alice/own", &[LOGIN]).await;
-    let own = world.person("alice").opens_into(&repo, "docs: notes", &[NOTES], "alice/own").await;
+    world
+        .person("alice")
+        .pushes_to(&repo, "alice/own", &[LOGIN])
+        .await;
+    let own = world
+        .person("alice")
+        .opens_into(&repo, "docs: notes", &[NOTES], "alice/own")
+        .await;
     green(&world, &own).await;
     let look = world.look(&own);
     assert!(passes(&look, Some("alice/own")), "{look:?}");
-    assert!(look.checks.iter().all(|check| check.name != "loopgate / gates"), "plain names are main's: {look:?}");
+    assert!(
+        look.checks
+            .iter()
+            .all(|check| check.name != "loopgate / gates"),
+        "plain names are main's: {look:?}"
+    );
 
     // Opened before.
-    let main = world.person("alice").opens_from(&repo, "feat: sign in", &world.branch(&own), "main").await;
+    let main = world
+        .person("alice")
+        .opens_from(&repo, "feat: sign in", &world.branch(&own), "main")
+        .await;
     let look = world.look(&main);
-    assert_eq!(look.concluded("loopgate / gates"), Some("action_required"), "{look:?}");
+    assert_eq!(
+        look.concluded("loopgate / gates"),
+        Some("action_required"),
+        "{look:?}"
+    );
     assert!(world.person("alice").is_refused_to_merge(&main).await);
 
     // Opened after, with the head as it was.
     world.person("alice").closes(&own).await;
-    let own = world.person("alice").opens_from(&repo, "docs: notes again", &world.branch(&own), "alice/own").await;
-    assert!(passes(&world.look(&own), Some("alice/own")), "{:?}", world.look(&own));
-    assert_eq!(world.look(&main).concluded("loopgate / gates"), Some("action_required"));
+    let own = world
+        .person("alice")
+        .opens_from(&repo, "docs: notes again", &world.branch(&own), "alice/own")
+        .await;
+    assert!(
+        passes(&world.look(&own), Some("alice/own")),
+        "{:?}",
+        world.look(&own)
+    );
+    assert_eq!(
+        world.look(&main).concluded("loopgate / gates"),
+        Some("action_required")
+    );
     assert!(world.person("alice").is_refused_to_merge(&main).await);
 
     // At the moment of the merge: green for the one branch, turned to the other, merged before anybody looks.
     world.person("alice").closes(&main).await;
-    world.person("alice").lands(&repo, &world.branch(&own), &[("docs/more.md", "More.\n")]).await;
+    world
+        .person("alice")
+        .lands(&repo, &world.branch(&own), &[("docs/more.md", "More.\n")])
+        .await;
     world.settle().await;
     green(&world, &own).await;
-    assert!(passes(&world.look(&own), Some("alice/own")), "{:?}", world.look(&own));
+    assert!(
+        passes(&world.look(&own), Some("alice/own")),
+        "{:?}",
+        world.look(&own)
+    );
     world.person("alice").retargets(&own, "main").await;
     assert!(world.person("alice").is_refused_to_merge(&own).await);
     world.settle().await;
@@ -89,21 +138,39 @@ pub async fn a_branch_of_ones_own_opens_no_other(world: World) {
 
 pub async fn a_stack_that_is_dissolved_is_judged_by_its_new_base(world: World) {
     let repo = protected(&world).await;
-    let bottom = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let bottom = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
     let layer = world.branch(&bottom);
-    let top = world.person("alice").opens_into(&repo, "docs: notes", &[NOTES], &layer).await;
+    let top = world
+        .person("alice")
+        .opens_into(&repo, "docs: notes", &[NOTES], &layer)
+        .await;
     green(&world, &top).await;
-    assert!(passes(&world.look(&top), Some(&layer)), "{:?}", world.look(&top));
+    assert!(
+        passes(&world.look(&top), Some(&layer)),
+        "{:?}",
+        world.look(&top)
+    );
     world.person("alice").retargets(&top, "main").await;
     assert!(world.person("alice").is_refused_to_merge(&top).await);
     world.settle().await;
-    assert_eq!(world.look(&top).concluded("loopgate / gates"), Some("action_required"), "{:?}", world.look(&top));
+    assert_eq!(
+        world.look(&top).concluded("loopgate / gates"),
+        Some("action_required"),
+        "{:?}",
+        world.look(&top)
+    );
     assert!(world.person("alice").is_refused_to_merge(&top).await);
 }
 
 pub async fn a_head_that_was_left_keeps_no_word(world: World) {
     let repo = protected(&world).await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
     world.person("bob").says(&pr, "security approved").await;
     green(&world, &pr).await;
     let approved = world.head(&pr);
@@ -111,38 +178,69 @@ pub async fn a_head_that_was_left_keeps_no_word(world: World) {
 
     world.person("alice").pushes(&pr, &[LOGIN_AGAIN]).await;
     let left = world.checks_of(&repo, &approved);
-    assert!(left.contains(&("loopgate / gates".to_owned(), Some("cancelled".to_owned()))), "{left:?}");
+    assert!(
+        left.contains(&("loopgate / gates".to_owned(), Some("cancelled".to_owned()))),
+        "{left:?}"
+    );
     // What was green by itself stays.
-    assert!(left.contains(&("loopgate / verify".to_owned(), Some("success".to_owned()))), "{left:?}");
-    world.person("bob").says(&pr, "security approval revoked").await;
+    assert!(
+        left.contains(&("loopgate / verify".to_owned(), Some("success".to_owned()))),
+        "{left:?}"
+    );
+    world
+        .person("bob")
+        .says(&pr, "security approval revoked")
+        .await;
 
     // Back at the approved commit, merged before anybody looks.
     world.person("alice").forces_back(&pr, &approved).await;
     assert!(world.person("alice").is_refused_to_merge(&pr).await);
     world.settle().await;
     assert!(world.person("alice").is_refused_to_merge(&pr).await);
-    assert_ne!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
-    world.person("bob").says(&pr, &format!("security approved {approved}")).await;
+    assert_ne!(
+        world.look(&pr).concluded("loopgate / gates"),
+        Some("success"),
+        "{:?}",
+        world.look(&pr)
+    );
+    world
+        .person("bob")
+        .says(&pr, &format!("security approved {approved}"))
+        .await;
     assert!(passes(&world.look(&pr), None), "{:?}", world.look(&pr));
 }
 
 pub async fn a_base_that_was_left_keeps_no_word(world: World) {
     let repo = protected(&world).await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
     world.person("bob").says(&pr, "security approved").await;
     green(&world, &pr).await;
     assert!(passes(&world.look(&pr), None), "{:?}", world.look(&pr));
     // A branch of her own, without any configuration: nothing of ours is written there.
-    world.person("alice").lands(&repo, "alice/own", &[("docs/index.md", "Own.\n")]).await;
+    world
+        .person("alice")
+        .lands(&repo, "alice/own", &[("docs/index.md", "Own.\n")])
+        .await;
     world.removes(&repo, "alice/own", ".github/loopgate.yml");
     world.person("alice").retargets(&pr, "alice/own").await;
     world.settle().await;
-    world.person("bob").says(&pr, "security approval revoked").await;
+    world
+        .person("bob")
+        .says(&pr, "security approval revoked")
+        .await;
     world.person("alice").retargets(&pr, "main").await;
     assert!(world.person("alice").is_refused_to_merge(&pr).await);
     world.settle().await;
     assert!(world.person("alice").is_refused_to_merge(&pr).await);
-    assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("action_required"), "{:?}", world.look(&pr));
+    assert_eq!(
+        world.look(&pr).concluded("loopgate / gates"),
+        Some("action_required"),
+        "{:?}",
+        world.look(&pr)
+    );
 }
 
 pub async fn what_was_merged_is_judged_no_more(world: World) {
@@ -150,7 +248,10 @@ pub async fn what_was_merged_is_judged_no_more(world: World) {
     for (nth, method) in methods.into_iter().enumerate() {
         let repo = world.repository(
             &format!("merged-{nth}"),
-            &[("src/lib.rs", "// Widgets.\n"), (".github/loopgate.yml", &format!("{CHECKS}{GATES}"))],
+            &[
+                ("src/lib.rs", "// Widgets.\n"),
+                (".github/loopgate.yml", &format!("{CHECKS}{GATES}")),
+            ],
         );
         let more = format!(
             "{CHECKS}    types: {{ kind: types, from: {{ check: ci / types, app: other-ci }} }}\n{GATES}  \
@@ -161,8 +262,14 @@ pub async fn what_was_merged_is_judged_no_more(world: World) {
             ("tools/gauge.rs", "// A gauge.\n"),
             (".github/loopgate.yml", more.as_str()),
         ];
-        let pr = world.person("alice").opens(&repo, "feat: a service", &change).await;
-        world.person("alice").pushes(&pr, &[("services/pay/main.rs", "// Pays.\n")]).await;
+        let pr = world
+            .person("alice")
+            .opens(&repo, "feat: a service", &change)
+            .await;
+        world
+            .person("alice")
+            .pushes(&pr, &[("services/pay/main.rs", "// Pays.\n")])
+            .await;
         green(&world, &pr).await;
         let head = world.head(&pr);
         let words = format!("security approved {head}\narchitecture approved {head}");
@@ -173,12 +280,29 @@ pub async fn what_was_merged_is_judged_no_more(world: World) {
         world.person("olga").merges_by(&pr, method).await;
         let after = world.look(&pr);
         assert_eq!(after.checks, before.checks, "{method:?}");
-        assert!(!after.comments.iter().any(|body| body.contains("Merged over")), "{after:?}");
-        assert!(after.status().contains("architecture"), "the story stays: {}", after.status());
+        assert!(
+            !after
+                .comments
+                .iter()
+                .any(|body| body.contains("Merged over")),
+            "{after:?}"
+        );
+        assert!(
+            after.status().contains("architecture"),
+            "the story stays: {}",
+            after.status()
+        );
         assert!(!after.status().contains("payments"), "{}", after.status());
-        assert!(!after.status().contains("before the merge"), "{}", after.status());
+        assert!(
+            !after.status().contains("before the merge"),
+            "{}",
+            after.status()
+        );
         let state = world.state(&pr);
-        assert_eq!((&state["status"], &state["bypassed"]), (&"completed".into(), &serde_json::json!([])));
+        assert_eq!(
+            (&state["status"], &state["bypassed"]),
+            (&"completed".into(), &serde_json::json!([]))
+        );
     }
 }
 
@@ -192,10 +316,21 @@ async fn what_was_merged_is_judged_no_more_by_the_newer_rest_version() {
 
 pub async fn what_the_base_brought_is_nobodys_work(world: World) {
     let repo = configured(&world).await;
-    let pr = world.person("alice").opens(&repo, "docs: notes", &[NOTES]).await;
-    let gated = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "docs: notes", &[NOTES])
+        .await;
+    let gated = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
     world.person("bob").says(&gated, "security approved").await;
-    assert_eq!(world.look(&gated).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&gated));
+    assert_eq!(
+        world.look(&gated).concluded("loopgate / gates"),
+        Some("success"),
+        "{:?}",
+        world.look(&gated)
+    );
 
     // Meanwhile main moves, by the hand of an approver, and touches what is gated.
     let other = ("src/auth/other.rs", "pub fn other() {}\n");
@@ -204,14 +339,29 @@ pub async fn what_the_base_brought_is_nobodys_work(world: World) {
         world.person("bob").merges_main(pr, &[other]).await;
     }
     let look = world.look(&pr);
-    assert_eq!(look.concluded("loopgate / gates"), Some("success"), "the notes touch nothing gated: {look:?}");
+    assert_eq!(
+        look.concluded("loopgate / gates"),
+        Some("success"),
+        "the notes touch nothing gated: {look:?}"
+    );
     assert!(!look.has_label("needs:security-review"), "{look:?}");
     // The approval stands, and its giver has written nothing.
     let look = world.look(&gated);
-    assert_eq!(look.concluded("loopgate / gates"), Some("success"), "{look:?}");
+    assert_eq!(
+        look.concluded("loopgate / gates"),
+        Some("success"),
+        "{look:?}"
+    );
 
     // A merge that decides something is somebody's work, also where GitHub commits for them: its web editor does.
-    world.person("bob").pushes_to(&repo, "main", &[("src/auth/third.rs", "pub fn third() {}\n")]).await;
+    world
+        .person("bob")
+        .pushes_to(
+            &repo,
+            "main",
+            &[("src/auth/third.rs", "pub fn third() {}\n")],
+        )
+        .await;
     let resolved = [("src/auth/third.rs", "pub fn third() { open(); }\n")];
     let work = Work {
         message: "Merge branch 'main'",
@@ -224,25 +374,61 @@ pub async fn what_the_base_brought_is_nobodys_work(world: World) {
     let words = format!("security approved {}", world.head(&gated));
     world.person("bob").says(&gated, &words).await;
     let look = world.look(&gated);
-    assert_eq!(look.concluded("loopgate / gates"), Some("action_required"), "{look:?}");
-    assert!(look.status().contains("bob wrote or committed part of this pull request"), "{}", look.status());
+    assert_eq!(
+        look.concluded("loopgate / gates"),
+        Some("action_required"),
+        "{look:?}"
+    );
+    assert!(
+        look.status()
+            .contains("bob wrote or committed part of this pull request"),
+        "{}",
+        look.status()
+    );
     world.person("carol").says(&gated, &words).await;
-    assert_eq!(world.look(&gated).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&gated));
+    assert_eq!(
+        world.look(&gated).concluded("loopgate / gates"),
+        Some("success"),
+        "{:?}",
+        world.look(&gated)
+    );
 }
 
 /// What matches a pattern and may be made by people keeps a name of its own, and it is said why. The emulator knows no
 /// rulesets, so nothing keeps anybody from it there either.
 pub async fn what_people_may_make_keeps_its_own_name(world: World) {
-    let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n"), ("docs/index.md", "Docs.\n")]);
+    let repo = world.repository(
+        "widgets",
+        &[
+            ("src/lib.rs", "// Widgets.\n"),
+            ("docs/index.md", "Docs.\n"),
+        ],
+    );
     let configuration = format!("{CHECKS}branches: [\"release/*\"]\n{GATES}");
-    world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;
-    world.person("alice").pushes_to(&repo, "release/mine", &[LOGIN]).await;
-    let pr = world.person("alice").opens_into(&repo, "docs: notes", &[NOTES], "release/mine").await;
+    world
+        .person("olga")
+        .pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)])
+        .await;
+    world
+        .person("alice")
+        .pushes_to(&repo, "release/mine", &[LOGIN])
+        .await;
+    let pr = world
+        .person("alice")
+        .opens_into(&repo, "docs: notes", &[NOTES], "release/mine")
+        .await;
     green(&world, &pr).await;
     let look = world.look(&pr);
     assert!(passes(&look, Some("release/mine")), "{look:?}");
-    let names: Vec<_> = look.checks.iter().map(|check| check.name.as_str()).collect();
-    assert!(!names.contains(&"loopgate / gates (release/*)") && !names.contains(&"loopgate / gates"), "{names:?}");
+    let names: Vec<_> = look
+        .checks
+        .iter()
+        .map(|check| check.name.as_str())
+        .collect();
+    assert!(
+        !names.contains(&"loopgate / gates (release/*)") && !names.contains(&"loopgate / gates"),
+        "{names:?}"
+    );
     let told = "are called `loopgate / gates (release/mine)` here and not `loopgate / gates (release/*)`, since no \
                 ruleset keeps people from creating";
     assert!(look.status().contains(told), "{}", look.status());
@@ -251,7 +437,10 @@ pub async fn what_people_may_make_keeps_its_own_name(world: World) {
 /// An outsider's copy of an approved commit is judged where the commit was first, and blocks nobody.
 pub async fn a_copy_from_a_fork_blocks_nobody(world: World) {
     let repo = protected(&world).await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
     world.person("bob").says(&pr, "security approved").await;
     green(&world, &pr).await;
     assert!(passes(&world.look(&pr), None), "{:?}", world.look(&pr));
@@ -260,7 +449,11 @@ pub async fn a_copy_from_a_fork_blocks_nobody(world: World) {
     let look = world.look(&pr);
     assert!(passes(&look, None), "{look:?}");
     let told = world.look(&copy);
-    assert!(told.status().contains(&format!("#{}", pr.number)), "{}", told.status());
+    assert!(
+        told.status().contains(&format!("#{}", pr.number)),
+        "{}",
+        told.status()
+    );
     world.person("mallory").says(&copy, "/loop stop").await;
     world.person("mallory").closes(&copy).await;
     assert!(passes(&world.look(&pr), None), "{:?}", world.look(&pr));
@@ -276,30 +469,77 @@ async fn lines_that_merge_by_themselves_are_nobodys_work() {
         let middle: String = (0..12).map(|line| format!("    line({line});\n")).collect();
         format!("fn {first}() {{\n{middle}}} // {last}\n")
     };
-    let ways = [(None, false), (Some(text("opened", "seen")), false), (Some(text("opened", "seen by bob")), true)];
+    let ways = [
+        (None, false),
+        (Some(text("opened", "seen")), false),
+        (Some(text("opened", "seen by bob")), true),
+    ];
     for (resolved, is_work) in ways {
         let world = World::simulated().await;
         let repo = configured(&world).await;
-        world.person("olga").pushes_to(&repo, "main", &[(FILE, &text("open", "end"))]).await;
-        let pr = world.person("alice").opens(&repo, "feat: opened", &[(FILE, &text("opened", "end"))]).await;
+        world
+            .person("olga")
+            .pushes_to(&repo, "main", &[(FILE, &text("open", "end"))])
+            .await;
+        let pr = world
+            .person("alice")
+            .opens(&repo, "feat: opened", &[(FILE, &text("opened", "end"))])
+            .await;
         world.person("carol").says(&pr, "security approved").await;
-        assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
+        assert_eq!(
+            world.look(&pr).concluded("loopgate / gates"),
+            Some("success"),
+            "{:?}",
+            world.look(&pr)
+        );
         // The simulator's button merges no lines.
         let seen = text("open", "seen");
-        let on_main = if resolved.is_some() { (FILE, seen.as_str()) } else { ("src/auth/other.rs", "fn other() {}\n") };
-        world.person("bob").pushes_to(&repo, "main", &[on_main]).await;
+        let on_main = if resolved.is_some() {
+            (FILE, seen.as_str())
+        } else {
+            ("src/auth/other.rs", "fn other() {}\n")
+        };
+        world
+            .person("bob")
+            .pushes_to(&repo, "main", &[on_main])
+            .await;
         match &resolved {
-            Some(resolved) => world.person("bob").merges_main(&pr, &[(FILE, resolved)]).await,
+            Some(resolved) => {
+                world
+                    .person("bob")
+                    .merges_main(&pr, &[(FILE, resolved)])
+                    .await
+            }
             None => {
-                world.simulator().user("bob").update_branch(&pr).expect("the button");
+                world
+                    .simulator()
+                    .user("bob")
+                    .update_branch(&pr)
+                    .expect("the button");
                 world.settle().await;
             }
         }
-        world.person("carol").says(&pr, "security approval revoked").await;
+        world
+            .person("carol")
+            .says(&pr, "security approval revoked")
+            .await;
         world.person("bob").says(&pr, "security approved").await;
         let look = world.look(&pr);
-        let expected = if is_work { "action_required" } else { "success" };
-        assert_eq!(look.concluded("loopgate / gates"), Some(expected), "{look:?}");
-        assert_eq!(look.status().contains("bob wrote or committed part"), is_work, "{}", look.status());
+        let expected = if is_work {
+            "action_required"
+        } else {
+            "success"
+        };
+        assert_eq!(
+            look.concluded("loopgate / gates"),
+            Some(expected),
+            "{look:?}"
+        );
+        assert_eq!(
+            look.status().contains("bob wrote or committed part"),
+            is_work,
+            "{}",
+            look.status()
+        );
     }
 }

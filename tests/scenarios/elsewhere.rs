@@ -13,7 +13,12 @@ use crate::{
 
 /// What is packed into the status comment.
 fn kept(look: &Look) -> BTreeMap<String, String> {
-    unpacked(state_apart(look.status()).1.expect("a state in the status comment")).expect("documents")
+    unpacked(
+        state_apart(look.status())
+            .1
+            .expect("a state in the status comment"),
+    )
+    .expect("documents")
 }
 
 pub async fn the_status_comment_remembers_the_whole_run(world: World) {
@@ -26,20 +31,43 @@ pub async fn the_status_comment_remembers_the_whole_run(world: World) {
     }
     let look = world.look(&pr);
     assert!(look.has_label("loop:blocked"), "{look:?}");
-    assert_eq!(look.marked("<!-- loopgate:escalation:").len(), 1, "{look:?}");
+    assert_eq!(
+        look.marked("<!-- loopgate:escalation:").len(),
+        1,
+        "{look:?}"
+    );
     let blocked = kept(&look);
     let state: Value = serde_json::from_str(&blocked["loop-state.json"]).unwrap();
-    assert_eq!((state["status"].as_str(), state["failures"]["total"].as_u64()), (Some("escalated"), Some(3)));
+    assert_eq!(
+        (
+            state["status"].as_str(),
+            state["failures"]["total"].as_u64()
+        ),
+        (Some("escalated"), Some(3))
+    );
 
-    world.person("bob").says(&pr, "Three it is.\n\n/loop resume").await;
+    world
+        .person("bob")
+        .says(&pr, "Three it is.\n\n/loop resume")
+        .await;
     pushes(&world, &pr, 3).await;
     passes(&world, &pr).await;
     let look = world.look(&pr);
     assert!(look.has_label("loop:passed"), "{look:?}");
-    assert_eq!(look.marked("<!-- loopgate:escalation:").len(), 1, "{look:?}");
+    assert_eq!(
+        look.marked("<!-- loopgate:escalation:").len(),
+        1,
+        "{look:?}"
+    );
     let passed = kept(&look);
-    assert!(passed["history.jsonl"].starts_with(&blocked["history.jsonl"]), "the history is only ever appended to");
-    let attempts: Vec<_> = passed.keys().filter(|path| path.starts_with("attempts/")).collect();
+    assert!(
+        passed["history.jsonl"].starts_with(&blocked["history.jsonl"]),
+        "the history is only ever appended to"
+    );
+    let attempts: Vec<_> = passed
+        .keys()
+        .filter(|path| path.starts_with("attempts/"))
+        .collect();
     assert_eq!(attempts.len(), 4, "{attempts:?}");
 
     world.person("olga").merges(&pr).await;

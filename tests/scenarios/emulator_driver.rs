@@ -40,9 +40,15 @@ impl Emulator {
         let mut stdout = BufReader::new(child.stdout.take().expect("piped above"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a line from the driver");
-        let here = serde_json::from_str(&line).expect("the emulator starts (its own words are on standard error)");
+        let here = serde_json::from_str(&line)
+            .expect("the emulator starts (its own words are on standard error)");
         let proxy = Proxy::start(&here);
-        Some(Self { child, pipes: RefCell::new(Some((stdin, stdout))), here, proxy })
+        Some(Self {
+            child,
+            pipes: RefCell::new(Some((stdin, stdout))),
+            here,
+            proxy,
+        })
     }
 
     /// Calls a method of `github_world.World`.
@@ -61,7 +67,8 @@ impl Emulator {
 
     /// The same for what must succeed.
     pub fn call(&self, call: &str, args: Value) -> Value {
-        self.tries(call, args).unwrap_or_else(|error| panic!("{call}: {error}"))
+        self.tries(call, args)
+            .unwrap_or_else(|error| panic!("{call}: {error}"))
     }
 
     pub fn text(&self, key: &str) -> String {

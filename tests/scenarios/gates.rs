@@ -6,7 +6,10 @@ use loopgate_simulator::{Pr, ReviewEvent};
 use crate::world::{Look, Report::Passes, World};
 
 const LOGIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() {}\n");
-const LOGIN_AGAIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() -> bool {\n    true\n}\n");
+const LOGIN_AGAIN: (&str, &str) = (
+    "src/auth/login.rs",
+    "pub fn login() -> bool {\n    true\n}\n",
+);
 const PAY: (&str, &str) = ("src/billing/pay.rs", "pub fn pay() {}\n");
 const GREEN: [&str; 2] = ["ci / build", "ci / test"];
 
@@ -21,13 +24,19 @@ pub async fn guarded_as(world: &World, name: &str, gates: &str) -> RepoName {
         "version: 1\nlabels: {{ state: true }}\nverify:\n  checks:\n    build: {{ kind: build, from: {{ check: ci / build, app: other-ci }} }}\n    \
          unit: {{ kind: test, from: {{ check: ci / test, app: other-ci }} }}\ngates:\n  deploy: off\n{gates}"
     );
-    world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;
+    world
+        .person("olga")
+        .pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)])
+        .await;
     repo
 }
 
 /// What the saved state says of a gate.
 pub fn status(world: &World, pr: &Pr, gate: &str) -> String {
-    world.state(pr)["gates"][gate]["status"].as_str().unwrap_or("unknown").to_owned()
+    world.state(pr)["gates"][gate]["status"]
+        .as_str()
+        .unwrap_or("unknown")
+        .to_owned()
 }
 
 fn gates(look: &Look) -> Option<&str> {
@@ -41,68 +50,153 @@ pub async fn two_reviewers_approve_a_part_each(world: World) {
          payments: { when: { paths: [\"src/billing/**\"] }, approvers: { users: [carol] } }\n",
     )
     .await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in and pay", &[LOGIN, PAY]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in and pay", &[LOGIN, PAY])
+        .await;
     let look = world.look(&pr);
-    assert!(look.has_label("needs:security-review") && look.has_label("needs:payments-review"), "{look:?}");
+    assert!(
+        look.has_label("needs:security-review") && look.has_label("needs:payments-review"),
+        "{look:?}"
+    );
 
     // One of two for the one gate, and not an approver of the other.
-    let both = world.person("bob").says(&pr, "security approved\npayments approved").await;
+    let both = world
+        .person("bob")
+        .says(&pr, "security approved\npayments approved")
+        .await;
     let look = world.look(&pr);
-    assert!(look.has_label("needs:security-review") && look.has_label("needs:payments-review"), "{look:?}");
-    assert!(look.status().contains("2 approvals are needed; 1 so far: bob"), "{}", look.status());
-    assert!(look.status().contains("bob is not an approver of this gate. It opens for carol"), "{}", look.status());
-    assert_eq!(world.reactions(&pr, both), ["confused"], "what was not accepted shows");
+    assert!(
+        look.has_label("needs:security-review") && look.has_label("needs:payments-review"),
+        "{look:?}"
+    );
+    assert!(
+        look.status()
+            .contains("2 approvals are needed; 1 so far: bob"),
+        "{}",
+        look.status()
+    );
+    assert!(
+        look.status()
+            .contains("bob is not an approver of this gate. It opens for carol"),
+        "{}",
+        look.status()
+    );
+    assert_eq!(
+        world.reactions(&pr, both),
+        ["confused"],
+        "what was not accepted shows"
+    );
 
     world.person("carol").says(&pr, "payments approved").await;
     let look = world.look(&pr);
-    assert!(look.has_label("needs:security-review") && !look.has_label("needs:payments-review"), "{look:?}");
+    assert!(
+        look.has_label("needs:security-review") && !look.has_label("needs:payments-review"),
+        "{look:?}"
+    );
     assert_ne!(gates(&look), Some("success"), "{look:?}");
 
     world.person("carol").says(&pr, "/approve security").await;
     world.ci_reports(&pr, &GREEN.map(Passes)).await;
     let look = world.look(&pr);
-    assert!(!look.has_label("needs:security-review") && gates(&look) == Some("success"), "{look:?}");
-    assert_eq!([status(&world, &pr, "security"), status(&world, &pr, "payments")], ["approved", "approved"]);
+    assert!(
+        !look.has_label("needs:security-review") && gates(&look) == Some("success"),
+        "{look:?}"
+    );
+    assert_eq!(
+        [
+            status(&world, &pr, "security"),
+            status(&world, &pr, "payments")
+        ],
+        ["approved", "approved"]
+    );
 
     // A push to the one gate's files leaves the other's approval alone.
     world.person("alice").pushes(&pr, &[PAY, LOGIN_AGAIN]).await;
-    assert_eq!([status(&world, &pr, "security"), status(&world, &pr, "payments")], ["requested", "approved"]);
+    assert_eq!(
+        [
+            status(&world, &pr, "security"),
+            status(&world, &pr, "payments")
+        ],
+        ["requested", "approved"]
+    );
 }
 
 pub async fn reviews_approve_and_reject(world: World) {
-    let repo =
-        guarded(&world, "  security: { approvers: { users: [bob, carol] }, approve_by: [comment, review] }\n").await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let repo = guarded(
+        &world,
+        "  security: { approvers: { users: [bob, carol] }, approve_by: [comment, review] }\n",
+    )
+    .await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
 
-    world.person("bob").reviews(&pr, ReviewEvent::RequestChanges, "The password is logged.").await;
+    world
+        .person("bob")
+        .reviews(&pr, ReviewEvent::RequestChanges, "The password is logged.")
+        .await;
     let look = world.look(&pr);
     assert_eq!(status(&world, &pr, "security"), "rejected");
-    assert!(look.status().contains("The password is logged."), "{}", look.status());
+    assert!(
+        look.status().contains("The password is logged."),
+        "{}",
+        look.status()
+    );
 
     // Whatever others approve, a rejection stands until its writer takes it back.
-    let carols = world.person("carol").reviews(&pr, ReviewEvent::Approve, "").await;
+    let carols = world
+        .person("carol")
+        .reviews(&pr, ReviewEvent::Approve, "")
+        .await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
-    world.person("bob").reviews(&pr, ReviewEvent::Approve, "Mended.").await;
+    world
+        .person("bob")
+        .reviews(&pr, ReviewEvent::Approve, "Mended.")
+        .await;
     assert_eq!(status(&world, &pr, "security"), "approved");
-    assert_eq!(gates(&world.look(&pr)), Some("success"), "{:?}", world.look(&pr));
+    assert_eq!(
+        gates(&world.look(&pr)),
+        Some("success"),
+        "{:?}",
+        world.look(&pr)
+    );
 
     // A dismissed approval is none; the other one holds.
     world.person("olga").dismisses(&pr, carols).await;
     assert_eq!(status(&world, &pr, "security"), "approved");
-    world.person("bob").says(&pr, "security approval revoked").await;
+    world
+        .person("bob")
+        .says(&pr, "security approval revoked")
+        .await;
     assert_eq!(status(&world, &pr, "security"), "requested");
-    assert!(world.look(&pr).has_label("needs:security-review"), "{:?}", world.look(&pr));
+    assert!(
+        world.look(&pr).has_label("needs:security-review"),
+        "{:?}",
+        world.look(&pr)
+    );
 
     // A review is bound to its commit.
-    world.person("carol").reviews(&pr, ReviewEvent::Approve, "").await;
+    world
+        .person("carol")
+        .reviews(&pr, ReviewEvent::Approve, "")
+        .await;
     assert_eq!(status(&world, &pr, "security"), "approved");
     world.person("alice").pushes(&pr, &[LOGIN_AGAIN]).await;
     assert_eq!(status(&world, &pr, "security"), "requested");
 }
 
 pub async fn a_word_is_taken_back_and_a_deleted_objection_stands(world: World) {
-    let repo = guarded(&world, "  security: { approvers: { users: [bob, carol] } }\n").await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let repo = guarded(
+        &world,
+        "  security: { approvers: { users: [bob, carol] } }\n",
+    )
+    .await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
 
     world.person("bob").says(&pr, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "approved");
@@ -112,35 +206,69 @@ pub async fn a_word_is_taken_back_and_a_deleted_objection_stands(world: World) {
     world.person("bob").says(&pr, "/revoke security").await;
     let look = world.look(&pr);
     assert_eq!(status(&world, &pr, "security"), "requested");
-    assert!(look.has_label("needs:security-review") && gates(&look) != Some("success"), "{look:?}");
+    assert!(
+        look.has_label("needs:security-review") && gates(&look) != Some("success"),
+        "{look:?}"
+    );
 
-    let objection = world.person("carol").says(&pr, "/reject security the session never ends").await;
+    let objection = world
+        .person("carol")
+        .says(&pr, "/reject security the session never ends")
+        .await;
     world.person("carol").deletes(&pr, objection).await;
     world.person("bob").says(&pr, "security approved").await;
-    assert_eq!(status(&world, &pr, "security"), "rejected", "deleting a comment does not speak for its writer");
+    assert_eq!(
+        status(&world, &pr, "security"),
+        "rejected",
+        "deleting a comment does not speak for its writer"
+    );
     world.person("carol").says(&pr, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "approved");
-    assert_eq!(gates(&world.look(&pr)), Some("success"), "{:?}", world.look(&pr));
+    assert_eq!(
+        gates(&world.look(&pr)),
+        Some("success"),
+        "{:?}",
+        world.look(&pr)
+    );
 }
 
 pub async fn an_approval_that_races_with_a_push_opens_nothing(world: World) {
     let repo = guarded(&world, "  security: { approvers: { users: [bob] } }\n").await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
 
     // Bob has read the first version; before anything is made of his word, another one lands.
     world.person("bob").writes(&pr, "security approved").await;
-    world.person("alice").lands(&repo, &world.branch(&pr), &[LOGIN_AGAIN]).await;
+    world
+        .person("alice")
+        .lands(&repo, &world.branch(&pr), &[LOGIN_AGAIN])
+        .await;
     world.settle().await;
     let look = world.look(&pr);
     assert_eq!(status(&world, &pr, "security"), "requested");
-    assert!(look.has_label("needs:security-review") && gates(&look) != Some("success"), "{look:?}");
-    assert!(look.status().contains("bob is asked to look again"), "{}", look.status());
+    assert!(
+        look.has_label("needs:security-review") && gates(&look) != Some("success"),
+        "{look:?}"
+    );
+    assert!(
+        look.status().contains("bob is asked to look again"),
+        "{}",
+        look.status()
+    );
 
     // Having looked again, he says it again: so soon after a push with its commit. A push beside it changes nothing.
-    world.person("bob").says(&pr, &format!("security approved {}", world.head(&pr))).await;
+    world
+        .person("bob")
+        .says(&pr, &format!("security approved {}", world.head(&pr)))
+        .await;
     assert_eq!(status(&world, &pr, "security"), "approved");
     world.person("bob").writes(&pr, "Thanks!").await;
-    world.person("alice").lands(&repo, &world.branch(&pr), &[("README.md", "Read me.\n")]).await;
+    world
+        .person("alice")
+        .lands(&repo, &world.branch(&pr), &[("README.md", "Read me.\n")])
+        .await;
     world.settle().await;
     assert_eq!(status(&world, &pr, "security"), "approved");
 }
@@ -148,7 +276,10 @@ pub async fn an_approval_that_races_with_a_push_opens_nothing(world: World) {
 pub async fn two_servers_show_one_pull_request_once(world: World) {
     let world = world.with_a_server().await;
     let repo = guarded(&world, "  security: { approvers: { users: [bob] } }\n").await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
     let mallory = world.person("mallory").says(&pr, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "requested");
     assert_eq!(world.reactions(&pr, mallory), ["confused"]);
@@ -158,10 +289,22 @@ pub async fn two_servers_show_one_pull_request_once(world: World) {
     world.person("carol").writes(&pr, "Nice!").await;
     world.ci_reports(&pr, &GREEN.map(Passes)).await;
     let look = world.look(&pr);
-    assert_eq!(look.marked("<!-- loopgate:gate:security:").len(), 1, "asked once: {look:?}");
-    assert_eq!(look.comments.len(), 2, "the status and the request: {look:?}");
+    assert_eq!(
+        look.marked("<!-- loopgate:gate:security:").len(),
+        1,
+        "asked once: {look:?}"
+    );
+    assert_eq!(
+        look.comments.len(),
+        2,
+        "the status and the request: {look:?}"
+    );
     assert!(!look.status().is_empty());
-    assert_eq!((gates(&look), look.concluded("loopgate / verify")), (Some("success"), Some("success")), "{look:?}");
+    assert_eq!(
+        (gates(&look), look.concluded("loopgate / verify")),
+        (Some("success"), Some("success")),
+        "{look:?}"
+    );
     assert_eq!(status(&world, &pr, "security"), "approved");
     assert_eq!(world.reactions(&pr, approval), ["+1"]);
     let saved = world.state_commits(&pr);
@@ -169,31 +312,65 @@ pub async fn two_servers_show_one_pull_request_once(world: World) {
     // What is shown is what was decided, by whichever of them: another look of both changes nothing.
     world.person("carol").says(&pr, "/loop status").await;
     let again = world.look(&pr);
-    assert_eq!((again.labels, again.checks, again.comments.len()), (look.labels, look.checks, 2));
-    assert!(world.state_commits(&pr).len() <= saved.len() + 1, "{:?}", world.state_commits(&pr));
+    assert_eq!(
+        (again.labels, again.checks, again.comments.len()),
+        (look.labels, look.checks, 2)
+    );
+    assert!(
+        world.state_commits(&pr).len() <= saved.len() + 1,
+        "{:?}",
+        world.state_commits(&pr)
+    );
 }
 
 pub async fn words_that_close_outlast_their_comments(world: World) {
-    let repo =
-        guarded(&world, "  security: { approvers: { users: [bob, carol] }, approve_by: [comment, review] }\n").await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let repo = guarded(
+        &world,
+        "  security: { approvers: { users: [bob, carol] }, approve_by: [comment, review] }\n",
+    )
+    .await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
 
     // Who has approved nothing takes nothing back, and is told what would stop it.
     world.person("carol").says(&pr, "security approved").await;
-    let idle = world.person("bob").says(&pr, "I found a hole.\n\nsecurity approval revoked").await;
+    let idle = world
+        .person("bob")
+        .says(&pr, "I found a hole.\n\nsecurity approval revoked")
+        .await;
     assert_eq!(world.reactions(&pr, idle), ["confused"]);
-    assert!(world.look(&pr).status().contains("write `security rejected`"), "{}", world.look(&pr).status());
+    assert!(
+        world
+            .look(&pr)
+            .status()
+            .contains("write `security rejected`"),
+        "{}",
+        world.look(&pr).status()
+    );
 
     // Deleting a revocation brings no approval back.
-    let revoked = world.person("carol").says(&pr, "security approval revoked").await;
+    let revoked = world
+        .person("carol")
+        .says(&pr, "security approval revoked")
+        .await;
     assert_eq!(status(&world, &pr, "security"), "requested");
     world.person("alice").deletes(&pr, revoked).await;
     world.person("alice").says(&pr, "/loop status").await;
     assert_eq!(status(&world, &pr, "security"), "requested");
-    assert_ne!(gates(&world.look(&pr)), Some("success"), "{:?}", world.look(&pr));
+    assert_ne!(
+        gates(&world.look(&pr)),
+        Some("success"),
+        "{:?}",
+        world.look(&pr)
+    );
 
     // Dismissing a review takes write, and ends no rejection.
-    let review = world.person("carol").reviews(&pr, ReviewEvent::RequestChanges, "security approved").await;
+    let review = world
+        .person("carol")
+        .reviews(&pr, ReviewEvent::RequestChanges, "security approved")
+        .await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
     world.person("bob").says(&pr, "security approved").await;
     world.person("alice").dismisses(&pr, review).await;
@@ -208,21 +385,41 @@ pub async fn words_that_close_outlast_their_comments(world: World) {
     world.person("carol").says(&pr, "security approved").await;
     world.person("alice").reopens(&pr).await;
     assert_eq!(status(&world, &pr, "security"), "requested");
-    assert!(world.look(&pr).status().contains("while the pull request was closed"), "{}", world.look(&pr).status());
+    assert!(
+        world
+            .look(&pr)
+            .status()
+            .contains("while the pull request was closed"),
+        "{}",
+        world.look(&pr).status()
+    );
     world.person("carol").says(&pr, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "approved");
 }
 
 pub async fn a_rejection_may_be_typed_wrong_at_first(world: World) {
-    let repo = guarded(&world, "  security: { approvers: { users: [bob, carol] } }\n").await;
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let repo = guarded(
+        &world,
+        "  security: { approvers: { users: [bob, carol] } }\n",
+    )
+    .await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[LOGIN])
+        .await;
     let typo = world.person("carol").says(&pr, "security rejectd").await;
     world.person("bob").says(&pr, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "approved");
-    world.person("carol").edits(&pr, typo, "security rejected").await;
+    world
+        .person("carol")
+        .edits(&pr, typo, "security rejected")
+        .await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
     // An edit by another person is no vote.
-    world.person("olga").edits(&pr, typo, "security approved").await;
+    world
+        .person("olga")
+        .edits(&pr, typo, "security approved")
+        .await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
     world.person("carol").says(&pr, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "approved");
@@ -230,25 +427,73 @@ pub async fn a_rejection_may_be_typed_wrong_at_first(world: World) {
 
 /// Files before a change, and after it: what is moved, enclosed, re-indented or exchanged.
 const HIDDEN: [(&str, &str, &str); 10] = [
-    ("app/a.py", "import x\n@login_required\ndef report(r):\n    pass\n", "import x\ndef report(r):\n    pass\n"),
-    ("app/b.py", "require_permission(u)\nitem.delete()\nx = 1\n", "item.delete()\nrequire_permission(u)\nx = 1\n"),
-    ("app/c.py", "if d:\n    log()\ncheck_permission(u)\n", "if d:\n    log()\n    check_permission(u)\n"),
-    ("src/auth/d.rs", "mfa(u);\nrole(u);\nreturn true;\n", "return true;\nmfa(u);\nrole(u);\n"),
-    ("config/roles.yml", "admin:\n  - drop\nviewer:\n  - read\n", "admin:\nviewer:\n  - read\n  - drop\n"),
-    ("src/e.js", "f()\nrequireAdmin(u);\ng()\n", "f()\n/*\nrequireAdmin(u);\n*/\ng()\n"),
-    ("src/auth/f.py", "from .jwt_strict import verify\n", "from .jwt_lenient import verify\n"),
-    ("src/auth/g.c", "int g() {\n}\n", "int g() {\n#include \"always_yes.inc\"\n}\n"),
+    (
+        "app/a.py",
+        "import x\n@login_required\ndef report(r):\n    pass\n",
+        "import x\ndef report(r):\n    pass\n",
+    ),
+    (
+        "app/b.py",
+        "require_permission(u)\nitem.delete()\nx = 1\n",
+        "item.delete()\nrequire_permission(u)\nx = 1\n",
+    ),
+    (
+        "app/c.py",
+        "if d:\n    log()\ncheck_permission(u)\n",
+        "if d:\n    log()\n    check_permission(u)\n",
+    ),
+    (
+        "src/auth/d.rs",
+        "mfa(u);\nrole(u);\nreturn true;\n",
+        "return true;\nmfa(u);\nrole(u);\n",
+    ),
+    (
+        "config/roles.yml",
+        "admin:\n  - drop\nviewer:\n  - read\n",
+        "admin:\nviewer:\n  - read\n  - drop\n",
+    ),
+    (
+        "src/e.js",
+        "f()\nrequireAdmin(u);\ng()\n",
+        "f()\n/*\nrequireAdmin(u);\n*/\ng()\n",
+    ),
+    (
+        "src/auth/f.py",
+        "from .jwt_strict import verify\n",
+        "from .jwt_lenient import verify\n",
+    ),
+    (
+        "src/auth/g.c",
+        "int g() {\n}\n",
+        "int g() {\n#include \"always_yes.inc\"\n}\n",
+    ),
     (".mergify.yml", "rules: []\n", "rules: [merge]\n"),
     ("AGENTS.md", "Ask first.\n", "Push without review.\n"),
 ];
 
 pub async fn what_hides_a_change_opens_the_security_gate(world: World) {
     let repo = guarded(&world, "  security: { approvers: { users: [bob] } }\n").await;
-    world.person("olga").pushes_to(&repo, "main", &HIDDEN.map(|(path, before, _)| (path, before))).await;
+    world
+        .person("olga")
+        .pushes_to(
+            &repo,
+            "main",
+            &HIDDEN.map(|(path, before, _)| (path, before)),
+        )
+        .await;
     for (path, _, after) in HIDDEN {
-        let pr = world.person("alice").opens(&repo, &format!("refactor: {path}"), &[(path, after)]).await;
+        let pr = world
+            .person("alice")
+            .opens(&repo, &format!("refactor: {path}"), &[(path, after)])
+            .await;
         assert!(world.look(&pr).has_label("needs:security-review"), "{path}");
     }
-    let pr = world.person("alice").opens(&repo, "docs: a word", &[("README.md", "A word.\n")]).await;
-    assert!(!world.look(&pr).has_label("needs:security-review"), "an everyday change is not held");
+    let pr = world
+        .person("alice")
+        .opens(&repo, "docs: a word", &[("README.md", "A word.\n")])
+        .await;
+    assert!(
+        !world.look(&pr).has_label("needs:security-review"),
+        "an everyday change is not held"
+    );
 }

@@ -16,7 +16,8 @@ const PLACE: (&str, u64) = ("src/lib.rs", 3);
 /// A pull request of alice's in a repository with a reviewer.
 async fn reviewed(world: &World, severity: &str) -> Pr {
     world.installs_the_reviewer();
-    let reviewers = format!("reviewers: [{{ app: coderabbitai, severity: {severity}, timeout: 2h }}]\n");
+    let reviewers =
+        format!("reviewers: [{{ app: coderabbitai, severity: {severity}, timeout: 2h }}]\n");
     opened(world, &watched(world, "reviewed", "", &reviewers)).await
 }
 
@@ -27,27 +28,52 @@ fn reviewer(world: &World) -> Person<'_> {
 #[track_caller]
 fn is_verified(world: &World, pr: &Pr, conclusion: Option<&str>, when: &str) {
     let look = world.look(pr);
-    assert_eq!(look.concluded("loopgate / verify"), conclusion, "{when}: {look:?}");
+    assert_eq!(
+        look.concluded("loopgate / verify"),
+        conclusion,
+        "{when}: {look:?}"
+    );
 }
 
-pub async fn a_reviewer_and_a_fixer_that_go_round_call_a_person_with_both_sides_on_one_page(world: World) {
+pub async fn a_reviewer_and_a_fixer_that_go_round_call_a_person_with_both_sides_on_one_page(
+    world: World,
+) {
     let pr = reviewed(&world, "fail").await;
     for round in 1..=3 {
         passes(&world, &pr).await;
         is_verified(&world, &pr, None, "the reviewer has not looked yet");
         let thread = reviewer(&world).says_on_the_diff(&pr, PLACE, FINDING).await;
         if round < 3 {
-            assert!(world.look(&pr).has_label("loop:retry"), "{:?}", world.look(&pr));
+            assert!(
+                world.look(&pr).has_label("loop:retry"),
+                "{:?}",
+                world.look(&pr)
+            );
             let answer = format!("Done in round {round}. @bob `/loop settle`");
-            world.person("alice").replies_on_the_diff(&pr, PLACE, thread, &answer).await;
+            world
+                .person("alice")
+                .replies_on_the_diff(&pr, PLACE, thread, &answer)
+                .await;
             let (message, text) = (format!("try {round}"), version(round));
-            let work = Work { message: &message, files: &[(PLACE.0, &text)], ..Work::default() };
+            let work = Work {
+                message: &message,
+                files: &[(PLACE.0, &text)],
+                ..Work::default()
+            };
             world.person("alice").commits(&pr, &work).await;
         }
     }
-    let sides = ["Compare the tokens in constant time", "Done in round 2.", "try 1", "try 2"];
+    let sides = [
+        "Compare the tokens in constant time",
+        "Done in round 2.",
+        "try 1",
+        "try 2",
+    ];
     let page = is_called(&world, &pr, "same_error", 3, &sides).await;
-    assert!(!page.contains("@bob `/loop settle`") && !page.contains("@alice /approve"), "{page}");
+    assert!(
+        !page.contains("@bob `/loop settle`") && !page.contains("@alice /approve"),
+        "{page}"
+    );
 }
 
 pub async fn an_advising_reviewer_is_shown_and_holds_nothing(world: World) {
@@ -57,7 +83,11 @@ pub async fn an_advising_reviewer_is_shown_and_holds_nothing(world: World) {
     reviewer(&world).says_on_the_diff(&pr, PLACE, FINDING).await;
     is_verified(&world, &pr, Some("success"), "it advises");
     let look = world.look(&pr);
-    assert!(look.status().contains("1 open finding"), "{}", look.status());
+    assert!(
+        look.status().contains("1 open finding"),
+        "{}",
+        look.status()
+    );
 }
 
 pub async fn who_resolves_a_thread_decides_whether_it_is_done(world: World) {
@@ -65,7 +95,11 @@ pub async fn who_resolves_a_thread_decides_whether_it_is_done(world: World) {
     passes(&world, &pr).await;
     let thread = reviewer(&world).says_on_the_diff(&pr, PLACE, FINDING).await;
     is_verified(&world, &pr, Some("failure"), "it is open");
-    for (login, conclusion) in [("alice", "failure"), ("bob", "success"), (REVIEWER, "success")] {
+    for (login, conclusion) in [
+        ("alice", "failure"),
+        ("bob", "success"),
+        (REVIEWER, "success"),
+    ] {
         world.person(login).resolves(&pr, thread).await;
         is_verified(&world, &pr, Some(conclusion), login);
         world.person("alice").unresolves(&pr, thread).await;
@@ -80,7 +114,13 @@ pub async fn an_outdated_thread_is_done_when_the_reviewer_looks_again(world: Wor
     pushes(&world, &pr, 1).await;
     passes(&world, &pr).await;
     is_verified(&world, &pr, None, "the reviewer has not looked yet");
-    reviewer(&world).reviews(&pr, ReviewEvent::Comment, "**Actionable comments posted: 0**").await;
+    reviewer(&world)
+        .reviews(
+            &pr,
+            ReviewEvent::Comment,
+            "**Actionable comments posted: 0**",
+        )
+        .await;
     is_verified(&world, &pr, Some("success"), "it has looked");
 }
 
@@ -88,28 +128,50 @@ pub async fn a_reviewer_that_dies_after_a_placeholder_is_absent(world: World) {
     let pr = reviewed(&world, "fail").await;
     passes(&world, &pr).await;
     let head = world.head(&pr);
-    let placeholder =
-        format!("> [!NOTE]\n> Currently processing new changes in this PR. This may take a few minutes ({head}).");
+    let placeholder = format!(
+        "> [!NOTE]\n> Currently processing new changes in this PR. This may take a few minutes ({head})."
+    );
     reviewer(&world).says(&pr, &placeholder).await;
     is_verified(&world, &pr, None, "it may still look");
     let is_over = |look: &Look| look.concluded("loopgate / verify") == Some("success");
-    let look = world.after(TimeDelta::hours(2), &pr, "the end of the wait", is_over).await;
+    let look = world
+        .after(TimeDelta::hours(2), &pr, "the end of the wait", is_over)
+        .await;
     assert!(look.status().contains("absent"), "{}", look.status());
-    assert!(look.status().contains("it reported nothing for 120 min"), "{}", look.status());
+    assert!(
+        look.status().contains("it reported nothing for 120 min"),
+        "{}",
+        look.status()
+    );
 }
 
 pub async fn two_hundred_threads_are_one_page_that_fits(world: World) {
     let pr = reviewed(&world, "fail").await;
     passes(&world, &pr).await;
-    let finding = |nth: usize| format!("**The name `{}` says nothing about what it holds.**", "x".repeat(nth));
+    let finding = |nth: usize| {
+        format!(
+            "**The name `{}` says nothing about what it holds.**",
+            "x".repeat(nth)
+        )
+    };
     let findings: Vec<String> = (1..=200).map(finding).collect();
     let findings: Vec<&str> = findings.iter().map(String::as_str).collect();
     reviewer(&world).begins_threads(&pr, PLACE, &findings).await;
     is_verified(&world, &pr, Some("failure"), "they are open");
     let look = world.look(&pr);
     let status = look.status();
-    assert!(status.len() < 65_000 && status.contains("and 180 more failures"), "{} bytes: {status}", status.len());
-    assert!(!status.contains("Reproduce"), "no command shows what a reviewer finds: {status}");
+    assert!(
+        status.len() < 65_000 && status.contains("and 180 more failures"),
+        "{} bytes: {status}",
+        status.len()
+    );
+    assert!(
+        !status.contains("Reproduce"),
+        "no command shows what a reviewer finds: {status}"
+    );
     let is_empty = |below: &str| below.trim_start().starts_with("</details>");
-    assert!(!status.split("</summary>").skip(1).any(is_empty), "a fold without content: {status}");
+    assert!(
+        !status.split("</summary>").skip(1).any(is_empty),
+        "a fold without content: {status}"
+    );
 }

@@ -21,10 +21,18 @@ verify:
 /// A private repository with one open loop.
 async fn loop_in(world: &World, name: &str, title: &str) -> RepoName {
     let github = world.simulator();
-    let repo = github.create_private_repo(name, &[("src/lib.rs", "// Lib.\n")]).expect("a repository");
+    let repo = github
+        .create_private_repo(name, &[("src/lib.rs", "// Lib.\n")])
+        .expect("a repository");
     let configured = CommitSpec::new("Configure").file(".github/loopgate.yml", CONFIGURATION);
-    github.user("olga").push_to(&repo, "main", configured).expect("a push");
-    github.user("alice").open_pull_request(&repo, PullSpec::new(title).file("src/lib.rs", "// 1\n")).expect("a pull");
+    github
+        .user("olga")
+        .push_to(&repo, "main", configured)
+        .expect("a push");
+    github
+        .user("alice")
+        .open_pull_request(&repo, PullSpec::new(title).file("src/lib.rs", "// 1\n"))
+        .expect("a pull");
     world.settle().await;
     repo
 }
@@ -40,10 +48,17 @@ async fn a_visitor_who_signed_in_sees_what_github_shows_them_and_no_more() {
     let world = World::published(ADDRESS, None).await;
     let shared = loop_in(&world, "acme/shared", "feat: gliders").await;
     let secret = loop_in(&world, "acme/skunkworks", "feat: zeppelins").await;
-    world.simulator().admin().add_collaborator(&shared, "dave", Role::Read).expect("a repository");
+    world
+        .simulator()
+        .admin()
+        .add_collaborator(&shared, "dave", Role::Read)
+        .expect("a repository");
     let dave = Browser::of(&world, "dave");
     let first = dave.visits("/").await;
-    assert!(first.status == 200 && first.body.contains("Sign in with GitHub"), "{first:?}");
+    assert!(
+        first.status == 200 && first.body.contains("Sign in with GitHub"),
+        "{first:?}"
+    );
     assert_eq!(dave.signs_in().await.header("location"), "/");
 
     let paths = [
@@ -80,21 +95,48 @@ async fn a_visitor_who_signed_in_sees_what_github_shows_them_and_no_more() {
         for hidden in ["skunkworks", "zeppelin"] {
             assert!(!whole.contains(hidden), "{path}: {whole}");
         }
-        let of_operators = ["/operations", "/operations.json", "/metrics", "/dead-letters"].contains(&path);
-        assert!(!of_operators || answer.status == 404, "{path}: {}", answer.status);
+        let of_operators = [
+            "/operations",
+            "/operations.json",
+            "/metrics",
+            "/dead-letters",
+        ]
+        .contains(&path);
+        assert!(
+            !of_operators || answer.status == 404,
+            "{path}: {}",
+            answer.status
+        );
         // What is not theirs to see is answered for like what there is not, to the last byte.
-        let nowhere = path.replace("skunkworks", "nowhere").replace("Skunkworks", "Nowhere");
+        let nowhere = path
+            .replace("skunkworks", "nowhere")
+            .replace("Skunkworks", "Nowhere");
         if nowhere != path {
-            assert_eq!((answer.status, &answer), (404, &dave.visits(&nowhere).await), "{path}");
+            assert_eq!(
+                (answer.status, &answer),
+                (404, &dave.visits(&nowhere).await),
+                "{path}"
+            );
         }
     }
     assert_eq!(total(&dave).await, 1, "what is not seen is not counted");
     let page = dave.visits("/acme/shared/pull/1").await;
-    assert!(page.status == 200 && page.body.contains("gliders") && !page.body.contains("Operations"), "{page:?}");
+    assert!(
+        page.status == 200 && page.body.contains("gliders") && !page.body.contains("Operations"),
+        "{page:?}"
+    );
     let tag = page.header("etag").to_owned();
-    assert_eq!(dave.visits_with("/acme/shared/pull/1", ("if-none-match", &tag)).await.status, 304);
     assert_eq!(
-        Browser::of(&world, "dave").visits_with("/acme/shared/pull/1", ("if-none-match", &tag)).await.status,
+        dave.visits_with("/acme/shared/pull/1", ("if-none-match", &tag))
+            .await
+            .status,
+        304
+    );
+    assert_eq!(
+        Browser::of(&world, "dave")
+            .visits_with("/acme/shared/pull/1", ("if-none-match", &tag))
+            .await
+            .status,
         401
     );
 
@@ -102,15 +144,30 @@ async fn a_visitor_who_signed_in_sees_what_github_shows_them_and_no_more() {
     alice.signs_in().await;
     assert_eq!(total(&alice).await, 2, "a member sees both");
     let page = alice.visits(&format!("/{secret}/pull/1")).await;
-    assert!(page.status == 200 && page.body.contains("zeppelins"), "{page:?}");
+    assert!(
+        page.status == 200 && page.body.contains("zeppelins"),
+        "{page:?}"
+    );
     assert!(alice.visits("/me").await.body.contains("waiting for alice"));
 
-    world.simulator().admin().remove_collaborator(&shared, "dave").expect("a repository");
+    world
+        .simulator()
+        .admin()
+        .remove_collaborator(&shared, "dave")
+        .expect("a repository");
     world.wait(TimeDelta::minutes(5));
-    assert_eq!(total(&dave).await, 0, "what was withdrawn is not shown five minutes later");
+    assert_eq!(
+        total(&dave).await,
+        0,
+        "what was withdrawn is not shown five minutes later"
+    );
     assert_eq!(dave.visits("/acme/shared/pull/1").await.status, 404);
     world.wait(TimeDelta::hours(8));
-    assert_eq!(alice.visits("/index.json").await.status, 401, "a session ends with its token");
+    assert_eq!(
+        alice.visits("/index.json").await.status,
+        401,
+        "a session ends with its token"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,18 +175,35 @@ async fn a_sign_in_belongs_to_the_browser_that_began_it_and_counts_once() {
     let world = World::published(ADDRESS, None).await;
     let shared = loop_in(&world, "acme/shared", "feat: gliders").await;
     for path in ["/index.json", "/acme/shared/pull/1", "/acme/nowhere/pull/1"] {
-        assert_eq!(Browser::of(&world, "alice").visits(path).await.status, 401, "{path}");
+        assert_eq!(
+            Browser::of(&world, "alice").visits(path).await.status,
+            401,
+            "{path}"
+        );
     }
     let (alice, mallory) = (Browser::of(&world, "alice"), Browser::of(&world, "mallory"));
     let of_mallory = mallory.agrees().await;
-    assert_eq!(alice.visits(&of_mallory).await.status, 403, "it was not begun here");
+    assert_eq!(
+        alice.visits(&of_mallory).await.status,
+        403,
+        "it was not begun here"
+    );
     let forged = alice.agrees().await;
-    let forged = forged.split_once("&state=").map(|(before, _)| format!("{before}&state={}", "0".repeat(64)));
-    assert_eq!(alice.visits(&forged.expect("a state")).await.status, 403, "another state");
+    let forged = forged
+        .split_once("&state=")
+        .map(|(before, _)| format!("{before}&state={}", "0".repeat(64)));
+    assert_eq!(
+        alice.visits(&forged.expect("a state")).await.status,
+        403,
+        "another state"
+    );
     assert!(alice.cookies.borrow().is_empty());
 
     let refused = mallory.visits(&of_mallory).await;
-    assert!(refused.status == 403 && refused.body.contains("access to no repository"), "{refused:?}");
+    assert!(
+        refused.status == 403 && refused.body.contains("access to no repository"),
+        "{refused:?}"
+    );
     assert!(mallory.cookies.borrow().is_empty(), "no session");
 
     let late = alice.agrees().await;
@@ -144,28 +218,66 @@ async fn a_sign_in_belongs_to_the_browser_that_began_it_and_counts_once() {
     alice.cookies.replace(session.clone());
     assert_eq!(total(&alice).await, 1);
     let (name, word) = session.iter().next().expect("a session");
-    mallory.cookies.borrow_mut().insert(name.clone(), format!("{}x", &word[..word.len() - 1]));
-    assert_eq!(mallory.visits("/index.json").await.status, 401, "a forged session");
+    mallory
+        .cookies
+        .borrow_mut()
+        .insert(name.clone(), format!("{}x", &word[..word.len() - 1]));
+    assert_eq!(
+        mallory.visits("/index.json").await.status,
+        401,
+        "a forged session"
+    );
 
     // Rights that cannot be asked for are not believed any longer than they may be.
-    let away = RequestFault::on("^/user/installations", Harm::status(StatusCode::BAD_GATEWAY)).expect("a pattern");
+    let away = RequestFault::on(
+        "^/user/installations",
+        Harm::status(StatusCode::BAD_GATEWAY),
+    )
+    .expect("a pattern");
     world.simulator().add_fault(away);
     world.wait(TimeDelta::minutes(5));
     let page = alice.visits(&format!("/{shared}/pull/1")).await;
-    assert!(page.status == 503 && !page.body.contains("gliders"), "{page:?}");
+    assert!(
+        page.status == 503 && !page.body.contains("gliders"),
+        "{page:?}"
+    );
     world.simulator().heal();
 
     let page = alice.visits("/").await.body;
-    let token = page.split_once("name=\"token\" value=\"").and_then(|(_, rest)| rest.split_once('"'));
+    let token = page
+        .split_once("name=\"token\" value=\"")
+        .and_then(|(_, rest)| rest.split_once('"'));
     let form = format!("token={}", token.expect("a form").0);
-    assert_eq!(alice.sends("/logout", "https://evil.example", &form).await.status, 403);
+    assert_eq!(
+        alice
+            .sends("/logout", "https://evil.example", &form)
+            .await
+            .status,
+        403
+    );
     assert_eq!(alice.sends("/logout", "null", &form).await.status, 403);
-    assert_eq!(alice.sends("/logout", ADDRESS, "token=another").await.status, 403);
+    assert_eq!(
+        alice
+            .sends("/logout", ADDRESS, "token=another")
+            .await
+            .status,
+        403
+    );
     assert_eq!(total(&alice).await, 1, "still signed in");
-    assert_eq!(alice.sends("/logout", ADDRESS, &form).await.header("location"), "/");
+    assert_eq!(
+        alice
+            .sends("/logout", ADDRESS, &form)
+            .await
+            .header("location"),
+        "/"
+    );
     assert!(alice.cookies.borrow().is_empty());
     alice.cookies.replace(session);
-    assert_eq!(alice.visits("/index.json").await.status, 401, "what was ended stays ended");
+    assert_eq!(
+        alice.visits("/index.json").await.status,
+        401,
+        "what was ended stays ended"
+    );
 }
 
 /// In a real browser, where `LOOPGATE_BROWSER` names the script that drives one.
@@ -180,20 +292,51 @@ async fn people_sign_in_make_tokens_and_sign_out_by_click() {
     let world = World::published(&address, None).await;
     let shared = loop_in(&world, "acme/shared", "feat: gliders").await;
     loop_in(&world, "acme/skunkworks", "feat: zeppelins").await;
-    world.simulator().admin().add_collaborator(&shared, "dave", Role::Read).expect("a repository");
+    world
+        .simulator()
+        .admin()
+        .add_collaborator(&shared, "dave", Role::Read)
+        .expect("a repository");
     let token = world.simulator().user("dave").token().expect("a person");
-    let asked = [address, token, "acme/shared".to_owned(), "acme/skunkworks".to_owned()];
-    let drive = move || Command::new("node").arg(script).arg("--sign-in").args(asked).status();
+    let asked = [
+        address,
+        token,
+        "acme/shared".to_owned(),
+        "acme/skunkworks".to_owned(),
+    ];
+    let drive = move || {
+        Command::new("node")
+            .arg(script)
+            .arg("--sign-in")
+            .args(asked)
+            .status()
+    };
     let driven = tokio::task::spawn_blocking(drive).await.expect("no panic");
-    assert!(driven.expect("node").success(), "the browser found something");
+    assert!(
+        driven.expect("node").success(),
+        "the browser found something"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_sign_in_the_public_listener_shows_nothing() {
     let world = World::quick(None).await;
     let anybody = Browser::of(&world, "alice");
-    assert!(anybody.visits("/").await.body.contains("There is nothing else to see here"));
-    for path in ["/index.json", "/login", "/login/callback", "/repositories", "/acme/widgets/pull/1", "/style.css"] {
+    assert!(
+        anybody
+            .visits("/")
+            .await
+            .body
+            .contains("There is nothing else to see here")
+    );
+    for path in [
+        "/index.json",
+        "/login",
+        "/login/callback",
+        "/repositories",
+        "/acme/widgets/pull/1",
+        "/style.css",
+    ] {
         assert_eq!(anybody.visits(path).await.status, 404, "{path}");
     }
 }
@@ -216,17 +359,34 @@ async fn the_doctor_examines_by_itself_and_when_asked_and_every_page_says_what_i
     let world = World::published(ADDRESS, None).await;
     let found = diagnosis(&world).await;
     let lines = found["lines"].as_array().expect("lines");
-    let address = lines.iter().find(|line| line["check"] == "webhook-address").expect("a line");
-    assert_eq!((&found["healthy"], &address["outcome"]), (&false.into(), &"fault".into()), "{found}");
+    let address = lines
+        .iter()
+        .find(|line| line["check"] == "webhook-address")
+        .expect("a line");
+    assert_eq!(
+        (&found["healthy"], &address["outcome"]),
+        (&false.into(), &"fault".into()),
+        "{found}"
+    );
     assert!(
-        address["remedy"].as_str().is_some_and(|remedy| remedy.contains(&format!("{ADDRESS}/webhook"))),
+        address["remedy"]
+            .as_str()
+            .is_some_and(|remedy| remedy.contains(&format!("{ADDRESS}/webhook"))),
         "{address}"
     );
-    let faults = lines.iter().filter(|line| line["outcome"] == "fault").count();
+    let faults = lines
+        .iter()
+        .filter(|line| line["outcome"] == "fault")
+        .count();
     let problems = if faults == 1 { "problem" } else { "problems" };
-    let told = format!("<a href=\"/doctor\">Doctor</a> <span class=\"bad\">({faults} {problems})</span>");
+    let told =
+        format!("<a href=\"/doctor\">Doctor</a> <span class=\"bad\">({faults} {problems})</span>");
     assert!(world.reads("/").await.1.contains(&told));
-    assert_eq!(world.reads("/readyz").await.0, 200, "it is no reason to take the process away");
+    assert_eq!(
+        world.reads("/readyz").await.0,
+        200,
+        "it is no reason to take the process away"
+    );
 
     world.wait(TimeDelta::hours(6));
     let mut later = diagnosis(&world).await;
@@ -238,13 +398,26 @@ async fn the_doctor_examines_by_itself_and_when_asked_and_every_page_says_what_i
     }
     assert_ne!(later["examined"], found["examined"], "six hours later");
 
-    world.simulator().set_webhook_url(&format!("{ADDRESS}/webhook"));
+    world
+        .simulator()
+        .set_webhook_url(&format!("{ADDRESS}/webhook"));
     world.wait(TimeDelta::minutes(1));
     assert_eq!(world.asks("/doctor", "token=another").await, 403);
     let (_, page) = world.reads("/doctor").await;
-    let token = page.split_once("name=\"token\" value=\"").and_then(|(_, rest)| rest.split_once('"'));
-    assert_eq!(world.asks("/doctor", &format!("token={}", token.expect("a form").0)).await, 303);
+    let token = page
+        .split_once("name=\"token\" value=\"")
+        .and_then(|(_, rest)| rest.split_once('"'));
+    assert_eq!(
+        world
+            .asks("/doctor", &format!("token={}", token.expect("a form").0))
+            .await,
+        303
+    );
     let asked = diagnosis(&world).await;
-    let address = asked["lines"].as_array().into_iter().flatten().find(|line| line["check"] == "webhook-address");
+    let address = asked["lines"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|line| line["check"] == "webhook-address");
     assert_eq!(address.expect("a line")["outcome"], "healthy", "{asked}");
 }

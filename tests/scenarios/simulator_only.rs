@@ -6,11 +6,12 @@ use chrono::TimeDelta;
 use http::StatusCode;
 
 use loopgate::github::{
-    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, ReconcileResult, Secret,
-    Setup, SystemClock,
+    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest,
+    ReconcileResult, Secret, Setup, SystemClock,
 };
 use loopgate_simulator::{
-    CheckSpec, Conclusion, Conditional, Config, Harm, Pr, PullSpec, RequestFault, Simulator, StatusState,
+    CheckSpec, Conclusion, Conditional, Config, Harm, Pr, PullSpec, RequestFault, Simulator,
+    StatusState,
 };
 
 use crate::{
@@ -26,11 +27,16 @@ const FILES: &[(&str, &str)] = &[(".github/loopgate.yml", CONFIGURATION)];
 async fn duplicate_deliveries_change_nothing() {
     let world = World::simulated().await;
     let repo = world.repository("widgets", FILES);
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")])
+        .await;
     world.person("mallory").says(&pr, "security approved").await;
     world.person("bob").says(&pr, "security approved").await;
 
-    let GitHub::Simulated(github) = &world.github else { panic!("simulated above") };
+    let GitHub::Simulated(github) = &world.github else {
+        panic!("simulated above")
+    };
     let (before, saved) = (github.pull_request(&pr).unwrap(), world.state_commits(&pr));
     let deliveries = github.deliveries();
     assert!(deliveries.len() > 3, "{deliveries:?}");
@@ -43,7 +49,10 @@ async fn duplicate_deliveries_change_nothing() {
     assert_eq!(github.pull_request(&pr).unwrap(), before);
     assert_eq!(world.state_commits(&pr), saved);
     assert_eq!(world.writes(), Vec::<String>::new());
-    println!("{} deliveries came twice: nothing was written", deliveries.len());
+    println!(
+        "{} deliveries came twice: nothing was written",
+        deliveries.len()
+    );
 }
 
 /// What another App says under one of our names is not among what is read. Nobody waits to see it there.
@@ -56,9 +65,18 @@ async fn a_check_that_bears_our_name_delays_no_call() {
     triggers::pushes(&world, &pr, 2).await;
     let head = world.head(&pr).parse().unwrap();
     let namesake = CheckSpec::concluded("loopgate / gates", Conclusion::Success);
-    world.simulator().ci("other-ci").check_run(&repo, head, namesake).unwrap();
+    world
+        .simulator()
+        .ci("other-ci")
+        .check_run(&repo, head, namesake)
+        .unwrap();
     triggers::fails(&world, &pr, "expected a comma").await;
-    assert_eq!(triggers::calls(&world.look(&pr)).len(), 1, "{:?}", world.look(&pr));
+    assert_eq!(
+        triggers::calls(&world.look(&pr)).len(),
+        1,
+        "{:?}",
+        world.look(&pr)
+    );
 }
 
 /// Nobody accepts their own work, unless nobody else could.
@@ -66,13 +84,34 @@ async fn a_check_that_bears_our_name_delays_no_call() {
 async fn the_only_person_with_write_access_accepts_what_their_change_weakens() {
     let world = World::quick(None).await;
     let repo = triggers::watched(&world, "alone", "", "");
-    let pr = world.person("olga").opens(&repo, "feat: sums", &[("tests/sums.rs", triggers::ONE_TEST)]).await;
+    let pr = world
+        .person("olga")
+        .opens(
+            &repo,
+            "feat: sums",
+            &[("tests/sums.rs", triggers::ONE_TEST)],
+        )
+        .await;
     triggers::passes(&world, &pr).await;
-    world.person("olga").says(&pr, "/loop resume --accept tampering").await;
-    assert!(world.look(&pr).has_label("loop:blocked"), "alice and bob may write: {:?}", world.look(&pr));
+    world
+        .person("olga")
+        .says(&pr, "/loop resume --accept tampering")
+        .await;
+    assert!(
+        world.look(&pr).has_label("loop:blocked"),
+        "alice and bob may write: {:?}",
+        world.look(&pr)
+    );
 
-    world.simulator().admin().set_base_role("acme", None).unwrap();
-    world.person("olga").says(&pr, "/loop resume --accept tampering").await;
+    world
+        .simulator()
+        .admin()
+        .set_base_role("acme", None)
+        .unwrap();
+    world
+        .person("olga")
+        .says(&pr, "/loop resume --accept tampering")
+        .await;
     let look = world.look(&pr);
     assert!(look.has_label("loop:passed"), "{look:?}");
     let sentence = "olga, the only person with write access, accepted that tests/sums.rs: the test “adds” is removed.";
@@ -83,22 +122,42 @@ async fn the_only_person_with_write_access_accepts_what_their_change_weakens() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_asked_before_it_is_known_who_decides() {
     let world = World::quick(None).await;
-    let gate =
-        "version: 1\nlabels: { state: true }\ngates:\n  deploy: off\n  security: { approvers: { users: [bob] } }\n";
+    let gate = "version: 1\nlabels: { state: true }\ngates:\n  deploy: off\n  security: { approvers: { users: [bob] } }\n";
     let repo = world.repository("asked", &[(".github/loopgate.yml", gate)]);
     let away = RequestFault::on("^/users/bob$", Harm::status(StatusCode::NOT_FOUND)).unwrap();
     world.simulator().add_fault(away);
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "pub fn login() {}\n")]).await;
+    let pr = world
+        .person("alice")
+        .opens(
+            &repo,
+            "feat: sign in",
+            &[("src/auth/login.rs", "pub fn login() {}\n")],
+        )
+        .await;
     let asked = |world: &World| -> Vec<String> {
-        world.look(&pr).marked("<!-- loopgate:gate:security:").into_iter().map(str::to_owned).collect()
+        world
+            .look(&pr)
+            .marked("<!-- loopgate:gate:security:")
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
     };
     assert_eq!(asked(&world), Vec::<String>::new(), "{:?}", world.look(&pr));
-    assert!(world.look(&pr).has_label("needs:security-review"), "{:?}", world.look(&pr).labels);
+    assert!(
+        world.look(&pr).has_label("needs:security-review"),
+        "{:?}",
+        world.look(&pr).labels
+    );
     world.simulator().heal();
     world.wait(TimeDelta::seconds(60));
     world.person("alice").says(&pr, "/loop help").await;
-    let [request] = &asked(&world)[..] else { panic!("{:?}", world.look(&pr)) };
-    assert!(request.contains("**Who decides:** bob.") && !request.contains("cannot approve"), "{request}");
+    let [request] = &asked(&world)[..] else {
+        panic!("{:?}", world.look(&pr))
+    };
+    assert!(
+        request.contains("**Who decides:** bob.") && !request.contains("cannot approve"),
+        "{request}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,27 +169,54 @@ async fn looking_at_what_did_not_change_is_nearly_free() {
 
     let key = Secret::new(github.app_key().private_pem());
     let credentials = AppCredentials::new(github.app_id(), &key).unwrap();
-    let setup = Setup { clock: Arc::new(SystemClock), ..Setup::default() };
-    let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), Credentials::App(credentials), setup).unwrap();
+    let setup = Setup {
+        clock: Arc::new(SystemClock),
+        ..Setup::default()
+    };
+    let client = Github::new(
+        ApiUrl::parse(&github.url()).unwrap(),
+        Credentials::App(credentials),
+        setup,
+    )
+    .unwrap();
     let reconcile = Reconcile::new(client);
     let installation = Some(github.installation_id());
-    let job = ReconcileRequest { installation, repository: repo, number: pr.number, hints: Vec::new() };
+    let job = ReconcileRequest {
+        installation,
+        repository: repo,
+        number: pr.number,
+        hints: Vec::new(),
+    };
 
     let mut counts = Vec::new();
     // The second look meets what the first one wrote, and the third what the second read.
     for _ in 0..4 {
         github.forget_requests();
         let outcome = reconcile.run(&job, SystemClock.now()).await.unwrap();
-        assert!(matches!(outcome.result, ReconcileResult::Decided(_)), "{outcome:?}");
+        assert!(
+            matches!(outcome.result, ReconcileResult::Decided(_)),
+            "{outcome:?}"
+        );
         counts.push(github.request_counts());
     }
-    println!("requests of a first reconcile: {:?}; of an unchanged one: {:?}", counts[0], counts[3]);
-    let unconditional: Vec<_> =
-        github.requests().into_iter().filter(|request| request.conditional == Conditional::No).collect();
+    println!(
+        "requests of a first reconcile: {:?}; of an unchanged one: {:?}",
+        counts[0], counts[3]
+    );
+    let unconditional: Vec<_> = github
+        .requests()
+        .into_iter()
+        .filter(|request| request.conditional == Conditional::No)
+        .collect();
     assert_eq!(counts[3].writes, 0, "{:?}", github.requests());
     assert!(unconditional.is_empty(), "{unconditional:?}");
     assert!(counts[3].total <= 10, "{:?}", counts[3]);
-    assert_eq!(counts[3].not_modified, counts[3].total, "{:?}", github.requests());
+    assert_eq!(
+        counts[3].not_modified,
+        counts[3].total,
+        "{:?}",
+        github.requests()
+    );
 }
 
 /// A check run of another App ends. How often the head's check runs were read for that.
@@ -140,9 +226,16 @@ async fn looks_after(world: &World, pr: &Pr, app: &str, check: &str) -> usize {
     world.settle().await;
     github.forget_requests();
     let spec = CheckSpec::concluded(check, Conclusion::Failure);
-    github.ci(app).check_run(&pr.repo, github.head(pr).unwrap(), spec).unwrap();
+    github
+        .ci(app)
+        .check_run(&pr.repo, github.head(pr).unwrap(), spec)
+        .unwrap();
     world.settle().await;
-    github.requests().iter().filter(|request| request.path.contains("/check-runs")).count()
+    github
+        .requests()
+        .iter()
+        .filter(|request| request.path.contains("/check-runs"))
+        .count()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,27 +244,64 @@ async fn a_check_that_nobody_configured_costs_no_look() {
     let world = World::quick(None).await;
     let configuration = format!("{CHECKS}{GATES}");
     let repo = world.repository("widgets", &[(".github/loopgate.yml", &configuration)]);
-    let pr = world.person("alice").opens(&repo, "feat: totals", &[("src/totals.rs", "// In.\n")]).await;
-    assert_eq!(looks_after(&world, &pr, "github-actions", "storybook").await, 0);
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: totals", &[("src/totals.rs", "// In.\n")])
+        .await;
+    assert_eq!(
+        looks_after(&world, &pr, "github-actions", "storybook").await,
+        0
+    );
     let answers = world.simulator().deliveries();
-    let answer = answers.iter().rev().find(|delivery| delivery.event == "check_run").unwrap();
+    let answer = answers
+        .iter()
+        .rev()
+        .find(|delivery| delivery.event == "check_run")
+        .unwrap();
     assert!(answer.accepted(), "{answer:?}");
 
-    assert_ne!(looks_after(&world, &pr, "other-ci", "ci / build").await, 0, "it is configured");
+    assert_ne!(
+        looks_after(&world, &pr, "other-ci", "ci / build").await,
+        0,
+        "it is configured"
+    );
     let look = world.look(&pr);
-    assert!(look.status().contains("Waiting for unit"), "of the build it has heard: {look:?}");
-    assert_ne!(looks_after(&world, &pr, "other-ci", "loopgate / gates").await, 0, "the name is ours");
+    assert!(
+        look.status().contains("Waiting for unit"),
+        "of the build it has heard: {look:?}"
+    );
+    assert_ne!(
+        looks_after(&world, &pr, "other-ci", "loopgate / gates").await,
+        0,
+        "the name is ours"
+    );
 
     // Another pull request with the same head, into a base whose configuration names the check.
     let other = configuration.replace("ci / test", "storybook");
-    world.person("olga").pushes_to(&repo, "release", &[(".github/loopgate.yml", &other)]).await;
-    let second = world.person("alice").opens_from(&repo, "feat: totals again", &world.branch(&pr), "release").await;
-    assert_ne!(looks_after(&world, &second, "other-ci", "storybook").await, 0, "the other base asks for it");
+    world
+        .person("olga")
+        .pushes_to(&repo, "release", &[(".github/loopgate.yml", &other)])
+        .await;
+    let second = world
+        .person("alice")
+        .opens_from(&repo, "feat: totals again", &world.branch(&pr), "release")
+        .await;
+    assert_ne!(
+        looks_after(&world, &second, "other-ci", "storybook").await,
+        0,
+        "the other base asks for it"
+    );
 
     // Once it is closed the next look sees that the head is one pull request's again.
     world.person("alice").closes(&second).await;
-    assert_ne!(looks_after(&world, &pr, "other-ci", "storybook again").await, 0);
-    assert_eq!(looks_after(&world, &pr, "github-actions", "storybook at last").await, 0);
+    assert_ne!(
+        looks_after(&world, &pr, "other-ci", "storybook again").await,
+        0
+    );
+    assert_eq!(
+        looks_after(&world, &pr, "github-actions", "storybook at last").await,
+        0
+    );
 }
 
 /// Whose suites matter is known once somebody reports a check that is configured without its App.
@@ -180,13 +310,39 @@ async fn a_suite_costs_a_look_if_its_app_reports_what_is_configured() {
     let world = World::quick(None).await;
     let configuration = format!("{}{GATES}", CHECKS.replace(", app: other-ci", ""));
     let repo = world.repository("widgets", &[(".github/loopgate.yml", &configuration)]);
-    let pr = world.person("alice").opens(&repo, "feat: totals", &[("src/totals.rs", "// In.\n")]).await;
-    assert_ne!(looks_after(&world, &pr, "github-actions", "storybook").await, 0, "nobody reports the build yet");
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: totals", &[("src/totals.rs", "// In.\n")])
+        .await;
+    assert_ne!(
+        looks_after(&world, &pr, "github-actions", "storybook").await,
+        0,
+        "nobody reports the build yet"
+    );
     assert_ne!(looks_after(&world, &pr, "other-ci", "ci / build").await, 0);
-    assert_ne!(looks_after(&world, &pr, "github-actions", "pages").await, 0, "nobody reports the tests yet");
+    assert_ne!(
+        looks_after(&world, &pr, "github-actions", "pages").await,
+        0,
+        "nobody reports the tests yet"
+    );
     let head = world.head(&pr).parse().unwrap();
-    world.simulator().ci("other-ci").status(&repo, head, "ci / test", StatusState::Success).unwrap();
-    assert_eq!(looks_after(&world, &pr, "github-actions", "storybook again").await, 0);
-    assert_ne!(looks_after(&world, &pr, "other-ci", "lint").await, 0, "it reports the build");
-    assert_ne!(looks_after(&world, &pr, "github-actions", "ci / build").await, 0, "so does another App now");
+    world
+        .simulator()
+        .ci("other-ci")
+        .status(&repo, head, "ci / test", StatusState::Success)
+        .unwrap();
+    assert_eq!(
+        looks_after(&world, &pr, "github-actions", "storybook again").await,
+        0
+    );
+    assert_ne!(
+        looks_after(&world, &pr, "other-ci", "lint").await,
+        0,
+        "it reports the build"
+    );
+    assert_ne!(
+        looks_after(&world, &pr, "github-actions", "ci / build").await,
+        0,
+        "so does another App now"
+    );
 }

@@ -60,9 +60,21 @@ impl Proxy {
         let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
         let text = |key: &str| here[key].as_str().expect("a text").to_owned();
         let (emulator, token, secret) = (text("url"), text("token"), text("webhook_secret"));
-        let (stacks, threads, without_checks) = (Arc::default(), Threads::default(), Arc::default());
-        let proxy = Self { address, emulator, token, secret, stacks, threads, without_checks };
-        let router = Router::new().fallback(passed_on).layer(DefaultBodyLimit::disable()).with_state(proxy.clone());
+        let (stacks, threads, without_checks) =
+            (Arc::default(), Threads::default(), Arc::default());
+        let proxy = Self {
+            address,
+            emulator,
+            token,
+            secret,
+            stacks,
+            threads,
+            without_checks,
+        };
+        let router = Router::new()
+            .fallback(passed_on)
+            .layer(DefaultBodyLimit::disable())
+            .with_state(proxy.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         proxy
     }
@@ -72,30 +84,47 @@ impl Proxy {
     }
 
     pub fn dissolve_stack(&self, repo: &str, layer: u64) {
-        self.stacks.lock().expect("no panic").retain(|stack| stack.repo != repo || !stack.layers.contains(&layer));
+        self.stacks
+            .lock()
+            .expect("no panic")
+            .retain(|stack| stack.repo != repo || !stack.layers.contains(&layer));
     }
 
     pub fn keeps_checks_from(&self, token: &str) {
-        self.without_checks.lock().expect("no panic").push(format!("Bearer {token}"));
+        self.without_checks
+            .lock()
+            .expect("no panic")
+            .push(format!("Bearer {token}"));
     }
 
     fn refuses(&self, request: &Parts) -> bool {
         let known = self.without_checks.lock().expect("no panic");
-        let of = request.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        request.uri.path().contains("/check-runs") && of.is_some_and(|of| known.iter().any(|token| token == of))
+        let of = request
+            .headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
+        request.uri.path().contains("/check-runs")
+            && of.is_some_and(|of| known.iter().any(|token| token == of))
     }
 
     /// The stack that a pull request is a layer of, and the number of that stack.
     pub fn stack_of(&self, repo: &str, layer: u64) -> Option<(usize, Stack)> {
         let stacks = self.stacks.lock().expect("no panic");
-        let place = stacks.iter().position(|stack| stack.repo == repo && stack.layers.contains(&layer))?;
+        let place = stacks
+            .iter()
+            .position(|stack| stack.repo == repo && stack.layers.contains(&layer))?;
         Some((place + 1, stacks[place].clone()))
     }
 
     /// A webhook as GitHub would send it for a layer of a stack, signed anew.
     pub async fn webhook(&self, body: Bytes, headers: &mut HeaderMap) -> Bytes {
-        let Ok(mut payload) = serde_json::from_slice::<Value>(&body) else { return body };
-        let repo = payload["repository"]["full_name"].as_str().unwrap_or_default().to_owned();
+        let Ok(mut payload) = serde_json::from_slice::<Value>(&body) else {
+            return body;
+        };
+        let repo = payload["repository"]["full_name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         if !self.adorn(&repo, &mut payload["pull_request"]).await {
             return body;
         }
@@ -110,10 +139,20 @@ impl Proxy {
 
     /// Adds `stack` to a pull request that is a layer of one.
     async fn adorn(&self, repo: &str, pull: &mut Value) -> bool {
-        let found = pull["number"].as_u64().and_then(|number| Some((number, self.stack_of(repo, number)?)));
-        let Some((number, (nth, stack))) = found else { return false };
-        let tip = self.read(&format!("/repos/{repo}/git/ref/heads/{}", stack.base)).await;
-        let position = stack.layers.iter().position(|layer| *layer == number).map(|place| place + 1);
+        let found = pull["number"]
+            .as_u64()
+            .and_then(|number| Some((number, self.stack_of(repo, number)?)));
+        let Some((number, (nth, stack))) = found else {
+            return false;
+        };
+        let tip = self
+            .read(&format!("/repos/{repo}/git/ref/heads/{}", stack.base))
+            .await;
+        let position = stack
+            .layers
+            .iter()
+            .position(|layer| *layer == number)
+            .map(|place| place + 1);
         pull["stack"] = json!({
             "id": 7_000 + nth, "number": nth, "size": stack.layers.len(), "position": position,
             "base": { "ref": stack.base, "sha": tip["object"]["sha"] },
@@ -123,7 +162,9 @@ impl Proxy {
 
     /// `GET /repos/{owner}/{repo}/stacks?pull_request=N`.
     async fn listed(&self, repo: &str, layer: u64) -> Value {
-        let Some((nth, stack)) = self.stack_of(repo, layer) else { return json!([]) };
+        let Some((nth, stack)) = self.stack_of(repo, layer) else {
+            return json!([]);
+        };
         let mut layers = Vec::new();
         for number in &stack.layers {
             let pull = self.read(&format!("/repos/{repo}/pulls/{number}")).await;
@@ -138,7 +179,8 @@ impl Proxy {
     /// What the emulator answers somebody who may read everything.
     pub async fn read(&self, path: &str) -> Value {
         let bearer = format!("Bearer {}", self.token);
-        let request = Request::get(format!("{}{path}", self.emulator)).header(header::AUTHORIZATION, bearer);
+        let request =
+            Request::get(format!("{}{path}", self.emulator)).header(header::AUTHORIZATION, bearer);
         let answer = asked(request.body(Full::default()).expect("a request")).await;
         serde_json::from_slice(answer.body()).unwrap_or_default()
     }
@@ -146,7 +188,11 @@ impl Proxy {
 
 async fn asked(request: Request<Full<Bytes>>) -> http::Response<Bytes> {
     let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-    let (head, body) = client.request(request).await.expect("the emulator is there").into_parts();
+    let (head, body) = client
+        .request(request)
+        .await
+        .expect("the emulator is there")
+        .into_parts();
     http::Response::from_parts(head, body.collect().await.expect("an answer").to_bytes())
 }
 
@@ -155,14 +201,16 @@ async fn asked(request: Request<Full<Bytes>>) -> http::Response<Bytes> {
 /// sets none.
 fn shown_on_github(parts: &[&str]) -> Option<Value> {
     match parts {
-        ["", "graphql"] => {
-            Some(json!({ "data": null, "errors": [{ "message": "The emulator answers no such query." }] }))
-        }
+        ["", "graphql"] => Some(
+            json!({ "data": null, "errors": [{ "message": "The emulator answers no such query." }] }),
+        ),
         ["", "repos", _, _, "rules", "branches", ..] => Some(json!([])),
         ["", "repos", _, ".github", "contents", "loopgate.yml"] => {
             let (text, sha) = ("version: 1\n", "b82551848c644f63b8517a7bdf8be9a992e6f4da");
             let content = BASE64_STANDARD.encode(text);
-            Some(json!({ "type": "file", "size": text.len(), "sha": sha, "encoding": "base64", "content": content }))
+            Some(
+                json!({ "type": "file", "size": text.len(), "sha": sha, "encoding": "base64", "content": content }),
+            )
         }
         _ => None,
     }
@@ -172,8 +220,12 @@ fn shown_on_github(parts: &[&str]) -> Option<Value> {
 async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> Response {
     if proxy.refuses(&head) {
         let refused = json!({ "message": "Resource not accessible by personal access token", "status": "403" });
-        let answer = Response::builder().status(StatusCode::FORBIDDEN).header(header::CONTENT_TYPE, "application/json");
-        return answer.body(Body::from(refused.to_string())).expect("an answer");
+        let answer = Response::builder()
+            .status(StatusCode::FORBIDDEN)
+            .header(header::CONTENT_TYPE, "application/json");
+        return answer
+            .body(Body::from(refused.to_string()))
+            .expect("an answer");
     }
     if head.uri.path() == "/graphql"
         && let Some(answer) = proxy.review_threads(&body).await
@@ -183,37 +235,66 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
     let path = head.uri.path().to_owned();
     let parts: Vec<&str> = path.split('/').collect();
     let repo = parts.get(2..4).unwrap_or_default().join("/");
-    let layer = head.uri.query().and_then(|query| query.split('&').find_map(|it| it.strip_prefix("pull_request=")));
+    let layer = head.uri.query().and_then(|query| {
+        query
+            .split('&')
+            .find_map(|it| it.strip_prefix("pull_request="))
+    });
     let is_read = head.method == http::Method::GET;
     let shows_pulls = is_read
         && matches!(
             parts[..],
-            ["", "repos", _, _, "pulls"] | ["", "repos", _, _, "pulls", _] | ["", "repos", _, _, "commits", _, "pulls"]
+            ["", "repos", _, _, "pulls"]
+                | ["", "repos", _, _, "pulls", _]
+                | ["", "repos", _, _, "commits", _, "pulls"]
         );
     if let (["", "repos", _, _, "stacks"], Some(layer)) = (&parts[..], layer) {
         let list = proxy.listed(&repo, layer.parse().expect("a number")).await;
-        return tagged(list.to_string().into(), HeaderMap::new(), head.headers.get(header::IF_NONE_MATCH));
+        return tagged(
+            list.to_string().into(),
+            HeaderMap::new(),
+            head.headers.get(header::IF_NONE_MATCH),
+        );
     }
     let is_raw = matches!(parts[..], ["", "repos", _, _, "git", "blobs", _])
-        && head.headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes().ends_with(b"raw+json"));
-    let seen = if shows_pulls { head.headers.remove(header::IF_NONE_MATCH) } else { None };
-    let address = format!("{}{}", proxy.emulator, head.uri.path_and_query().map_or("/", |path| path.as_str()));
+        && head
+            .headers
+            .get(header::ACCEPT)
+            .is_some_and(|accept| accept.as_bytes().ends_with(b"raw+json"));
+    let seen = if shows_pulls {
+        head.headers.remove(header::IF_NONE_MATCH)
+    } else {
+        None
+    };
+    let address = format!(
+        "{}{}",
+        proxy.emulator,
+        head.uri.path_and_query().map_or("/", |path| path.as_str())
+    );
     head.headers.remove(header::HOST);
     let mut request = Request::new(Full::new(body));
     (*request.method_mut(), *request.headers_mut()) = (head.method, head.headers);
     *request.uri_mut() = address.parse().expect("an address");
     let (mut head, body) = asked(request).await.into_parts();
     // Pages are asked for where the first was.
-    if let Some(link) = head.headers.get(header::LINK).and_then(|link| link.to_str().ok()) {
+    if let Some(link) = head
+        .headers
+        .get(header::LINK)
+        .and_then(|link| link.to_str().ok())
+    {
         let here = link.replace(&proxy.emulator, &format!("http://{}", proxy.address));
-        head.headers.insert(header::LINK, here.parse().expect("addresses"));
+        head.headers
+            .insert(header::LINK, here.parse().expect("addresses"));
     }
     for gone in [header::TRANSFER_ENCODING, header::CONNECTION] {
         head.headers.remove(gone);
     }
     if is_raw && head.status == StatusCode::OK {
         let blob: Value = serde_json::from_slice(&body).expect("a blob");
-        let content = blob["content"].as_str().expect("its content").replace('\n', "");
+        let content = blob["content"]
+            .as_str()
+            .expect("its content")
+            .replace('\n', "");
         return Response::new(Body::from(BASE64_STANDARD.decode(content).expect("base64")));
     }
     if head.status == StatusCode::NOT_FOUND
@@ -239,12 +320,21 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
 
 /// An answer with the tag of what is in it, or without it where the client has seen that tag.
 fn tagged(body: Bytes, mut headers: HeaderMap, seen: Option<&HeaderValue>) -> Response {
-    let tag: HeaderValue = format!("\"{}\"", hex::encode(Sha256::digest(&body))).parse().expect("digits");
+    let tag: HeaderValue = format!("\"{}\"", hex::encode(Sha256::digest(&body)))
+        .parse()
+        .expect("digits");
     let is_seen = seen == Some(&tag);
     headers.insert(header::ETAG, tag);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json; charset=utf-8"),
+    );
     headers.remove(header::CONTENT_LENGTH);
-    let mut answer = Response::new(if is_seen { Body::empty() } else { Body::from(body) });
+    let mut answer = Response::new(if is_seen {
+        Body::empty()
+    } else {
+        Body::from(body)
+    });
     *answer.headers_mut() = headers;
     if is_seen {
         *answer.status_mut() = StatusCode::NOT_MODIFIED;

@@ -30,7 +30,11 @@ impl Threads {
     }
 
     fn resolved_by(&self, thread: &Value) -> Option<Value> {
-        self.0.lock().expect("no panic").get(&thread["id"].as_u64()?).cloned()
+        self.0
+            .lock()
+            .expect("no panic")
+            .get(&thread["id"].as_u64()?)
+            .cloned()
     }
 }
 
@@ -43,16 +47,29 @@ impl Proxy {
         if !query.contains("reviewThreads") {
             return None;
         }
-        let repo = format!("/repos/{}/{}", asked["owner"].as_str()?, asked["name"].as_str()?);
+        let repo = format!(
+            "/repos/{}/{}",
+            asked["owner"].as_str()?,
+            asked["name"].as_str()?
+        );
         let comments = self.review_comments(&repo, &asked["number"]).await;
-        let begins: Vec<&Value> = comments.iter().filter(|comment| comment["in_reply_to_id"].is_null()).collect();
-        let cursor = asked["before"].as_str().and_then(|cursor| cursor.parse().ok());
+        let begins: Vec<&Value> = comments
+            .iter()
+            .filter(|comment| comment["in_reply_to_id"].is_null())
+            .collect();
+        let cursor = asked["before"]
+            .as_str()
+            .and_then(|cursor| cursor.parse().ok());
         let end = begins.len().min(cursor.unwrap_or(usize::MAX));
         let start = end.saturating_sub(PAGE);
-        let head = self.read(&format!("{repo}/pulls/{}", asked["number"])).await["head"]["sha"].take();
+        let head = self
+            .read(&format!("{repo}/pulls/{}", asked["number"]))
+            .await["head"]["sha"]
+            .take();
         let mut nodes = Vec::new();
         for begin in &begins[start..end] {
-            let of_thread = |one: &&Value| one["id"] == begin["id"] || one["in_reply_to_id"] == begin["id"];
+            let of_thread =
+                |one: &&Value| one["id"] == begin["id"] || one["in_reply_to_id"] == begin["id"];
             let all: Vec<Value> = comments.iter().filter(of_thread).map(comment).collect();
             let by = self.threads.resolved_by(begin);
             let is_outdated = self.is_outdated(&repo, &head, begin).await;
@@ -73,7 +90,9 @@ impl Proxy {
         let mut comments = Vec::new();
         for page in 1.. {
             let path = format!("{repo}/pulls/{number}/comments?per_page={PAGE}&page={page}");
-            let Value::Array(mut more) = self.read(&path).await else { break };
+            let Value::Array(mut more) = self.read(&path).await else {
+                break;
+            };
             let is_last = more.len() < PAGE;
             comments.append(&mut more);
             if is_last {
@@ -85,17 +104,31 @@ impl Proxy {
 
     /// A line that the head's file has no more is outdated.
     async fn is_outdated(&self, repo: &str, head: &Value, begin: &Value) -> bool {
-        let (commit, path) = (&begin["original_commit_id"], begin["path"].as_str().expect("a path"));
+        let (commit, path) = (
+            &begin["original_commit_id"],
+            begin["path"].as_str().expect("a path"),
+        );
         if commit == head {
             return false;
         }
         let mut texts = Vec::new();
         for at in [commit, head] {
-            let address = format!("{repo}/contents/{path}?ref={}", at.as_str().expect("a commit"));
-            let file = self.read(&address).await["content"].as_str().unwrap_or_default().replace('\n', "");
-            texts.push(String::from_utf8(BASE64_STANDARD.decode(file).expect("base64")).expect("text"));
+            let address = format!(
+                "{repo}/contents/{path}?ref={}",
+                at.as_str().expect("a commit")
+            );
+            let file = self.read(&address).await["content"]
+                .as_str()
+                .unwrap_or_default()
+                .replace('\n', "");
+            texts.push(
+                String::from_utf8(BASE64_STANDARD.decode(file).expect("base64")).expect("text"),
+            );
         }
-        let nth = begin["line"].as_u64().and_then(|line| usize::try_from(line).ok()).expect("a line");
+        let nth = begin["line"]
+            .as_u64()
+            .and_then(|line| usize::try_from(line).ok())
+            .expect("a line");
         let line = texts[0].lines().nth(nth - 1);
         texts[1].lines().all(|other| Some(other) != line)
     }

@@ -16,7 +16,10 @@ async fn bad_requests_are_told_what_is_wrong_and_leave_nothing() {
     let body = opened(9001, 12);
     let good = signature(SECRET, body.as_bytes());
     let json = ("content-type", "application/json");
-    let (event, id) = (("x-github-event", "pull_request"), ("x-github-delivery", "d-1"));
+    let (event, id) = (
+        ("x-github-event", "pull_request"),
+        ("x-github-delivery", "d-1"),
+    );
     let signed_by = ("x-hub-signature-256", good.as_str());
     let wrong = signature("guess", body.as_bytes());
     let not_json = "action=opened";
@@ -24,9 +27,27 @@ async fn bad_requests_are_told_what_is_wrong_and_leave_nothing() {
     let unlike = r#"{"action":"opened","pull_request":7}"#;
     let unlike_signature = signature(SECRET, unlike.as_bytes());
     let cases = [
-        ("no signature", vec![json, event, id], body.as_str(), 400, "the header x-hub-signature-256 is missing"),
-        ("no event", vec![json, signed_by, id], &body, 400, "the header x-github-event is missing"),
-        ("no delivery", vec![json, signed_by, event], &body, 400, "the header x-github-delivery is missing"),
+        (
+            "no signature",
+            vec![json, event, id],
+            body.as_str(),
+            400,
+            "the header x-hub-signature-256 is missing",
+        ),
+        (
+            "no event",
+            vec![json, signed_by, id],
+            &body,
+            400,
+            "the header x-github-event is missing",
+        ),
+        (
+            "no delivery",
+            vec![json, signed_by, event],
+            &body,
+            400,
+            "the header x-github-delivery is missing",
+        ),
         (
             "strange event",
             vec![json, signed_by, id, ("x-github-event", "../etc")],
@@ -41,19 +62,47 @@ async fn bad_requests_are_told_what_is_wrong_and_leave_nothing() {
             400,
             "the header x-github-delivery is not a delivery id",
         ),
-        ("wrong key", vec![json, event, id, ("x-hub-signature-256", &wrong)], &body, 401, "unauthorized"),
-        ("no hash", vec![json, event, id, ("x-hub-signature-256", "sha1=00")], &body, 401, "unauthorized"),
-        ("other body", vec![json, event, id, signed_by], "{}", 401, "unauthorized"),
+        (
+            "wrong key",
+            vec![json, event, id, ("x-hub-signature-256", &wrong)],
+            &body,
+            401,
+            "unauthorized",
+        ),
+        (
+            "no hash",
+            vec![json, event, id, ("x-hub-signature-256", "sha1=00")],
+            &body,
+            401,
+            "unauthorized",
+        ),
+        (
+            "other body",
+            vec![json, event, id, signed_by],
+            "{}",
+            401,
+            "unauthorized",
+        ),
         (
             "form",
-            vec![("content-type", "application/x-www-form-urlencoded"), event, id, signed_by],
+            vec![
+                ("content-type", "application/x-www-form-urlencoded"),
+                event,
+                id,
+                signed_by,
+            ],
             &body,
             415,
             "only application/json is accepted: set the webhook's content type to it",
         ),
         (
             "not JSON",
-            vec![json, event, id, ("x-hub-signature-256", &not_json_signature)],
+            vec![
+                json,
+                event,
+                id,
+                ("x-hub-signature-256", &not_json_signature),
+            ],
             not_json,
             400,
             "the body is not JSON (line 1, column 1)",
@@ -68,10 +117,24 @@ async fn bad_requests_are_told_what_is_wrong_and_leave_nothing() {
     ];
     for (name, headers, body, status, text) in cases {
         let answer = post(server.public_address, &request(&headers, body)).await;
-        assert_eq!((answer.status, answer.body.as_str()), (status, text), "{name}");
+        assert_eq!(
+            (answer.status, answer.body.as_str()),
+            (status, text),
+            "{name}"
+        );
     }
-    assert_eq!(metric(&server, "loopgate_inbox_commits_total{result=\"done\"}").await, 0);
-    assert_eq!(metric(&server, "loopgate_deliveries_total{result=\"bad_signature\"}").await, 3);
+    assert_eq!(
+        metric(&server, "loopgate_inbox_commits_total{result=\"done\"}").await,
+        0
+    );
+    assert_eq!(
+        metric(
+            &server,
+            "loopgate_deliveries_total{result=\"bad_signature\"}"
+        )
+        .await,
+        3
+    );
     server.settled().await;
     assert!(kit.notes.numbers().is_empty());
 }
@@ -83,12 +146,19 @@ async fn too_large_bodies_are_refused_declared_or_not() {
     let headers = "POST /webhook HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nx-github-event: push\r\n\
                    x-github-delivery: d\r\nx-hub-signature-256: sha256=00\r\nconnection: close\r\n";
     let declared = format!("{headers}content-length: 26214401\r\n\r\n");
-    assert_eq!(post(server.public_address, declared.as_bytes()).await.status, 413);
+    assert_eq!(
+        post(server.public_address, declared.as_bytes())
+            .await
+            .status,
+        413
+    );
 
     let stream = TcpStream::connect(server.public_address).await.unwrap();
     let (mut from, mut to) = stream.into_split();
     let sender = tokio::spawn(async move {
-        to.write_all(format!("{headers}transfer-encoding: chunked\r\n\r\n").as_bytes()).await.unwrap();
+        to.write_all(format!("{headers}transfer-encoding: chunked\r\n\r\n").as_bytes())
+            .await
+            .unwrap();
         let chunk = [b"100000\r\n".as_slice(), &vec![b'x'; 0x10_0000], b"\r\n"].concat();
         // 26 MiB; the server hangs up before it has them all.
         for _ in 0..26 {
@@ -118,7 +188,11 @@ async fn both_secrets_are_good_while_rotating() {
             ("x-hub-signature-256", &signature),
         ];
         let answer = post(server.public_address, &request(&headers, &body)).await;
-        assert_eq!((answer.status, answer.body.as_str()), (202, "accepted"), "{id}");
+        assert_eq!(
+            (answer.status, answer.body.as_str()),
+            (202, "accepted"),
+            "{id}"
+        );
     }
 }
 
@@ -134,16 +208,39 @@ async fn what_concerns_nothing_costs_no_row() {
     };
     for (event, body, status, text) in [
         ("issue_comment", comment("thanks, looks good"), 202, "chat"),
-        ("star", r#"{"action":"created"}"#.to_owned(), 202, "unknown_event"),
-        ("pull_request", r#"{"action":"milestoned","pull_request":{"number":1}}"#.to_owned(), 202, "unknown_action"),
-        ("ping", r#"{"zen":"Keep it logically awesome."}"#.to_owned(), 200, "pong"),
+        (
+            "star",
+            r#"{"action":"created"}"#.to_owned(),
+            202,
+            "unknown_event",
+        ),
+        (
+            "pull_request",
+            r#"{"action":"milestoned","pull_request":{"number":1}}"#.to_owned(),
+            202,
+            "unknown_action",
+        ),
+        (
+            "ping",
+            r#"{"zen":"Keep it logically awesome."}"#.to_owned(),
+            200,
+            "pong",
+        ),
     ] {
         let answer = post(server.public_address, &signed(event, &kit.next_id(), &body)).await;
-        assert_eq!((answer.status, answer.body.as_str()), (status, text), "{event}");
+        assert_eq!(
+            (answer.status, answer.body.as_str()),
+            (status, text),
+            "{event}"
+        );
     }
-    assert_eq!(metric(&server, "loopgate_inbox_commits_total{result=\"done\"}").await, 0);
+    assert_eq!(
+        metric(&server, "loopgate_inbox_commits_total{result=\"done\"}").await,
+        0
+    );
     assert_eq!(metric(&server, "loopgate_unknown_events_total").await, 1);
-    kit.deliver(&server, "issue_comment", &comment("/loop retry")).await;
+    kit.deliver(&server, "issue_comment", &comment("/loop retry"))
+        .await;
     server.settled().await;
     assert_eq!(kit.notes.numbers(), [12]);
 }
@@ -154,17 +251,44 @@ async fn wrong_signatures_cost_a_good_delivery_nothing() {
     let server = kit.start().await;
     let body = opened(9001, 12);
     let forged = |body: &str, id: &str| {
-        String::from_utf8(signed("pull_request", id, body)).unwrap().replace("sha256=", "sha256=00")
+        String::from_utf8(signed("pull_request", id, body))
+            .unwrap()
+            .replace("sha256=", "sha256=00")
     };
     // Behind a load balancer GitHub and a stranger have one address. Small bodies and large ones alike.
     let large = body.replacen('{', &format!("{{{}", " ".repeat(300 * 1024)), 1);
     for n in 0..100 {
         let id = format!("d-{n}");
-        assert_eq!(post(server.public_address, forged(&body, &id).as_bytes()).await.status, 401, "{id}");
-        assert_eq!(post(server.public_address, &signed("pull_request", &id, &body)).await.status, 202, "{id}");
+        assert_eq!(
+            post(server.public_address, forged(&body, &id).as_bytes())
+                .await
+                .status,
+            401,
+            "{id}"
+        );
+        assert_eq!(
+            post(server.public_address, &signed("pull_request", &id, &body))
+                .await
+                .status,
+            202,
+            "{id}"
+        );
     }
-    assert_eq!(post(server.public_address, forged(&large, "d-l").as_bytes()).await.status, 401);
-    assert_eq!(post(server.public_address, &signed("pull_request", "d-l", &large)).await.status, 202);
+    assert_eq!(
+        post(server.public_address, forged(&large, "d-l").as_bytes())
+            .await
+            .status,
+        401
+    );
+    assert_eq!(
+        post(
+            server.public_address,
+            &signed("pull_request", "d-l", &large)
+        )
+        .await
+        .status,
+        202
+    );
 }
 
 #[tokio::test]
@@ -173,11 +297,18 @@ async fn slow_senders_are_cut_off() {
     kit.header_timeout = Duration::from_millis(50);
     let server = kit.start().await;
     let mut stream = TcpStream::connect(server.public_address).await.unwrap();
-    stream.write_all(b"POST /webhook HTTP/1.1\r\nhost: x\r\nx-slow: ").await.unwrap();
+    stream
+        .write_all(b"POST /webhook HTTP/1.1\r\nhost: x\r\nx-slow: ")
+        .await
+        .unwrap();
     // The server ends this, not we.
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).await.ok();
-    assert!(!rest.starts_with(b"HTTP/1.1 2"), "{}", String::from_utf8_lossy(&rest));
+    assert!(
+        !rest.starts_with(b"HTTP/1.1 2"),
+        "{}",
+        String::from_utf8_lossy(&rest)
+    );
     assert_eq!(get(server.public_address, "/healthz").await.status, 200);
 }
 
@@ -199,8 +330,16 @@ async fn each_listener_shows_its_own_pages_and_no_others() {
     ] {
         let answer = get(address, path).await;
         assert_eq!(answer.status, status, "{path}");
-        for header in ["x-content-type-options: nosniff", "content-security-policy: default-src 'none'", "no-store"] {
-            assert!(answer.head.contains(header), "{path} lacks {header}: {}", answer.head);
+        for header in [
+            "x-content-type-options: nosniff",
+            "content-security-policy: default-src 'none'",
+            "no-store",
+        ] {
+            assert!(
+                answer.head.contains(header),
+                "{path} lacks {header}: {}",
+                answer.head
+            );
         }
     }
     assert!(get(public, "/").await.body.contains("Loopgate"));

@@ -17,7 +17,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
     github::{self, Failed, ReconcileOutcome, ReconcileRequest, webhook::OwnApp},
     refs::Retry,
-    server::{Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved},
+    server::{
+        Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
+    },
 };
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
 use sha2::Sha256;
@@ -36,7 +38,9 @@ pub struct StillClock(watch::Sender<Timestamp>);
 
 impl StillClock {
     pub fn new() -> Arc<Self> {
-        Arc::new(Self(watch::Sender::new("2026-11-20T10:00:00Z".parse().unwrap())))
+        Arc::new(Self(watch::Sender::new(
+            "2026-11-20T10:00:00Z".parse().unwrap(),
+        )))
     }
 
     pub fn advance(&self, by: TimeDelta) {
@@ -85,16 +89,30 @@ impl Notes {
     }
 
     pub fn numbers(&self) -> Vec<u64> {
-        self.jobs.lock().unwrap().iter().map(|job| job.number.get()).collect()
+        self.jobs
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|job| job.number.get())
+            .collect()
     }
 
     pub fn hints(&self) -> Vec<Hint> {
-        self.jobs.lock().unwrap().iter().flat_map(|job| job.hints.clone()).collect()
+        self.jobs
+            .lock()
+            .unwrap()
+            .iter()
+            .flat_map(|job| job.hints.clone())
+            .collect()
     }
 
     /// Waits until so many reconciles have begun since the start.
     pub async fn begun(&self, count: usize) {
-        self.seen.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
+        self.seen
+            .subscribe()
+            .wait_for(|seen| *seen >= count)
+            .await
+            .unwrap();
     }
 }
 
@@ -110,7 +128,10 @@ impl Reconciler for Fake {
         let numbers = self.notes.heads.lock().unwrap().clone();
         Ok(numbers
             .into_iter()
-            .map(|number| PullRequest { repository: repository.clone(), number: PrNumber::new(number) })
+            .map(|number| PullRequest {
+                repository: repository.clone(),
+                number: PrNumber::new(number),
+            })
             .collect())
     }
 
@@ -121,7 +142,11 @@ impl Reconciler for Fake {
             let same = running.entry((installation, number)).or_default();
             *same += 1;
             assert_eq!(*same, 1, "two reconciles of #{number} at once");
-            let all = running.iter().filter(|((of, _), _)| *of == installation).map(|(_, n)| n).sum();
+            let all = running
+                .iter()
+                .filter(|((of, _), _)| *of == installation)
+                .map(|(_, n)| n)
+                .sum();
             let mut most = self.notes.most_at_once.lock().unwrap();
             *most = (*most).max(all);
         }
@@ -129,7 +154,11 @@ impl Reconciler for Fake {
         self.notes.seen.send_modify(|seen| *seen += 1);
         self.gate.acquire().await.unwrap().forget();
         self.gate.add_permits(1);
-        self.notes.running.lock().unwrap().remove(&(installation, number));
+        self.notes
+            .running
+            .lock()
+            .unwrap()
+            .remove(&(installation, number));
         assert_ne!(number, 666, "the reconciler has a defect");
         let mut answers = self.notes.answers.lock().unwrap();
         let answer = match answers.get_mut(&number) {
@@ -137,17 +166,27 @@ impl Reconciler for Fake {
             Some(answers) => answers[0].clone(),
             None => Ok(None),
         };
-        answer.map(|revisit_at| ReconcileOutcome { revisit_at, ..ReconcileOutcome::default() })
+        answer.map(|revisit_at| ReconcileOutcome {
+            revisit_at,
+            ..ReconcileOutcome::default()
+        })
     }
 
     async fn show_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {
-        self.notes.given_up.lock().unwrap().push((job.number.get(), times));
+        self.notes
+            .given_up
+            .lock()
+            .unwrap()
+            .push((job.number.get(), times));
         Ok(())
     }
 }
 
 pub fn failed(reason: &str) -> Answer {
-    Err(Failed { retry: Retry::Later, reason: reason.to_owned() })
+    Err(Failed {
+        retry: Retry::Later,
+        reason: reason.to_owned(),
+    })
 }
 
 /// Everything one test needs. The notes and the directory outlive the server, so that it can be started again.
@@ -180,7 +219,10 @@ impl Kit {
 
     /// For the next server; the last one may have left reconciles behind that never ended.
     pub fn with_fresh_notes(self) -> Self {
-        Self { notes: Arc::default(), ..self }
+        Self {
+            notes: Arc::default(),
+            ..self
+        }
     }
 
     /// Reconciles begin but do not end until [`open_gate`](Self::open_gate).
@@ -193,7 +235,10 @@ impl Kit {
     }
 
     pub async fn try_start(&self) -> Result<Running, StartError> {
-        let own = OwnApp { app_id: AppId::new(42), bot: Some("loopgate[bot]".parse().unwrap()) };
+        let own = OwnApp {
+            app_id: AppId::new(42),
+            bot: Some("loopgate[bot]".parse().unwrap()),
+        };
         let server = Server {
             clock: self.clock.clone(),
             limits: self.limits,
@@ -201,7 +246,12 @@ impl Kit {
             rng: fastrand::Rng::with_seed(7),
             ..Server::new(config(&self.directory), own)
         };
-        server.start(Fake { notes: self.notes.clone(), gate: self.gate.clone() }).await
+        server
+            .start(Fake {
+                notes: self.notes.clone(),
+                gate: self.gate.clone(),
+            })
+            .await
     }
 
     pub async fn start(&self) -> Running {
@@ -215,7 +265,8 @@ impl Kit {
 
     /// Delivers `opened` for a pull request, and expects it to be accepted.
     pub async fn opened(&self, server: &Running, number: u64) {
-        self.deliver(server, "pull_request", &opened(9001, number)).await;
+        self.deliver(server, "pull_request", &opened(9001, number))
+            .await;
     }
 
     pub async fn deliver(&self, server: &Running, event: &str, body: &str) {
@@ -225,7 +276,8 @@ impl Kit {
 
     /// A connection to the database beside the server's, as a person with a database tool has it.
     pub async fn database(&self) -> sqlx::SqliteConnection {
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.directory.join("inbox.sqlite"));
+        let options =
+            sqlx::sqlite::SqliteConnectOptions::new().filename(self.directory.join("inbox.sqlite"));
         sqlx::ConnectOptions::connect(&options).await.unwrap()
     }
 }
@@ -234,7 +286,9 @@ fn config(directory: &Path) -> ServerConfig {
     ServerConfig::from_env(|name| {
         Some(match name {
             "LOOPGATE_APP_ID" => "42".into(),
-            "LOOPGATE_PRIVATE_KEY" => include_str!("../../src/server/testdata/not-a-secret.pem").into(),
+            "LOOPGATE_PRIVATE_KEY" => {
+                include_str!("../../src/server/testdata/not-a-secret.pem").into()
+            }
             "LOOPGATE_WEBHOOK_SECRET" => SECRET.into(),
             "LOOPGATE_WEBHOOK_SECRET_PREVIOUS" => OLD_SECRET.into(),
             "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => "127.0.0.1:0".into(),
@@ -272,7 +326,10 @@ pub fn signed(event: &str, delivery: &str, body: &str) -> Vec<u8> {
 }
 
 pub fn request(headers: &[(&str, &str)], body: &str) -> Vec<u8> {
-    let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let lines: String = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
     let length = body.len();
     format!("POST /webhook HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n{lines}connection: close\r\n\r\n{body}")
         .into_bytes()
@@ -286,7 +343,11 @@ pub struct Response {
 }
 
 pub async fn get(address: SocketAddr, path: &str) -> Response {
-    post(address, format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes()).await
+    post(
+        address,
+        format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes(),
+    )
+    .await
 }
 
 /// Sends bytes and reads the answer to its end.
@@ -302,13 +363,25 @@ pub async fn answer(mut stream: TcpStream) -> Response {
     stream.read_to_end(&mut bytes).await.ok();
     let text = String::from_utf8_lossy(&bytes);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    Response { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .unwrap_or(0);
+    Response {
+        status,
+        head: head.to_ascii_lowercase(),
+        body: body.to_owned(),
+    }
 }
 
 /// One number of `/metrics`.
 pub async fn metric(server: &Running, name: &str) -> u64 {
     let text = get(server.admin_address, "/metrics").await.body;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {text}"))
+        .parse()
+        .unwrap()
 }

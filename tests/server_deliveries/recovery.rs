@@ -9,7 +9,11 @@ use crate::kit::{Kit, failed, get, opened, post, signed};
 
 /// Runs a server in a runtime of its own and then drops that, tasks and all, as a killed process would.
 fn until_killed(kit: &Kit, life: impl AsyncFnOnce(&Running)) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
     let server = runtime.block_on(async {
         let server = kit.start().await;
         life(&server).await;
@@ -20,7 +24,11 @@ fn until_killed(kit: &Kit, life: impl AsyncFnOnce(&Running)) {
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
 }
 
 #[test]
@@ -42,8 +50,15 @@ fn what_was_acknowledged_before_a_death_is_done_after_it_once() {
         assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
         assert_eq!(kit.notes.hints().len(), 20, "with what the events told");
         // Ids are remembered over a restart.
-        let again = signed("pull_request", "00000000-0000-4000-8000-000000000001", &opened(9001, 1));
-        assert_eq!(post(server.public_address, &again).await.body, "accepted before");
+        let again = signed(
+            "pull_request",
+            "00000000-0000-4000-8000-000000000001",
+            &opened(9001, 1),
+        );
+        assert_eq!(
+            post(server.public_address, &again).await.body,
+            "accepted before"
+        );
         assert_eq!(server.shutdown().await, Shutdown { released: 0 });
     });
     // And what was done before a restart is not done again.
@@ -58,7 +73,10 @@ fn what_was_acknowledged_before_a_death_is_done_after_it_once() {
 #[test]
 fn wakeups_and_failures_survive_a_death() {
     let kit = Kit::new();
-    kit.notes.answer(1, vec![Ok(Some("2026-11-20T11:00:00Z".parse().unwrap())), Ok(None)]);
+    kit.notes.answer(
+        1,
+        vec![Ok(Some("2026-11-20T11:00:00Z".parse().unwrap())), Ok(None)],
+    );
     kit.notes.answer(2, vec![failed("no"), Ok(None)]);
     until_killed(&kit, async |server| {
         kit.opened(server, 1).await;
@@ -88,15 +106,24 @@ async fn a_storage_that_does_not_answer_is_the_senders_to_know() {
     let server = kit.start().await;
     let request = signed("pull_request", "d-1", &opened(9001, 12));
     let mut other = kit.database().await;
-    sqlx::query("ALTER TABLE work RENAME TO away").execute(&mut other).await.unwrap();
+    sqlx::query("ALTER TABLE work RENAME TO away")
+        .execute(&mut other)
+        .await
+        .unwrap();
     let answer = post(server.public_address, &request).await;
-    assert_eq!((answer.status, answer.body.as_str()), (503, "cannot store the delivery now; send it again"));
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (503, "cannot store the delivery now; send it again")
+    );
     assert!(answer.head.contains("retry-after: 10"), "{}", answer.head);
     let ready = get(server.admin_address, "/readyz").await;
     assert_eq!(ready.status, 503);
     assert!(ready.head.contains("retry-after: 10"), "{}", ready.head);
     assert!(ready.body.starts_with("storage: "), "{}", ready.body);
-    sqlx::query("ALTER TABLE away RENAME TO work").execute(&mut other).await.unwrap();
+    sqlx::query("ALTER TABLE away RENAME TO work")
+        .execute(&mut other)
+        .await
+        .unwrap();
     // The id was not remembered without its row.
     assert_eq!(post(server.public_address, &request).await.body, "accepted");
     server.settled().await;
@@ -117,8 +144,15 @@ fn a_data_directory_that_was_removed_is_written_anew() {
         server.settled().await;
         assert_eq!(kit.notes.numbers(), [11, 12]);
         // What was accepted before is remembered, and what is accepted from now on is there after a restart.
-        let again = signed("pull_request", "00000000-0000-4000-8000-000000000001", &opened(9001, 11));
-        assert_eq!(post(server.public_address, &again).await.body, "accepted before");
+        let again = signed(
+            "pull_request",
+            "00000000-0000-4000-8000-000000000001",
+            &opened(9001, 11),
+        );
+        assert_eq!(
+            post(server.public_address, &again).await.body,
+            "accepted before"
+        );
         kit.close_gate();
         kit.opened(server, 13).await;
     });
@@ -157,8 +191,16 @@ fn work_that_the_process_does_not_survive_is_given_up_and_the_rest_goes_on() {
         server.settled().await;
         let letters = server.dead_letters().await.unwrap();
         assert!(!letters.is_empty() && letters.len() < 3, "{letters:?}");
-        assert!(letters.iter().all(|letter| letter.reason == "the server ended 3 times while it worked on this"));
-        assert_eq!(letters.len() + kit.notes.numbers().len(), 3, "the others were worked on");
+        assert!(
+            letters
+                .iter()
+                .all(|letter| letter.reason == "the server ended 3 times while it worked on this")
+        );
+        assert_eq!(
+            letters.len() + kit.notes.numbers().len(),
+            3,
+            "the others were worked on"
+        );
         let told = kit.notes.given_up.lock().unwrap().clone();
         assert!(told.iter().all(|(_, crashes)| *crashes == 3), "{told:?}");
     });
@@ -213,7 +255,12 @@ async fn one_data_directory_serves_one_process() {
     let server = kit.start().await;
     let second = kit.try_start().await.err().expect("refused");
     assert!(matches!(second, StartError::Store(_)));
-    assert!(second.to_string().contains("another process works with the data directory"), "{second}");
+    assert!(
+        second
+            .to_string()
+            .contains("another process works with the data directory"),
+        "{second}"
+    );
     server.shutdown().await;
     kit.start().await;
 }

@@ -2,7 +2,10 @@
 //!
 //! The budgets: reading what a server reads (the cards and what recurs) below 3 s, a look-up below 1 ms, 500 MB.
 
-#![expect(clippy::disallowed_methods, reason = "a bench measures time and memory")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a bench measures time and memory"
+)]
 
 use std::{
     collections::BTreeSet,
@@ -30,7 +33,10 @@ fn fingerprint(number: u32) -> loopgate_core::Fingerprint {
 fn failure(number: u32) -> Failure {
     Failure {
         test_name: Some(format!("suite_{}::case_{number}", number % 300)),
-        error_message: format!("value of field_{} is not what was written", "x".repeat((number % 40) as usize)),
+        error_message: format!(
+            "value of field_{} is not what was written",
+            "x".repeat((number % 40) as usize)
+        ),
         fingerprint: Some(fingerprint(number % 60_000)),
         ..Failure::default()
     }
@@ -49,9 +55,19 @@ fn run(number: u32, begun: Timestamp) -> [MemoryLine; 2] {
             "@@ -1,3 +1,3 @@\n fn a_{number}() {{\n-    before_{number}();\n+    after_{number}();\n }}"
         )),
     };
-    let fix = AppliedFix::of(Sha::from_bytes([9; 20]), "mend it", &[file], &BTreeSet::new());
-    let failures: Vec<Failure> = (0..FAILURES).map(|nth| failure(number * FAILURES + nth)).collect();
-    let fixed: BTreeSet<String> = failures.iter().filter_map(|failure| failure.test_name.clone()).collect();
+    let fix = AppliedFix::of(
+        Sha::from_bytes([9; 20]),
+        "mend it",
+        &[file],
+        &BTreeSet::new(),
+    );
+    let failures: Vec<Failure> = (0..FAILURES)
+        .map(|nth| failure(number * FAILURES + nth))
+        .collect();
+    let fixed: BTreeSet<String> = failures
+        .iter()
+        .filter_map(|failure| failure.test_name.clone())
+        .collect();
     let line = |attempt: u32, failures: Vec<Failure>| MemoryLine {
         schema: MEMORY_SCHEMA.to_owned(),
         session_id: format!("pr-{number}-20261120-101500"),
@@ -63,7 +79,11 @@ fn run(number: u32, begun: Timestamp) -> [MemoryLine; 2] {
         head_sha: Sha::from_bytes([1; 20]),
         environment: None,
         test_results: CheckResults::default(),
-        status: if failures.is_empty() { LineStatus::Passed } else { LineStatus::Failed },
+        status: if failures.is_empty() {
+            LineStatus::Passed
+        } else {
+            LineStatus::Failed
+        },
         failures,
         analysis: None,
         fix_applied: (attempt > 1).then(|| fix.clone()),
@@ -79,8 +99,14 @@ fn run(number: u32, begun: Timestamp) -> [MemoryLine; 2] {
 
 fn peak_mib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib / 1024)
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim()
+        .strip_suffix(" kB")?
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib / 1024)
 }
 
 fn main() {
@@ -102,7 +128,8 @@ fn main() {
         memory.recurring.len()
     );
     let cards = serde_json::to_string(&memory.cards.values().collect::<Vec<_>>()).expect("JSON");
-    let recurring = serde_json::to_string(&memory.recurring.values().collect::<Vec<_>>()).expect("JSON");
+    let recurring =
+        serde_json::to_string(&memory.recurring.values().collect::<Vec<_>>()).expect("JSON");
     let start = Instant::now();
     let cards_read: Vec<Card> = serde_json::from_str(&cards).expect("cards");
     let seen: Vec<Recurring> = serde_json::from_str(&recurring).expect("what recurs");
@@ -127,6 +154,13 @@ fn main() {
         slowest = slowest.max(one.elapsed());
     }
     let mean = start.elapsed() / 1_000;
-    println!("a look-up: {:.1} µs, the slowest {:.1} µs", mean.as_secs_f64() * 1e6, slowest.as_secs_f64() * 1e6);
-    println!("peak memory of all of it: {} MiB", peak_mib().map_or_else(|| "?".to_owned(), |mib| mib.to_string()));
+    println!(
+        "a look-up: {:.1} µs, the slowest {:.1} µs",
+        mean.as_secs_f64() * 1e6,
+        slowest.as_secs_f64() * 1e6
+    );
+    println!(
+        "peak memory of all of it: {} MiB",
+        peak_mib().map_or_else(|| "?".to_owned(), |mib| mib.to_string())
+    );
 }

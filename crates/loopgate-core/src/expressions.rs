@@ -89,10 +89,18 @@ impl Patterns {
     pub fn new(patterns: impl IntoIterator<Item: AsRef<str>>) -> Self {
         // Unicode's word boundaries cannot be decided by an automaton: one letter outside ASCII in a log would send the
         // whole search to an engine a hundred times slower.
-        let sources = patterns.into_iter().map(|pattern| lean(pattern.as_ref()).replace(r"\b", r"(?-u:\b)"));
+        let sources = patterns
+            .into_iter()
+            .map(|pattern| lean(pattern.as_ref()).replace(r"\b", r"(?-u:\b)"));
         let sources: Vec<String> = sources.collect();
-        let set = RegexSetBuilder::new(&sources).dfa_size_limit(AUTOMATON).build().expect(PROOF);
-        Self { set, each: sources.into_iter().map(Pattern::from).collect() }
+        let set = RegexSetBuilder::new(&sources)
+            .dfa_size_limit(AUTOMATON)
+            .build()
+            .expect(PROOF);
+        Self {
+            set,
+            each: sources.into_iter().map(Pattern::from).collect(),
+        }
     }
 
     /// The rows that match, in their order.
@@ -114,7 +122,12 @@ impl Patterns {
 
 /// The text of the first group that takes part in a match.
 pub(crate) fn first_group<'a>(found: &Captures<'a>) -> Option<&'a str> {
-    found.iter().skip(1).flatten().next().map(|group| group.as_str())
+    found
+        .iter()
+        .skip(1)
+        .flatten()
+        .next()
+        .map(|group| group.as_str())
 }
 
 #[cfg(test)]
@@ -127,7 +140,10 @@ mod tests {
         let (row, captures) = patterns.first("ax … by").expect("both match");
         assert_eq!((row, &captures["x"]), (0, "y"));
         assert_eq!(patterns.matching("ax by"), [0, 1]);
-        assert!(patterns.first("äbc").is_some(), "boundaries are those of ASCII");
+        assert!(
+            patterns.first("äbc").is_some(),
+            "boundaries are those of ASCII"
+        );
         assert!(patterns.first("c").is_none() && patterns.captures(7, "a").is_none());
     }
 

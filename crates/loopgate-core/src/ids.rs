@@ -24,7 +24,10 @@ pub struct Malformed {
 impl Malformed {
     /// `expected` completes the sentence "`text` is not …".
     pub fn new(text: &str, expected: &'static str) -> Self {
-        Self { text: text.to_owned(), expected }
+        Self {
+            text: text.to_owned(),
+            expected,
+        }
     }
 }
 
@@ -115,7 +118,11 @@ impl fmt::Debug for Sha {
     }
 }
 
-hex_digits!(Sha, "a full commit id (40 hexadecimal digits)", "^[0-9a-fA-F]{40}$");
+hex_digits!(
+    Sha,
+    "a full commit id (40 hexadecimal digits)",
+    "^[0-9a-fA-F]{40}$"
+);
 
 /// `owner/name` of a repository. GitHub compares both parts without regard to ASCII case, and so does this type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,7 +140,10 @@ impl Default for RepoName {
 
 impl RepoName {
     fn of(owner: &str, name: &str) -> Self {
-        Self { owner: Ascii::new(owner.to_owned()), name: Ascii::new(name.to_owned()) }
+        Self {
+            owner: Ascii::new(owner.to_owned()),
+            name: Ascii::new(name.to_owned()),
+        }
     }
 
     pub fn owner(&self) -> &str {
@@ -152,7 +162,10 @@ text_form!(
     |text| {
         let (owner, name) = text.split_once('/')?;
         let plain = |part: &str, more: &str| {
-            (1..=100).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+            (1..=100).contains(&part.len())
+                && part
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
         };
         let is_valid = plain(owner, "-_") && plain(name, "-_.") && name != "." && name != "..";
         is_valid.then(|| Self::of(owner, name))
@@ -243,7 +256,9 @@ macro_rules! names {
 /// At most 40 characters of `a-z 0-9 - _`, of which the first is none of the last two.
 fn is_slug(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-    text.len() <= 40 && text.starts_with(|c: char| plain(c) && c != '-' && c != '_') && text.chars().all(plain)
+    text.len() <= 40
+        && text.starts_with(|c: char| plain(c) && c != '-' && c != '_')
+        && text.chars().all(plain)
 }
 
 /// At most 40 characters: such words with `/` between them.
@@ -252,7 +267,12 @@ fn is_path(text: &str) -> bool {
 }
 
 fn is_alias(text: &str) -> bool {
-    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
     (3..=64).contains(&text.len()) && text.split('-').all(is_word)
 }
 
@@ -303,7 +323,9 @@ impl Alias {
     /// An alias made of the first words of a task.
     pub fn of_task(task: &str) -> Self {
         let lower = task.to_lowercase();
-        let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let words = lower
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter(|word| !word.is_empty());
         let mut slug = String::new();
         for word in words {
             let word: String = word.chars().take(COMFORTABLE).collect();
@@ -325,7 +347,14 @@ impl Alias {
     /// This alias with a number, for when it is taken.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {
-        Self(format!("{}-{number}", self.0.chars().take(54).collect::<String>().trim_end_matches('-')))
+        Self(format!(
+            "{}-{number}",
+            self.0
+                .chars()
+                .take(54)
+                .collect::<String>()
+                .trim_end_matches('-')
+        ))
     }
 }
 
@@ -340,7 +369,11 @@ impl Fingerprint {
     }
 }
 
-hex_digits!(Fingerprint, "a fingerprint (16 hexadecimal digits)", "^[0-9a-f]{16}$");
+hex_digits!(
+    Fingerprint,
+    "a fingerprint (16 hexadecimal digits)",
+    "^[0-9a-f]{16}$"
+);
 
 /// What people call a failure by: the first half of its [`Fingerprint`], written as 8 hex digits. Same id, same error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -352,10 +385,16 @@ impl From<Fingerprint> for FailureId {
     }
 }
 
-hex_digits!(FailureId, "a failure's id (8 hexadecimal digits)", "^[0-9a-f]{8}$");
+hex_digits!(
+    FailureId,
+    "a failure's id (8 hexadecimal digits)",
+    "^[0-9a-f]{8}$"
+);
 
 /// A score between 0 and 1 with two decimals, kept in hundredths so that equal scores are equal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(into = "f64", try_from = "f64")]
 pub struct Score(u8);
 
@@ -399,7 +438,10 @@ impl TryFrom<f64> for Score {
         if (0.0..=1.0).contains(&value) {
             Ok(Self::from_ratio(value, 1.0))
         } else {
-            Err(Malformed::new(&value.to_string(), "a score between 0 and 1"))
+            Err(Malformed::new(
+                &value.to_string(),
+                "a score between 0 and 1",
+            ))
         }
     }
 }
@@ -475,7 +517,16 @@ mod tests {
     #[test]
     fn malformed_texts_are_refused() {
         assert!("deadbeef".parse::<Sha>().is_err());
-        for bad in ["", "acme", "acme/", "/widgets", "a/b/c", "acme/..", "acme/wid gets", "../x"] {
+        for bad in [
+            "",
+            "acme",
+            "acme/",
+            "/widgets",
+            "a/b/c",
+            "acme/..",
+            "acme/wid gets",
+            "../x",
+        ] {
             assert!(bad.parse::<RepoName>().is_err(), "{bad}");
         }
         for bad in ["", "a b", "@alice", "alice[bot]x", "[bot]", "a\nb"] {
@@ -504,7 +555,11 @@ mod tests {
 
     #[test]
     fn hostile_text_is_not_quoted_whole() {
-        let error = "\u{202e}".repeat(500).parse::<Login>().unwrap_err().to_string();
+        let error = "\u{202e}"
+            .repeat(500)
+            .parse::<Login>()
+            .unwrap_err()
+            .to_string();
         assert!(error.len() < 800 && !error.contains('\u{202e}'), "{error}");
     }
 
@@ -515,7 +570,10 @@ mod tests {
             ("  a  ", "task-a"),
             ("Überall größer", "berall-gr-er"),
             ("日本語", "task"),
-            ("make the parser of numbers accept exponents too", "make-the-parser-of-numbers"),
+            (
+                "make the parser of numbers accept exponents too",
+                "make-the-parser-of-numbers",
+            ),
         ] {
             assert_eq!(Alias::of_task(task).as_str(), alias, "{task}");
         }
@@ -524,7 +582,18 @@ mod tests {
 
     #[test]
     fn what_is_no_alias() {
-        for bad in ["", "ab", "Fix", "a b c", "a/b", "-abc", "abc-", "a--b", "ä-b", &"a".repeat(65)] {
+        for bad in [
+            "",
+            "ab",
+            "Fix",
+            "a b c",
+            "a/b",
+            "-abc",
+            "abc-",
+            "a--b",
+            "ä-b",
+            &"a".repeat(65),
+        ] {
             assert!(bad.parse::<Alias>().is_err(), "{bad}");
         }
         assert!("a-1".parse::<Alias>().is_ok());

@@ -13,7 +13,10 @@ pub(crate) fn skeleton(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    text.nfkd().filter(|&c| !is_combining_mark(c) && !is_invisible(c)).map(look_alike).collect()
+    text.nfkd()
+        .filter(|&c| !is_combining_mark(c) && !is_invisible(c))
+        .map(look_alike)
+        .collect()
 }
 
 /// The words of a line, in lower case: `requireRole(user)` is `require`, `role`, `user`.
@@ -34,7 +37,10 @@ impl LineWords {
     /// Look-alikes of ASCII letters read as those.
     pub(crate) fn of(line: &str) -> Self {
         let line = skeleton(line);
-        let mut all = Self { text: String::with_capacity(line.len()), words: Vec::new() };
+        let mut all = Self {
+            text: String::with_capacity(line.len()),
+            words: Vec::new(),
+        };
         let (mut before, mut follows) = (None::<char>, true);
         let mut letters = line.chars().peekable();
         while let Some(letter) = letters.next() {
@@ -50,7 +56,11 @@ impl LineWords {
             });
             if begins {
                 let start = all.text.len();
-                all.words.push(Word { start, end: start, follows });
+                all.words.push(Word {
+                    start,
+                    end: start,
+                    follows,
+                });
                 follows = true;
             }
             match letter.is_ascii() {
@@ -66,14 +76,19 @@ impl LineWords {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.words.iter().map(|word| &self.text[word.start..word.end])
+        self.words
+            .iter()
+            .map(|word| &self.text[word.start..word.end])
     }
 
     /// Whether these words stand directly behind the word of this index.
     pub(crate) fn continues(&self, index: usize, words: &[String]) -> bool {
         let next = self.words.get(index + 1..).unwrap_or_default();
         next.len() >= words.len()
-            && next.iter().zip(words).all(|(is, wanted)| is.follows && self.text[is.start..is.end] == **wanted)
+            && next
+                .iter()
+                .zip(words)
+                .all(|(is, wanted)| is.follows && self.text[is.start..is.end] == **wanted)
     }
 }
 
@@ -94,9 +109,15 @@ const LOOK_ALIKES: &[(&str, &str)] = &[
     // Latin beyond ASCII
     ("Øøđıłƒǀǃɑɛɡɩɪɴɾʀʋʏʙʜʟ", "Oodilfl!aegiinrrvybhl"),
     // Greek
-    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβγεηικνορστυχωϲϳ", "ABEZHIKMNOPTYXabyenikvopotuxwcj"),
+    (
+        "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβγεηικνορστυχωϲϳ",
+        "ABEZHIKMNOPTYXabyenikvopotuxwcj",
+    ),
     // Cyrillic
-    ("ЅІЈАВЕКМНОРСТУХЬавгекмнопрстухьѕіјѡѵҮүҺһӀӏԀԁԚ", "SIJABEKMHOPCTYXbabrekmhonpctyxbsijwvYyHhllddQ"),
+    (
+        "ЅІЈАВЕКМНОРСТУХЬавгекмнопрстухьѕіјѡѵҮүҺһӀӏԀԁԚ",
+        "SIJABEKMHOPCTYXbabrekmhonpctyxbsijwvYyHhllddQ",
+    ),
     ("ԛԜԝ", "qWw"),
     // Armenian
     ("ԼՍՏՕազհյոռսցքօ", "LUSOwqhjnnugpo"),
@@ -113,8 +134,12 @@ const LOOK_ALIKES: &[(&str, &str)] = &[
 ];
 
 fn look_alike(letter: char) -> char {
-    static TABLE: LazyLock<HashMap<char, char>> =
-        LazyLock::new(|| LOOK_ALIKES.iter().flat_map(|(likes, letters)| likes.chars().zip(letters.chars())).collect());
+    static TABLE: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
+        LOOK_ALIKES
+            .iter()
+            .flat_map(|(likes, letters)| likes.chars().zip(letters.chars()))
+            .collect()
+    });
     TABLE.get(&letter).copied().unwrap_or(letter)
 }
 
@@ -127,7 +152,10 @@ mod tests {
         for (likes, letters) in LOOK_ALIKES {
             assert_eq!(likes.chars().count(), letters.chars().count(), "{likes}");
         }
-        assert_eq!("ØꜱАοօⲥ".chars().map(look_alike).collect::<String>(), "OsAooc");
+        assert_eq!(
+            "ØꜱАοօⲥ".chars().map(look_alike).collect::<String>(),
+            "OsAooc"
+        );
     }
 
     #[test]
@@ -145,13 +173,21 @@ mod tests {
             "ⓐⓟⓟⓡⓞⓥⓔⓓ",
             "approved\u{e0020}",
         ] {
-            assert_eq!(skeleton(disguised), "approved", "{}", disguised.escape_unicode());
+            assert_eq!(
+                skeleton(disguised),
+                "approved",
+                "{}",
+                disguised.escape_unicode()
+            );
         }
     }
 
     #[test]
     fn plain_text_stays() {
-        assert_eq!(skeleton("Architecture approved! 🎉"), "Architecture approved! 🎉");
+        assert_eq!(
+            skeleton("Architecture approved! 🎉"),
+            "Architecture approved! 🎉"
+        );
     }
 
     #[test]
@@ -164,12 +200,24 @@ mod tests {
             ("a\u{443}th \u{ff54}oken", "ayth token"),
             ("Ünïcode é", "unicode e"),
         ] {
-            assert_eq!(LineWords::of(line).iter().collect::<Vec<_>>().join(" "), words, "{line}");
+            assert_eq!(
+                LineWords::of(line).iter().collect::<Vec<_>>().join(" "),
+                words,
+                "{line}"
+            );
         }
         let follows = |line: &str| LineWords::of(line).continues(0, &["table".to_owned()]);
         assert!(
-            follows("DROP   TABLE a") && follows("drop_table") && follows("drop.table") && follows("DROP/**/TABLE")
+            follows("DROP   TABLE a")
+                && follows("drop_table")
+                && follows("drop.table")
+                && follows("DROP/**/TABLE")
         );
-        assert!(!follows("drop(table)") && !follows("drop, table") && !follows("drop a table") && !follows("drop"));
+        assert!(
+            !follows("drop(table)")
+                && !follows("drop, table")
+                && !follows("drop a table")
+                && !follows("drop")
+        );
     }
 }

@@ -41,7 +41,7 @@ pub mod verdict;
 
 pub use deciding::decide;
 pub use ids::{
-    AppId, CheckName, CheckRunId, CommentId, FailureId, Fingerprint, GateName, InstallationId, Login, Malformed,
-    PatternName, PrNumber, RepoName, ReviewId, RuleId, Score, Sha, TeamSlug, TemplateName, Timestamp, UserId,
-    WorkflowRunId,
+    AppId, CheckName, CheckRunId, CommentId, FailureId, Fingerprint, GateName, InstallationId,
+    Login, Malformed, PatternName, PrNumber, RepoName, ReviewId, RuleId, Score, Sha, TeamSlug,
+    TemplateName, Timestamp, UserId, WorkflowRunId,
 };

@@ -37,7 +37,13 @@ mod tests {
         assert_eq!(start("größer", 3), "grö");
         assert_eq!(first_line("one two\nthree", 20), "one two");
         assert_eq!(one_line("  one\n\ttwo  three", 9), "one two t");
-        assert_eq!(whole_lines(["one", "two", "three"].map(String::from), 9), "one\ntwo\n");
-        assert_eq!([start("", 3), first_line("", 3), one_line(" \n", 3)], ["", "", ""]);
+        assert_eq!(
+            whole_lines(["one", "two", "three"].map(String::from), 9),
+            "one\ntwo\n"
+        );
+        assert_eq!(
+            [start("", 3), first_line("", 3), one_line(" \n", 3)],
+            ["", "", ""]
+        );
     }
 }

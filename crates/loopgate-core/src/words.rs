@@ -59,7 +59,11 @@ macro_rules! serde_as_text {
 /// What a file of the folder `data` says, which is part of the program. A test reads each.
 macro_rules! data {
     ($file:literal) => {
-        toml::from_str(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file)))
-            .expect("a file of this crate that a test reads")
+        toml::from_str(include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/data/",
+            $file
+        )))
+        .expect("a file of this crate that a test reads")
     };
 }

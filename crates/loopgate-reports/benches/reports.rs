@@ -26,23 +26,37 @@ type Writer = fn(&mut dyn Write) -> io::Result<()>;
 
 /// What is read, its file, and what writes that.
 const INPUTS: [(&str, &str, Writer); 5] = [
-    ("loopgate, JUnit", "junit.xml", |out| write_junit(out, CASES)),
+    ("loopgate, JUnit", "junit.xml", |out| {
+        write_junit(out, CASES)
+    }),
     ("loopgate, SARIF", "scan.sarif", write_sarif),
     ("loopgate, go test -json", "go.json", write_go),
     ("loopgate, cargo test text", "cargo.txt", write_cargo),
-    ("loopgate, lcov (1.2 million lines)", "lcov.info", write_lcov),
+    (
+        "loopgate, lcov (1.2 million lines)",
+        "lcov.info",
+        write_lcov,
+    ),
 ];
 
 fn made(path: PathBuf, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> PathBuf {
     let mut out = BufWriter::new(File::create(&path).expect("a file can be made"));
-    write(&mut out).and_then(|()| out.flush()).expect("the file can be written");
+    write(&mut out)
+        .and_then(|()| out.flush())
+        .expect("the file can be written");
     path
 }
 
 fn write_junit(out: &mut dyn Write, cases: usize) -> io::Result<()> {
-    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"all\" tests=\"{cases}\">")?;
+    writeln!(
+        out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"all\" tests=\"{cases}\">"
+    )?;
     for suite in 0..cases / 100 {
-        writeln!(out, "  <testsuite name=\"com.acme.shop.Module{suite}Test\" tests=\"100\" time=\"1.250\">")?;
+        writeln!(
+            out,
+            "  <testsuite name=\"com.acme.shop.Module{suite}Test\" tests=\"100\" time=\"1.250\">"
+        )?;
         for case in 0..100 {
             let class = format!("com.acme.shop.checkout.Module{suite}Test");
             write!(
@@ -59,7 +73,11 @@ fn write_junit(out: &mut dyn Write, cases: usize) -> io::Result<()> {
                 ">\n      <failure message=\"expected: &lt;{case}&gt; but was: &lt;0&gt;\" type=\"AssertionError\">"
             )?;
             for frame in 0..40 {
-                writeln!(out, "\tat com.acme.shop.checkout.Frame{frame}.call(Frame{frame}.java:{})", 100 + frame)?;
+                writeln!(
+                    out,
+                    "\tat com.acme.shop.checkout.Frame{frame}.call(Frame{frame}.java:{})",
+                    100 + frame
+                )?;
             }
             writeln!(out, "</failure>\n    </testcase>")?;
         }
@@ -69,10 +87,16 @@ fn write_junit(out: &mut dyn Write, cases: usize) -> io::Result<()> {
 }
 
 fn write_sarif(out: &mut dyn Write) -> io::Result<()> {
-    write!(out, r#"{{"version":"2.1.0","runs":[{{"tool":{{"driver":{{"name":"scan","rules":["#)?;
+    write!(
+        out,
+        r#"{{"version":"2.1.0","runs":[{{"tool":{{"driver":{{"name":"scan","rules":["#
+    )?;
     for rule in 0..200 {
         let comma = if rule == 0 { "" } else { "," };
-        write!(out, r#"{comma}{{"id":"R{rule}","defaultConfiguration":{{"level":"warning"}}}}"#)?;
+        write!(
+            out,
+            r#"{comma}{{"id":"R{rule}","defaultConfiguration":{{"level":"warning"}}}}"#
+        )?;
     }
     write!(out, r#"]}}}},"results":["#)?;
     for result in 0..60_000 {
@@ -88,8 +112,15 @@ fn write_sarif(out: &mut dyn Write) -> io::Result<()> {
             result % 50,
             result % 977
         )?;
-        write!(out, r#""region":{{"startLine":{},"startColumn":3,"endColumn":40}}}}}}],"#, result % 5000 + 1)?;
-        write!(out, r#""partialFingerprints":{{"primaryLocationLineHash":"0123456789abcdef:1"}}}}"#)?;
+        write!(
+            out,
+            r#""region":{{"startLine":{},"startColumn":3,"endColumn":40}}}}}}],"#,
+            result % 5000 + 1
+        )?;
+        write!(
+            out,
+            r#""partialFingerprints":{{"primaryLocationLineHash":"0123456789abcdef:1"}}}}"#
+        )?;
     }
     write!(out, "]}}]}}")
 }
@@ -111,20 +142,34 @@ fn write_go(out: &mut dyn Write) -> io::Result<()> {
         );
         let ended = if test % 100 == 42 { "fail" } else { "pass" };
         writeln!(out, r#"{head},"Action":"run"}}"#)?;
-        writeln!(out, r#"{head},"Action":"output","Output":"=== RUN   TestTotal{test}\n"}}"#)?;
-        writeln!(out, r#"{head},"Action":"output","Output":"    total_test.go:12: got {test}, want 0\n"}}"#)?;
+        writeln!(
+            out,
+            r#"{head},"Action":"output","Output":"=== RUN   TestTotal{test}\n"}}"#
+        )?;
+        writeln!(
+            out,
+            r#"{head},"Action":"output","Output":"    total_test.go:12: got {test}, want 0\n"}}"#
+        )?;
         writeln!(out, r#"{head},"Action":"{ended}","Elapsed":0.01}}"#)?;
     }
     (0..100).try_for_each(|package| {
-        writeln!(out, r#"{{"Action":"fail","Package":"example.org/shop/pkg{package}","Elapsed":1.5}}"#)
+        writeln!(
+            out,
+            r#"{{"Action":"fail","Package":"example.org/shop/pkg{package}","Elapsed":1.5}}"#
+        )
     })
 }
 
 fn write_cargo(out: &mut dyn Write) -> io::Result<()> {
     for binary in 0..200 {
-        writeln!(out, "     Running tests/t{binary}.rs (target/debug/deps/t{binary}-0123456789abcdef)\n")?;
+        writeln!(
+            out,
+            "     Running tests/t{binary}.rs (target/debug/deps/t{binary}-0123456789abcdef)\n"
+        )?;
         writeln!(out, "running 2000 tests")?;
-        (0..2000).try_for_each(|test| writeln!(out, "test module::tests::computes_the_total_{test} ... ok"))?;
+        (0..2000).try_for_each(|test| {
+            writeln!(out, "test module::tests::computes_the_total_{test} ... ok")
+        })?;
         writeln!(
             out,
             "\ntest result: ok. 2000 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n"
@@ -134,7 +179,9 @@ fn write_cargo(out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn bytes_of(path: &Path) -> u64 {
-    fs::metadata(path).map(|metadata| metadata.len()).unwrap_or(0)
+    fs::metadata(path)
+        .map(|metadata| metadata.len())
+        .unwrap_or(0)
 }
 
 fn read_report(path: &Path) {
@@ -142,7 +189,10 @@ fn read_report(path: &Path) {
 }
 
 fn read_with_outcomes(path: &Path) {
-    let options = ReadOptions { test_outcomes: true, ..ReadOptions::default() };
+    let options = ReadOptions {
+        test_outcomes: true,
+        ..ReadOptions::default()
+    };
     black_box(read_file(path, &options));
 }
 
@@ -166,7 +216,10 @@ fn decoding_scan(path: &Path) {
 }
 
 fn scan(path: &Path, see: fn(Event<'_>)) {
-    let mut reader = Reader::from_reader(BufReader::with_capacity(64 * 1024, File::open(path).expect("made above")));
+    let mut reader = Reader::from_reader(BufReader::with_capacity(
+        64 * 1024,
+        File::open(path).expect("made above"),
+    ));
     let mut buffer = Vec::new();
     loop {
         match reader.read_event_into(&mut buffer).expect("well formed") {
@@ -189,7 +242,9 @@ fn bare_read(path: &Path) {
 /// Peak resident memory in KiB since it was last reset, where the system tells (Linux).
 fn peak_rss_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
@@ -208,7 +263,9 @@ fn processor_time() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_SELF).expect("a process may ask for its own usage");
     [usage.user_time(), usage.system_time()]
         .iter()
-        .map(|time| Duration::from_micros((time.tv_sec() * 1_000_000 + time.tv_usec()).unsigned_abs()))
+        .map(|time| {
+            Duration::from_micros((time.tv_sec() * 1_000_000 + time.tv_usec()).unsigned_abs())
+        })
         .sum()
 }
 
@@ -237,27 +294,53 @@ print(min(read() for _ in range(5)))
 /// Megabytes a second; none where there is no such Python.
 fn lxml(path: &Path) -> Option<f64> {
     let python = std::env::var_os("REPORTS_BENCH_PYTHON")?;
-    let run = Command::new(python).args(["-c", LXML]).arg(path).output().expect("the Python that was named");
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let seconds: f64 = String::from_utf8_lossy(&run.stdout).trim().parse().expect("a number of seconds");
+    let run = Command::new(python)
+        .args(["-c", LXML])
+        .arg(path)
+        .output()
+        .expect("the Python that was named");
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let seconds: f64 = String::from_utf8_lossy(&run.stdout)
+        .trim()
+        .parse()
+        .expect("a number of seconds");
     Some(bytes_of(path) as f64 / 1e6 / seconds)
 }
 
 fn print_rates(inputs: &[(&str, PathBuf)], junit: &Path, peaks: &[(&str, String)]) {
-    let rate = |path: &Path, run: fn(&Path)| bytes_of(path) as f64 / 1e6 / time(|| run(path)).as_secs_f64();
+    let rate = |path: &Path, run: fn(&Path)| {
+        bytes_of(path) as f64 / 1e6 / time(|| run(path)).as_secs_f64()
+    };
     let bare = rate(junit, bare_scan);
     let megabytes = bytes_of(junit) as f64 / 1e6;
     println!("\nper second of processor time, with {megabytes:.0} MB of JUnit, {CASES} cases:");
-    let line =
-        |what: &str, rate: f64| println!("  {what:34} {rate:7.0} MB/s  {:5.2} of a bare quick-xml scan", rate / bare);
+    let line = |what: &str, rate: f64| {
+        println!(
+            "  {what:34} {rate:7.0} MB/s  {:5.2} of a bare quick-xml scan",
+            rate / bare
+        )
+    };
     line("bare quick-xml scan", bare);
     line("quick-xml, attributes decoded", rate(junit, decoding_scan));
-    line("loopgate, JUnit with outcomes", rate(junit, read_with_outcomes));
+    line(
+        "loopgate, JUnit with outcomes",
+        rate(junit, read_with_outcomes),
+    );
     if let Some(lxml) = lxml(junit) {
         line("Python, lxml, JUnit", lxml);
-        println!("  {:34} {:7.1} times lxml's rate", "loopgate, JUnit", rate(junit, read_report) / lxml);
+        println!(
+            "  {:34} {:7.1} times lxml's rate",
+            "loopgate, JUnit",
+            rate(junit, read_report) / lxml
+        );
     }
-    inputs.iter().for_each(|(what, path)| line(what, rate(path, read_report)));
+    inputs
+        .iter()
+        .for_each(|(what, path)| line(what, rate(path, read_report)));
     for (what, peak) in peaks {
         println!("  {what:34} {peak}");
     }
@@ -269,13 +352,22 @@ fn main() {
     let junit = inputs[0].1.as_path();
     // Before anything else has grown the heap.
     let mut peaks = vec![("nothing but reading the file", peak_of(|| bare_read(junit)))];
-    peaks.extend(inputs.iter().map(|(what, path)| (*what, peak_of(|| read_report(path)))));
+    peaks.extend(
+        inputs
+            .iter()
+            .map(|(what, path)| (*what, peak_of(|| read_report(path)))),
+    );
     if std::env::var_os("REPORTS_BENCH_GB").is_some() {
-        let path = made(dir.path().join("large.xml"), |out| write_junit(out, CASES * 10));
+        let path = made(dir.path().join("large.xml"), |out| {
+            write_junit(out, CASES * 10)
+        });
         let start = processor_time();
         let peak = peak_of(|| read_report(&path));
         let rate = bytes_of(&path) as f64 / 1e6 / (processor_time() - start).as_secs_f64();
-        peaks.push(("loopgate, JUnit ten times as large", format!("{peak}, {rate:.0} MB/s")));
+        peaks.push((
+            "loopgate, JUnit ten times as large",
+            format!("{peak}, {rate:.0} MB/s"),
+        ));
     }
     print_rates(&inputs, junit, &peaks);
 }

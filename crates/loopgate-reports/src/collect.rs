@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use loopgate_core::{
     evidence::{
-        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, SourceLocation,
-        TestFramework, TestId, TestState,
+        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality,
+        SourceLocation, TestFramework, TestId, TestState,
     },
     failure,
 };
@@ -45,12 +45,23 @@ pub(super) enum Title {
 impl<'a> Case<'a> {
     /// A test of a class, whose file and time are not known.
     pub fn new(class: &'a str, name: &'a str, state: TestState) -> Self {
-        Self { file: "", class, name, state, seconds: 0.0, title: Title::WithClass }
+        Self {
+            file: "",
+            class,
+            name,
+            state,
+            seconds: 0.0,
+            title: Title::WithClass,
+        }
     }
 
     /// A test of a file that is shown by its name alone.
     pub fn in_file(file: &'a str, name: &'a str, state: TestState) -> Self {
-        Self { file, title: Title::NameOnly, ..Self::new("", name, state) }
+        Self {
+            file,
+            title: Title::NameOnly,
+            ..Self::new("", name, state)
+        }
     }
 
     /// The name people know the test by.
@@ -60,14 +71,26 @@ impl<'a> Case<'a> {
             return text::name(name);
         }
         if name.is_empty() {
-            return if class.is_empty() { "a test without name".into() } else { text::name(class) };
+            return if class.is_empty() {
+                "a test without name".into()
+            } else {
+                text::name(class)
+            };
         }
-        if class.is_empty() || name.starts_with(class) || name.ends_with(class) || text::looks_like_path(class) {
+        if class.is_empty()
+            || name.starts_with(class)
+            || name.ends_with(class)
+            || text::looks_like_path(class)
+        {
             return text::name(name);
         }
         // `crate::binary tests::adds` and `com.acme.CartTest returns 404`, but `com.acme.CartTest.adds`.
         let plain = |part: &str| !part.contains("::") && !part.contains(char::is_whitespace);
-        let between = if plain(class) && plain(name) { '.' } else { ' ' };
+        let between = if plain(class) && plain(name) {
+            '.'
+        } else {
+            ' '
+        };
         text::name(&format!("{class}{between}{name}"))
     }
 }
@@ -95,7 +118,10 @@ pub(super) struct Collector {
 
 impl Collector {
     pub fn new(options: &ReadOptions) -> Self {
-        Self { options: options.clone(), ..Self::default() }
+        Self {
+            options: options.clone(),
+            ..Self::default()
+        }
     }
 
     /// Says that this report is about tests, so that none is a result too.
@@ -120,10 +146,14 @@ impl Collector {
         self.seconds += case.seconds.clamp(0.0, numbers::MAX_SECONDS);
         let id = (!case.name.is_empty()).then(|| TestId::of(case.file, case.class, case.name));
         // pytest and Go name each test once. So does Jest what it could not load, which it writes down twice.
-        let names_once = matches!(self.framework, Some(TestFramework::Pytest | TestFramework::GoTest))
-            || case.class == "Test suite failed to run";
+        let names_once = matches!(
+            self.framework,
+            Some(TestFramework::Pytest | TestFramework::GoTest)
+        ) || case.class == "Test suite failed to run";
         let recorded = match id {
-            Some(id) => self.identities.record(id, self.suite, names_once, case.state),
+            Some(id) => self
+                .identities
+                .record(id, self.suite, names_once, case.state),
             None => {
                 self.unnamed += 1;
                 Recorded::Another
@@ -141,21 +171,37 @@ impl Collector {
                 return 1;
             }
             Recorded::Rerun { tries, worst } => {
-                let errors = if worst == TestState::Errored { tries.min(results.errors) } else { 0 };
+                let errors = if worst == TestState::Errored {
+                    tries.min(results.errors)
+                } else {
+                    0
+                };
                 results.errors -= errors;
                 results.failed = results.failed.saturating_sub(tries - errors);
                 results.total -= tries;
                 // The test passed when it was tried again.
                 for _ in 0..tries {
-                    match self.report.failures.iter().rposition(|kept| kept.test_id == id) {
+                    match self
+                        .report
+                        .failures
+                        .iter()
+                        .rposition(|kept| kept.test_id == id)
+                    {
                         Some(at) => drop(self.report.failures.remove(at)),
-                        None => self.report.failures_not_kept = self.report.failures_not_kept.saturating_sub(1),
+                        None => {
+                            self.report.failures_not_kept =
+                                self.report.failures_not_kept.saturating_sub(1)
+                        }
                     }
                 }
                 (TestState::Flaky, tries)
             }
         };
-        count(self.report.results.get_or_insert_default(), state, |count| *count += 1);
+        count(
+            self.report.results.get_or_insert_default(),
+            state,
+            |count| *count += 1,
+        );
         if state.is_failure() {
             self.keep_case(&case, id, failure);
         }
@@ -165,11 +211,20 @@ impl Collector {
         tries
     }
 
-    fn keep_case(&mut self, case: &Case<'_>, id: Option<TestId>, failure: impl FnOnce() -> Failure) {
+    fn keep_case(
+        &mut self,
+        case: &Case<'_>,
+        id: Option<TestId>,
+        failure: impl FnOnce() -> Failure,
+    ) {
         self.problem(|| {
             let mut failure = failure();
-            failure.test_name = failure.test_name.or_else(|| (case.title != Title::Hidden).then(|| case.title()));
-            failure.test_file = failure.test_file.or_else(|| (!case.file.is_empty()).then(|| text::path(case.file)));
+            failure.test_name = failure
+                .test_name
+                .or_else(|| (case.title != Title::Hidden).then(|| case.title()));
+            failure.test_file = failure
+                .test_file
+                .or_else(|| (!case.file.is_empty()).then(|| text::path(case.file)));
             failure.test_id = id;
             failure
         });
@@ -178,18 +233,32 @@ impl Collector {
     /// Counts tests of which nothing but the result is known.
     pub fn anonymous_cases(&mut self, state: TestState, tests: u64) {
         self.unnamed += tests;
-        count(self.report.results.get_or_insert_default(), state, |count| *count += tests);
+        count(
+            self.report.results.get_or_insert_default(),
+            state,
+            |count| *count += tests,
+        );
     }
 
     /// Whether a compile error is new: a library and its tests are compiled apart and print the same ones.
     pub fn is_new(&mut self, place: Option<&SourceLocation>, code: &str, message: &str) -> bool {
-        let place = place.map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
-        self.compile_errors.len() >= MAX_COMPILE_ERRORS || self.compile_errors.insert(TestId::of(&place, code, message))
+        let place = place
+            .map(|place| format!("{}:{:?}", place.file, place.line))
+            .unwrap_or_default();
+        self.compile_errors.len() >= MAX_COMPILE_ERRORS
+            || self
+                .compile_errors
+                .insert(TestId::of(&place, code, message))
     }
 
     /// What a linter, scanner or compiler reports. What is an error by its tool's own level fails its check, so it is a
     /// failure too.
-    pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
+    pub fn diagnostic(
+        &mut self,
+        finding: Finding,
+        error_type: Option<ErrorType>,
+        trace: Option<String>,
+    ) {
         if let Some(error_type) = error_type {
             self.problem(|| Failure {
                 error_type,
@@ -206,7 +275,13 @@ impl Collector {
         }
         self.report.findings_not_kept += 1;
         // A critical finding after hundreds of notes is the one to keep.
-        let kept = self.report.findings.iter().enumerate().rev().map(|(at, kept)| (kept.severity, at));
+        let kept = self
+            .report
+            .findings
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(at, kept)| (kept.severity, at));
         if let Some((severity, at)) = kept.min_by_key(|(severity, _)| *severity)
             && severity < finding.severity
         {
@@ -223,7 +298,9 @@ impl Collector {
 
     /// Whether nothing was found at all.
     pub fn holds_nothing(&self) -> bool {
-        self.report.results.is_none() && self.report.failures.is_empty() && self.report.findings.is_empty()
+        self.report.results.is_none()
+            && self.report.failures.is_empty()
+            && self.report.findings.is_empty()
     }
 
     /// Keeps a failure: a test's, a compile error, a crash between tests.
@@ -241,39 +318,74 @@ impl Collector {
     }
 
     /// The report: what was collected, and how the reading ended.
-    pub fn finish(mut self, path: &str, format: Option<ReportFormat>, ended: Result<(), Unreadable>) -> Report {
+    pub fn finish(
+        mut self,
+        path: &str,
+        format: Option<ReportFormat>,
+        ended: Result<(), Unreadable>,
+    ) -> Report {
         let left_out = self.identities.left_out;
-        self.notes.flaws(Flaw::TOO_MANY_TESTS, left_out, || "after some 780,000 others");
+        self.notes.flaws(
+            Flaw::TOO_MANY_TESTS,
+            left_out,
+            || "after some 780,000 others",
+        );
         let mut report = self.report;
         report.coverage = self.coverage.finish(&mut self.notes);
         let Notes { flaws, remark } = self.notes;
-        report.quality = if flaws.is_empty() { ReportQuality::Valid } else { ReportQuality::SubOptimal };
+        report.quality = if flaws.is_empty() {
+            ReportQuality::Valid
+        } else {
+            ReportQuality::SubOptimal
+        };
         report.is_whole = ended.is_ok();
         if let Err(reason) = ended {
             let has_tests = report.results.is_some_and(|results| results.total > 0);
-            let is_empty = report.failures.is_empty() && report.findings.is_empty() && report.coverage.is_none();
-            report.quality = if is_empty && !has_tests { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
+            let is_empty = report.failures.is_empty()
+                && report.findings.is_empty()
+                && report.coverage.is_none();
+            report.quality = if is_empty && !has_tests {
+                ReportQuality::Invalid
+            } else {
+                ReportQuality::SubOptimal
+            };
             report.notes.push(reason.to_string());
         }
         // That none is counted does not show that none ran.
-        report.results = report.results.filter(|results| results.total > 0 || !self.has_uncounted);
+        report.results = report
+            .results
+            .filter(|results| results.total > 0 || !self.has_uncounted);
         // Where a part has no end, more may have run than the report names.
         let is_cut_off = flaws.iter().any(|known| known.flaw == Flaw::NO_END);
         let unnamed = self.unnamed + u64::from(is_cut_off || self.has_uncounted);
-        let note = |CountedFlaw { flaw: Flaw(one, several), first, count }: &CountedFlaw| match count {
+        let note = |CountedFlaw {
+                        flaw: Flaw(one, several),
+                        first,
+                        count,
+                    }: &CountedFlaw| match count {
             1 => format!("1 {one}: {first}"),
             count => format!("{count} {several}, first {first}"),
         };
-        report.notes.extend(flaws.iter().map(note).chain(remark.map(str::to_owned)));
+        report
+            .notes
+            .extend(flaws.iter().map(note).chain(remark.map(str::to_owned)));
         // The table's memory is given back before the tables of failures are built.
         let identities = self.identities;
-        report.test_outcomes = self.options.test_outcomes.then(|| identities.into_test_outcomes(unnamed));
+        report.test_outcomes = self
+            .options
+            .test_outcomes
+            .then(|| identities.into_test_outcomes(unnamed));
         // What a report leaves out, its texts show: type, both sides of an assertion, the place in the repository.
         report.failures.iter_mut().for_each(failure::complete);
         if let Some(results) = &mut report.results {
             results.duration_ms = (self.seconds * 1000.0).round() as u64;
         }
-        Report { path: path.to_owned(), format, framework: self.framework, ..report }
+        Report {
+            path: path.to_owned(),
+            format,
+            framework: self.framework,
+            ..report
+        }
     }
 }
 

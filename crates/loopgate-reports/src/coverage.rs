@@ -64,7 +64,9 @@ impl CoverageTable {
 
     /// An executable line of the current file ran `hits` times.
     pub fn line(&mut self, line: u32, hits: u64) {
-        let Some((_, lines)) = self.files.get_index_mut(self.current) else { return };
+        let Some((_, lines)) = self.files.get_index_mut(self.current) else {
+            return;
+        };
         match lines.entry(line) {
             Entry::Occupied(mut known) => *known.get_mut() = hits.max(*known.get()),
             Entry::Vacant(new) if self.lines < MAX_LINES => {
@@ -81,7 +83,8 @@ impl CoverageTable {
     /// How many lines of the current file ran, by the report's own sum.
     pub fn counter(&mut self, covered: u64, total: u64) {
         if self.current < self.files.len() && self.counters.len() < MAX_COUNTERS {
-            self.counters.insert(self.current, (covered.min(total), total));
+            self.counters
+                .insert(self.current, (covered.min(total), total));
         }
     }
 
@@ -89,7 +92,9 @@ impl CoverageTable {
         if !self.expected {
             return None;
         }
-        notes.flaws(Flaw::TOO_MANY_LINES, self.uncounted_total, || format!("after {MAX_LINES} others"));
+        notes.flaws(Flaw::TOO_MANY_LINES, self.uncounted_total, || {
+            format!("after {MAX_LINES} others")
+        });
         let mut coverage = Coverage {
             files: Vec::new(),
             lines_covered: self.uncounted_covered,
@@ -120,7 +125,12 @@ mod tests {
     #[test]
     fn a_line_named_twice_is_one_line() {
         let mut table = CoverageTable::default();
-        for (path, line, hits) in [("./b.rs", 3, 0), ("a.rs", 1, 2), ("b.rs", 3, 5), ("b.rs", 4, 0)] {
+        for (path, line, hits) in [
+            ("./b.rs", 3, 0),
+            ("a.rs", 1, 2),
+            ("b.rs", 3, 5),
+            ("b.rs", 4, 0),
+        ] {
             table.file(path);
             table.line(line, hits);
         }
@@ -141,7 +151,10 @@ mod tests {
     #[test]
     fn no_coverage_is_not_empty_coverage() {
         assert_eq!(CoverageTable::default().finish(&mut Notes::default()), None);
-        let empty = CoverageTable { expected: true, ..CoverageTable::default() };
+        let empty = CoverageTable {
+            expected: true,
+            ..CoverageTable::default()
+        };
         let coverage = empty.finish(&mut Notes::default()).unwrap();
         assert_eq!(coverage.lines_total, 0);
     }

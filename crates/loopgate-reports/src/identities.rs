@@ -58,15 +58,31 @@ impl<const MOST: usize> Identities<MOST> {
     /// Where a suite names each test once, a name that comes again is the same test, and what stands last of it counts
     /// (pytest writes a teardown as a case of its own). Otherwise it is another test, unless a failing one passes at
     /// last.
-    pub fn record(&mut self, id: TestId, suite: u16, names_once: bool, ended: TestState) -> Recorded {
+    pub fn record(
+        &mut self,
+        id: TestId,
+        suite: u16,
+        names_once: bool,
+        ended: TestState,
+    ) -> Recorded {
         self.grow_if_needed();
         let at = self.find(id);
-        let slot = |state, in_suite| Slot { outcome: Some(TestOutcome::new(id, state)), in_suite };
+        let slot = |state, in_suite| Slot {
+            outcome: Some(TestOutcome::new(id, state)),
+            in_suite,
+        };
         let fails = u8::from(ended.is_failure());
         let Some(known) = self.slots[at].outcome else {
             let quarters = if ended.is_failure() { 7 } else { 6 };
             if self.used < self.slots.len() / 8 * quarters {
-                self.slots[at] = slot(ended, InSuite { suite, tries: fails, failed_elsewhere: false });
+                self.slots[at] = slot(
+                    ended,
+                    InSuite {
+                        suite,
+                        tries: fails,
+                        failed_elsewhere: false,
+                    },
+                );
                 self.used += 1;
             } else {
                 self.left_out += 1;
@@ -74,21 +90,42 @@ impl<const MOST: usize> Identities<MOST> {
             return Recorded::Another;
         };
         let (here, before) = (self.slots[at].in_suite, known.state());
-        let begun = InSuite { tries: fails, ..here };
+        let begun = InSuite {
+            tries: fails,
+            ..here
+        };
         let passes = matches!(ended, TestState::Passed | TestState::Flaky);
         if here.suite == suite && suite < u16::MAX && passes && (1..u8::MAX).contains(&here.tries) {
-            let state = if here.failed_elsewhere { before } else { TestState::Flaky };
+            let state = if here.failed_elsewhere {
+                before
+            } else {
+                TestState::Flaky
+            };
             self.slots[at] = slot(state, begun);
-            return Recorded::Rerun { tries: here.tries.into(), worst: before };
+            return Recorded::Rerun {
+                tries: here.tries.into(),
+                worst: before,
+            };
         }
         if here.suite == suite && names_once {
-            let now = if before.is_failure() { before.max(ended) } else { ended };
+            let now = if before.is_failure() {
+                before.max(ended)
+            } else {
+                ended
+            };
             self.slots[at] = slot(now, begun);
             return Recorded::Continued { before, now };
         }
         let again = match here.suite == suite {
-            true => InSuite { tries: here.tries.saturating_add(fails), ..here },
-            false => InSuite { suite, tries: fails, failed_elsewhere: before.is_failure() },
+            true => InSuite {
+                tries: here.tries.saturating_add(fails),
+                ..here
+            },
+            false => InSuite {
+                suite,
+                tries: fails,
+                failed_elsewhere: before.is_failure(),
+            },
         };
         // Of tests that bear one name the worst stands.
         self.slots[at] = slot(before.max(ended), again);
@@ -99,7 +136,11 @@ impl<const MOST: usize> Identities<MOST> {
         // The empty slots' memory first, so that the outcomes do not stand beside the whole table.
         self.slots.retain(|slot| { slot.outcome }.is_some());
         self.slots.shrink_to_fit();
-        let extent = if self.left_out + unnamed == 0 { OutcomesExtent::Whole } else { OutcomesExtent::Partial };
+        let extent = if self.left_out + unnamed == 0 {
+            OutcomesExtent::Whole
+        } else {
+            OutcomesExtent::Partial
+        };
         let mut entries = Vec::with_capacity(self.slots.len());
         entries.extend(self.slots.into_iter().filter_map(|slot| slot.outcome));
         TestOutcomes::new(entries, extent)
@@ -128,7 +169,11 @@ impl<const MOST: usize> Identities<MOST> {
         if size > 0 && (self.used < size / 2 || size >= MOST) {
             return;
         }
-        let larger = if size == 0 { FIRST_SLOTS.min(MOST) } else { (size * 8).min(MOST) };
+        let larger = if size == 0 {
+            FIRST_SLOTS.min(MOST)
+        } else {
+            (size * 8).min(MOST)
+        };
         for slot in std::mem::replace(&mut self.slots, vec![Slot::default(); larger]) {
             if let Some(known) = slot.outcome {
                 let at = self.find(known.id());
@@ -175,18 +220,33 @@ mod tests {
                 }
             }
             assert_eq!(counted, *tests, "{runs:?}");
-            assert_eq!(identities.into_test_outcomes(0).state(id(7)), Some(*stands), "{runs:?}");
+            assert_eq!(
+                identities.into_test_outcomes(0).state(id(7)),
+                Some(*stands),
+                "{runs:?}"
+            );
         }
     }
 
     #[test]
     fn where_names_are_unique_the_last_result_stands() {
         use TestState::{Errored, Failed, Flaky, Passed};
-        for (runs, stands) in [([Passed, Passed], Passed), ([Passed, Errored], Errored), ([Failed, Passed], Flaky)] {
+        for (runs, stands) in [
+            ([Passed, Passed], Passed),
+            ([Passed, Errored], Errored),
+            ([Failed, Passed], Flaky),
+        ] {
             let mut identities = Identities::<MAX_SLOTS>::default();
             let [first, second] = runs.map(|ended| identities.record(id(7), 1, true, ended));
-            assert!(first == Recorded::Another && second != Recorded::Another, "{runs:?}");
-            assert_eq!(identities.into_test_outcomes(0).state(id(7)), Some(stands), "{runs:?}");
+            assert!(
+                first == Recorded::Another && second != Recorded::Another,
+                "{runs:?}"
+            );
+            assert_eq!(
+                identities.into_test_outcomes(0).state(id(7)),
+                Some(stands),
+                "{runs:?}"
+            );
         }
     }
 
@@ -194,10 +254,16 @@ mod tests {
     fn remembers_every_test_through_growth() {
         let mut identities = Identities::<MAX_SLOTS>::default();
         for n in 0..20_000 {
-            assert_eq!(identities.record(id(n), 0, false, TestState::Failed), Recorded::Another);
+            assert_eq!(
+                identities.record(id(n), 0, false, TestState::Failed),
+                Recorded::Another
+            );
         }
         for n in 0..20_000 {
-            let rerun = Recorded::Rerun { tries: 1, worst: TestState::Failed };
+            let rerun = Recorded::Rerun {
+                tries: 1,
+                worst: TestState::Failed,
+            };
             assert_eq!(identities.record(id(n), 0, false, TestState::Passed), rerun);
         }
         let outcomes = identities.into_test_outcomes(0);
@@ -213,13 +279,22 @@ mod tests {
         }
         assert_eq!(identities.left_out, 100 - 48);
         identities.record(id(1000), 0, false, TestState::Failed);
-        let rerun = Recorded::Rerun { tries: 1, worst: TestState::Failed };
-        assert_eq!(identities.record(id(1000), 0, false, TestState::Passed), rerun);
+        let rerun = Recorded::Rerun {
+            tries: 1,
+            worst: TestState::Failed,
+        };
+        assert_eq!(
+            identities.record(id(1000), 0, false, TestState::Passed),
+            rerun
+        );
         for n in 2000..2100 {
             identities.record(id(n), 0, false, TestState::Failed);
         }
         // Never full: looking for what is not there must end.
-        assert_eq!(identities.record(id(5000), 0, false, TestState::Failed), Recorded::Another);
+        assert_eq!(
+            identities.record(id(5000), 0, false, TestState::Failed),
+            Recorded::Another
+        );
         assert!(!identities.into_test_outcomes(0).is_whole());
     }
 }

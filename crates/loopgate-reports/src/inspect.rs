@@ -14,16 +14,24 @@ pub const INSPECTION_SCHEMA: &str = "loopgate.report-inspection/v1";
 /// stable interface. A file that cannot be read is listed as invalid.
 pub fn inspect<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Value {
     let options = ReadOptions::default();
-    document(paths.into_iter().map(|path| read_file(path.as_ref(), &options)))
+    document(
+        paths
+            .into_iter()
+            .map(|path| read_file(path.as_ref(), &options)),
+    )
 }
 
 /// Counts are 0 where a format has nothing to count. A file that two reports cover counts twice in the sums.
 fn document(reports: impl Iterator<Item = Report>) -> Value {
-    let (mut files, mut tests, mut lines) = (Vec::new(), CheckResults::default(), None::<(u64, u64)>);
+    let (mut files, mut tests, mut lines) =
+        (Vec::new(), CheckResults::default(), None::<(u64, u64)>);
     let (mut findings, mut failures) = (0, 0);
     for report in reports {
         let results = report.results.unwrap_or_default();
-        let covered = report.coverage.as_ref().map(|it| (it.lines_covered, it.lines_total));
+        let covered = report
+            .coverage
+            .as_ref()
+            .map(|it| (it.lines_covered, it.lines_total));
         let findings_here = report.findings.len() as u64 + report.findings_not_kept;
         tests.add(&results);
         findings += findings_here;
@@ -84,7 +92,11 @@ mod tests {
                       <testcase classname='C' name='b' time='0.25'><failure message='m'/></testcase></testsuite>";
         let reports = [
             read("a.xml", &junit[..], &options),
-            read("b.info", &b"SF:a.c\nDA:1,1\nDA:2,0\nend_of_record\n"[..], &options),
+            read(
+                "b.info",
+                &b"SF:a.c\nDA:1,1\nDA:2,0\nend_of_record\n"[..],
+                &options,
+            ),
             read_file(Path::new("no/such/file.xml"), &options),
         ];
         assert_json_snapshot!(document(reports.into_iter()), @r#"

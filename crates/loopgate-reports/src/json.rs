@@ -24,23 +24,44 @@ pub(super) type Paths = &'static [&'static str];
 
 /// Reads a document, of which nothing is held but the value that is being taken. The paths show where such values
 /// stand.
-pub(super) fn read(window: &mut Window<'_>, paths: Paths, see: &mut dyn FnMut(Step<'_>)) -> Result<(), Unreadable> {
-    let mut walk = JsonWalk { paths, see, path: String::new(), place: String::new() };
+pub(super) fn read(
+    window: &mut Window<'_>,
+    paths: Paths,
+    see: &mut dyn FnMut(Step<'_>),
+) -> Result<(), Unreadable> {
+    let mut walk = JsonWalk {
+        paths,
+        see,
+        path: String::new(),
+        place: String::new(),
+    };
     let mut source = ShortStrings::new(window);
-    let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
+    let mut json =
+        serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
     let ended = walk.deserialize(&mut json);
     ended.map_err(|error| {
-        let place = if walk.place.is_empty() { "the top".to_owned() } else { walk.place };
+        let place = if walk.place.is_empty() {
+            "the top".to_owned()
+        } else {
+            walk.place
+        };
         match error.classify() {
             serde_json::error::Category::Io => Unreadable::Io(error.into()),
             serde_json::error::Category::Eof => Unreadable::CutShort { place },
-            _ => Unreadable::Malformed { what: error.to_string(), place },
+            _ => Unreadable::Malformed {
+                what: error.to_string(),
+                place,
+            },
         }
     })
 }
 
 /// Reads the values at these paths.
-pub(super) fn read_each(window: &mut Window<'_>, paths: Paths, mut take: impl FnMut(Json)) -> Result<(), Unreadable> {
+pub(super) fn read_each(
+    window: &mut Window<'_>,
+    paths: Paths,
+    mut take: impl FnMut(Json),
+) -> Result<(), Unreadable> {
     read(window, paths, &mut |step| {
         if let Step::Value(_, value, _) = step {
             take(value);
@@ -74,7 +95,10 @@ struct JsonWalk<'a> {
 
 impl JsonWalk<'_> {
     fn leads_on(&self, next: &str) -> bool {
-        let on = |path: &&str| path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with(next));
+        let on = |path: &&str| {
+            path.strip_prefix(self.path.as_str())
+                .is_some_and(|rest| rest.starts_with(next))
+        };
         self.paths.iter().any(on)
     }
 }
@@ -102,7 +126,11 @@ impl<'de> Visitor<'de> for &mut JsonWalk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.leads_on("[") { "an array" } else { "an object" })
+        f.write_str(if self.leads_on("[") {
+            "an array"
+        } else {
+            "an object"
+        })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
@@ -113,7 +141,8 @@ impl<'de> Visitor<'de> for &mut JsonWalk<'_> {
         let dot = if path == 0 { "" } else { "." };
         while let Some(key) = map.next_key::<String>()? {
             self.path.extend([dot, &key]);
-            self.place.extend([dot, &key[..key.floor_char_boundary(80)]]);
+            self.place
+                .extend([dot, &key[..key.floor_char_boundary(80)]]);
             map.next_value_seed(&mut *self)?;
             self.path.truncate(path);
             self.place.truncate(place);
@@ -149,8 +178,17 @@ impl<'de> Visitor<'de> for &mut JsonWalk<'_> {
 const MAX_VALUE: usize = 16 * 1024 * 1024;
 
 /// Keys of what may be large and shows nothing of a result: what was attached or printed, sources, and advice.
-const PASSED_OVER: [&str; 9] =
-    ["attachments", "stdout", "stderr", "steps", "source", "codeFlows", "fixes", "help", "fullDescription"];
+const PASSED_OVER: [&str; 9] = [
+    "attachments",
+    "stdout",
+    "stderr",
+    "steps",
+    "source",
+    "codeFlows",
+    "fixes",
+    "help",
+    "fullDescription",
+];
 
 /// A value all of which is in memory, where it takes no more room than it needs. Numbers and texts stand for each
 /// other, as tools write both.
@@ -169,27 +207,44 @@ impl Json {
     /// The value behind these keys and places, `locations/0/level`, where `a|b` is the first of two keys that is there;
     /// null where there is none.
     pub fn at(&self, path: &str) -> &Self {
-        path.split('/').filter(|step| !step.is_empty()).fold(self, |value, step| match value {
-            Self::List(list) => step.parse().ok().and_then(|at: usize| list.get(at)).unwrap_or(&Self::Null),
-            _ => step
-                .split('|')
-                .map(|key| value.get(key))
-                .find(|value| !matches!(value, Self::Null))
-                .unwrap_or(&Self::Null),
-        })
+        path.split('/')
+            .filter(|step| !step.is_empty())
+            .fold(self, |value, step| match value {
+                Self::List(list) => step
+                    .parse()
+                    .ok()
+                    .and_then(|at: usize| list.get(at))
+                    .unwrap_or(&Self::Null),
+                _ => step
+                    .split('|')
+                    .map(|key| value.get(key))
+                    .find(|value| !matches!(value, Self::Null))
+                    .unwrap_or(&Self::Null),
+            })
     }
 
     /// The value of a key, whatever the key holds.
     pub fn get(&self, key: &str) -> &Self {
-        self.entries().iter().find(|(known, _)| &**known == key).map_or(&Self::Null, |(_, value)| value)
+        self.entries()
+            .iter()
+            .find(|(known, _)| &**known == key)
+            .map_or(&Self::Null, |(_, value)| value)
     }
 
     pub fn list(&self) -> &[Self] {
-        if let Self::List(list) = self { list } else { &[] }
+        if let Self::List(list) = self {
+            list
+        } else {
+            &[]
+        }
     }
 
     pub fn entries(&self) -> &[(Box<str>, Self)] {
-        if let Self::Object(entries) = self { entries } else { &[] }
+        if let Self::Object(entries) = self {
+            entries
+        } else {
+            &[]
+        }
     }
 
     /// The text at a path; of a number its digits.
@@ -205,19 +260,27 @@ impl Json {
     pub fn number(&self, path: &str) -> Option<f64> {
         match self.at(path) {
             Self::Number(number) => Some(*number),
-            Self::Text(text) => text.trim().parse().ok().filter(|value: &f64| value.is_finite()),
+            Self::Text(text) => text
+                .trim()
+                .parse()
+                .ok()
+                .filter(|value: &f64| value.is_finite()),
             _ => None,
         }
     }
 
     /// The number at a path as the place of something in an array.
     pub fn index(&self, path: &str) -> Option<usize> {
-        self.number(path).filter(|value| *value >= 0.0).map(|value| value as usize)
+        self.number(path)
+            .filter(|value| *value >= 0.0)
+            .map(|value| value as usize)
     }
 
     /// The number at a path as a line, from 1.
     pub fn line(&self, path: &str) -> Option<u32> {
-        self.number(path).filter(|value| *value >= 1.0 && *value <= f64::from(u32::MAX)).map(|value| value as u32)
+        self.number(path)
+            .filter(|value| *value >= 1.0 && *value <= f64::from(u32::MAX))
+            .map(|value| value as u32)
     }
 
     pub fn is_true(&self, path: &str) -> bool {
@@ -239,7 +302,11 @@ impl Bounded<'_> {
     /// Takes the bytes of a value, of its key and of a text. Each text is a block of its own, which an allocator rounds
     /// up.
     fn take<E: de::Error>(&mut self, text: &str) -> Result<(), E> {
-        let block = if text.is_empty() { 0 } else { (text.len() + 8).next_multiple_of(16).max(32) };
+        let block = if text.is_empty() {
+            0
+        } else {
+            (text.len() + 8).next_multiple_of(16).max(32)
+        };
         let left = self.0.checked_sub(block + size_of::<Json>());
         *self.0 = left.ok_or_else(|| E::custom("a value takes more than 16 MiB"))?;
         Ok(())
@@ -319,35 +386,61 @@ mod tests {
         let read = |text: &str| {
             let mut names = Vec::new();
             let take = |name: Json| names.extend(name.text("").map(Cow::into_owned));
-            let ended =
-                read_each(&mut Window::new(text.as_bytes()), &["name", "inner[].name", "inner[].inner[]"], take);
+            let ended = read_each(
+                &mut Window::new(text.as_bytes()),
+                &["name", "inner[].name", "inner[].inner[]"],
+                take,
+            );
             (names, ended.map_err(|error| error.to_string()).err())
         };
-        let of = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+        let of = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
         assert_eq!(
             read(r#"{"name":"a","x":[1,{"y":2}],"inner":[{"name":7},{"inner":null}]}"#),
             (of(&["a", "7"]), None)
         );
         let (names, error) = read(r#"{"name":"a","inner":[{"name":"b"},{"name":"c"#);
         assert_eq!(names, of(&["a", "b"]));
-        assert_eq!(error.as_deref(), Some("ends inside inner[1].name: cut short"));
-        for (text, place) in [(r#"{"inner":[{"inner":5}]}"#, "at inner[0].inner"), (r#"{"inner":{}}"#, "at inner")] {
-            assert!(read(text).1.is_some_and(|error| error.ends_with(place)), "{text}");
+        assert_eq!(
+            error.as_deref(),
+            Some("ends inside inner[1].name: cut short")
+        );
+        for (text, place) in [
+            (r#"{"inner":[{"inner":5}]}"#, "at inner[0].inner"),
+            (r#"{"inner":{}}"#, "at inner"),
+        ] {
+            assert!(
+                read(text).1.is_some_and(|error| error.ends_with(place)),
+                "{text}"
+            );
         }
-        assert!(read("[]").1.is_some_and(|error| error.ends_with("at the top")));
+        assert!(
+            read("[]")
+                .1
+                .is_some_and(|error| error.ends_with("at the top"))
+        );
     }
 
     #[test]
     fn values_are_found_by_their_keys_and_are_bounded() {
-        let value: Json = serde_json::from_str(r#"{"a":[{"b":" 7 "},8],"c":true,"stdout":"long"}"#).unwrap();
+        let value: Json =
+            serde_json::from_str(r#"{"a":[{"b":" 7 "},8],"c":true,"stdout":"long"}"#).unwrap();
         assert_eq!(
-            (value.text("a/1").as_deref(), value.line("a/0/b"), value.index("x|a/1")),
+            (
+                value.text("a/1").as_deref(),
+                value.line("a/0/b"),
+                value.index("x|a/1")
+            ),
             (Some("8"), Some(7), Some(8))
         );
         assert!(value.is_true("c") && !value.is_true("a") && value.text("stdout").is_none());
         assert!(value.at("a/2/b").list().is_empty() && value.text("c").is_none());
         let text = format!("[{}]", vec![r#"{"":0}"#; 300_000].join(","));
         let error = serde_json::from_str::<Json>(&text).unwrap_err().to_string();
-        assert!(error.starts_with("a value takes more than 16 MiB"), "{error}");
+        assert!(
+            error.starts_with("a value takes more than 16 MiB"),
+            "{error}"
+        );
     }
 }

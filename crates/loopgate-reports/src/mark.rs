@@ -18,7 +18,10 @@ pub(super) enum Mark {
     /// Text: a line that other formats have too; it counts where no other format is recognised.
     AnyLine(fn(&str) -> bool),
     /// Text of several tools: lines that only it has, and such that other formats have too.
-    Text { own: fn(&str) -> bool, common: fn(&str) -> bool },
+    Text {
+        own: fn(&str) -> bool,
+        common: fn(&str) -> bool,
+    },
     /// Only where it is configured.
     Configured,
 }

@@ -34,7 +34,10 @@ pub(super) struct Tag<'a> {
 fn attributes(mut left: &str) -> impl Iterator<Item = (&str, &str)> {
     std::iter::from_fn(move || {
         let rest = left.trim_ascii_start();
-        let name_end = rest.bytes().position(|byte| byte == b'=' || byte.is_ascii_whitespace()).unwrap_or(rest.len());
+        let name_end = rest
+            .bytes()
+            .position(|byte| byte == b'=' || byte.is_ascii_whitespace())
+            .unwrap_or(rest.len());
         let (name, after) = rest.split_at(name_end);
         let after = after.trim_ascii_start();
         let Some(value) = after.strip_prefix('=').map(str::trim_ascii_start) else {
@@ -50,7 +53,10 @@ fn attributes(mut left: &str) -> impl Iterator<Item = (&str, &str)> {
             _ => None,
         };
         let (value, rest) = quoted.unwrap_or_else(|| {
-            let end = value.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(value.len());
+            let end = value
+                .bytes()
+                .position(|byte| byte.is_ascii_whitespace())
+                .unwrap_or(value.len());
             value.split_at(end)
         });
         left = rest;
@@ -66,13 +72,17 @@ impl<'a> Tag<'a> {
 
     /// The value of one attribute, decoded.
     pub fn attribute(&self, name: &str) -> Option<String> {
-        self.attributes().find(|(key, _)| *key == name).map(|(_, value)| decode(value).into_owned())
+        self.attributes()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| decode(value).into_owned())
     }
 }
 
 pub(super) fn local(name: &str) -> &str {
     // Names are short: a loop over their bytes beats a search.
-    name.bytes().rposition(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..])
+    name.bytes()
+        .rposition(|byte| byte == b':')
+        .map_or(name, |colon| &name[colon + 1..])
 }
 
 patterns! {
@@ -123,7 +133,10 @@ mod tests {
         let table = [
             ("a &amp; b", "a & b"),
             ("&nbsp;&lt;&#x41;&#0;&", "&nbsp;<A&#0;&"),
-            ("&a very long run of text; with &gt;", "&a very long run of text; with >"),
+            (
+                "&a very long run of text; with &gt;",
+                "&a very long run of text; with >",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(decode(text), expected);

@@ -10,8 +10,16 @@ pub(super) fn seconds(text: &str) -> Result<f64, f64> {
         Ok(value) => value,
         Err(_) => parse_written(text.trim()).ok_or(0.0)?,
     };
-    let usable = if value.is_nan() { 0.0 } else { value.clamp(0.0, MAX_SECONDS) };
-    if usable == value { Ok(value) } else { Err(usable) }
+    let usable = if value.is_nan() {
+        0.0
+    } else {
+        value.clamp(0.0, MAX_SECONDS)
+    };
+    if usable == value {
+        Ok(value)
+    } else {
+        Err(usable)
+    }
 }
 
 /// Reads `1,234.56`, `1.234,56`, `0,5`, `1 234.5`, `12ms` and `3s`, in seconds.
@@ -23,12 +31,17 @@ fn parse_written(text: &str) -> Option<f64> {
     if digits.len() > 40 {
         return None;
     }
-    let digits: String = digits.chars().filter(|c| !matches!(c, ' ' | '\'' | '_' | '\u{A0}' | '\u{202F}')).collect();
+    let digits: String = digits
+        .chars()
+        .filter(|c| !matches!(c, ' ' | '\'' | '_' | '\u{A0}' | '\u{202F}'))
+        .collect();
     // `1,234` and `12,345,678` are grouped by thousands; `0,123` and `1,5` have a decimal comma.
     let is_grouped = |digits: &str| {
         let mut groups = digits.trim_start_matches(['-', '+']).split(',');
         let first = groups.next().unwrap_or_default();
-        (1..=3).contains(&first.len()) && !first.starts_with('0') && groups.all(|group| group.len() == 3)
+        (1..=3).contains(&first.len())
+            && !first.starts_with('0')
+            && groups.all(|group| group.len() == 3)
     };
     let plain = match (digits.rfind('.'), digits.rfind(',')) {
         (Some(point), Some(comma)) if point > comma => digits.replace(',', ""),
@@ -58,7 +71,10 @@ pub(super) fn count(text: &str) -> Result<u64, u64> {
 
 /// A line number from 1; none if it is not one.
 pub(super) fn line(text: &str) -> Option<u32> {
-    count(text).ok().and_then(|line| u32::try_from(line).ok()).filter(|line| *line > 0)
+    count(text)
+        .ok()
+        .and_then(|line| u32::try_from(line).ok())
+        .filter(|line| *line > 0)
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use regex::{Regex, RegexBuilder};
 
 /// Names of groups that mean something.
 const GROUPS: [&str; 12] = [
-    "file", "line", "column", "test", "name", "class", "rule", "message", "severity", "expected", "actual", "function",
+    "file", "line", "column", "test", "name", "class", "rule", "message", "severity", "expected",
+    "actual", "function",
 ];
 
 /// An expression matched against each line; each match is a failure (or, by its `severity`, a finding).
@@ -31,7 +32,9 @@ impl Pattern {
         let regex = RegexBuilder::new(expression).size_limit(1 << 20).build()?;
         let names: Vec<&str> = regex.capture_names().flatten().collect();
         if let Some(unknown) = names.iter().find(|name| !GROUPS.contains(name)) {
-            return Err(PatternError::UnknownGroup { name: (*unknown).to_owned() });
+            return Err(PatternError::UnknownGroup {
+                name: (*unknown).to_owned(),
+            });
         }
         if !names.iter().any(|name| matches!(*name, "message" | "file")) {
             return Err(PatternError::NothingToReport);

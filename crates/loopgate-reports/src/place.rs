@@ -30,7 +30,8 @@ const MAX_SHOWN: usize = 80;
 impl Place {
     pub fn open(&mut self, name: &str) {
         let name = &name[..name.floor_char_boundary(MAX_SHOWN)];
-        self.levels.resize_with(self.levels.len().max(self.depth + 2), OpenElement::default);
+        self.levels
+            .resize_with(self.levels.len().max(self.depth + 2), OpenElement::default);
         let children = &mut self.levels[self.depth].children;
         let index = match children.iter_mut().rfind(|(known, _)| known == name) {
             Some((_, count)) => {
@@ -62,7 +63,9 @@ impl Place {
     pub fn label(&mut self, label: &str) {
         let level = &mut self.levels[self.depth];
         level.label.clear();
-        level.label.push_str(&label[..label.floor_char_boundary(MAX_SHOWN)]);
+        level
+            .label
+            .push_str(&label[..label.floor_char_boundary(MAX_SHOWN)]);
     }
 
     /// The place of an attribute of the innermost open element.
@@ -110,7 +113,10 @@ mod tests {
             }
             place.depth -= 2;
         }
-        assert_eq!(place.attribute("time"), r#"testsuites/testsuite[2]("x")/testcase[0]/@time"#);
+        assert_eq!(
+            place.attribute("time"),
+            r#"testsuites/testsuite[2]("x")/testcase[0]/@time"#
+        );
         assert_eq!((place.depth, place.name()), (3, "testcase"));
     }
 }

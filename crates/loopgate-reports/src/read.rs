@@ -31,17 +31,27 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
         Err(error) => Err(error.into()),
         Ok(()) if window.text().trim().is_empty() => Err(Unreadable::Empty),
         Ok(()) if options.pattern.is_some() => Ok(ReportFormat::Regex),
-        Ok(()) => options.format.or_else(|| detect(window.text())).ok_or_else(|| unsupported(window.text())),
+        Ok(()) => options
+            .format
+            .or_else(|| detect(window.text()))
+            .ok_or_else(|| unsupported(window.text())),
     };
     let (format, ended) = match recognised {
         Ok(format) => {
             let ended = formats::parser(format)(&mut window, options, &mut out);
-            out.notes.flaws(Flaw::REPAIRED_TEXT, window.repaired, || "replaced by U+FFFD");
-            out.notes.flaws(Flaw::OVERSIZED_PART, window.cut, || "a line or a string");
+            out.notes.flaws(
+                Flaw::REPAIRED_TEXT,
+                window.repaired,
+                || "replaced by U+FFFD",
+            );
+            out.notes
+                .flaws(Flaw::OVERSIZED_PART, window.cut, || "a line or a string");
             (Some(format), ended)
         }
         // A tool's text may begin further down than is looked at to recognise it.
-        Err(Unreadable::Unrecognised) if !window.text().trim_start().starts_with(['<', '{', '[']) => {
+        Err(Unreadable::Unrecognised)
+            if !window.text().trim_start().starts_with(['<', '{', '[']) =>
+        {
             match formats::parser(ReportFormat::Console)(&mut window, options, &mut out) {
                 Ok(()) if out.holds_nothing() => (None, Err(Unreadable::Unrecognised)),
                 ended => (Some(ReportFormat::Console), ended),

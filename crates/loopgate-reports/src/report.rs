@@ -1,7 +1,8 @@
 //! What a report turns into, and how it is to be read.
 
 use loopgate_core::evidence::{
-    CheckResults, Failure, Finding, ReportFormat, ReportNote, ReportQuality, TestFramework, TestOutcomes,
+    CheckResults, Failure, Finding, ReportFormat, ReportNote, ReportQuality, TestFramework,
+    TestOutcomes,
 };
 
 use super::{coverage::Coverage, pattern::Pattern};
@@ -21,7 +22,12 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, pattern: None, keep: 200, test_outcomes: false }
+        Self {
+            format: None,
+            pattern: None,
+            keep: 200,
+            test_outcomes: false,
+        }
     }
 }
 
@@ -58,7 +64,12 @@ pub struct Report {
 impl Report {
     /// The report's entry in `evidence.json`.
     pub fn note(&self) -> ReportNote {
-        ReportNote { path: self.path.clone(), format: self.format, quality: self.quality, notes: self.notes.clone() }
+        ReportNote {
+            path: self.path.clone(),
+            format: self.format,
+            quality: self.quality,
+            notes: self.notes.clone(),
+        }
     }
 }
 
@@ -74,7 +85,10 @@ pub(super) enum Unreadable {
     #[error("is in no format that is read here")]
     Unrecognised,
     #[error("is {what}, which is not read: {instead}")]
-    Unsupported { what: &'static str, instead: &'static str },
+    Unsupported {
+        what: &'static str,
+        instead: &'static str,
+    },
     #[error("ends inside {place}: cut short")]
     CutShort { place: String },
     #[error("{what}, at {place}")]

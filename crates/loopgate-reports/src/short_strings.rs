@@ -24,7 +24,16 @@ pub(super) struct ShortStrings<'w, 'r> {
 
 impl<'w, 'r> ShortStrings<'w, 'r> {
     pub fn new(window: &'w mut Window<'r>) -> Self {
-        Self { window, in_string: false, length: 0, is_cut: false, escape: 0, depth: 0, ready: Vec::new(), gone: 0 }
+        Self {
+            window,
+            in_string: false,
+            length: 0,
+            is_cut: false,
+            escape: 0,
+            depth: 0,
+            ready: Vec::new(),
+            gone: 0,
+        }
     }
 }
 
@@ -53,8 +62,16 @@ impl Read for ShortStrings<'_, '_> {
                     self.escape = usize::from(byte == b'\\');
                     // A byte of UTF-8 that continues a character is not the first to go. Two escapes may be one
                     // character, so that a string is not cut at them unless it is nothing else.
-                    let most = if self.escape > 0 { 2 * MAX_PIECE } else { MAX_PIECE };
-                    if self.in_string && !self.is_cut && self.length > most && byte & 0b1100_0000 != 0b1000_0000 {
+                    let most = if self.escape > 0 {
+                        2 * MAX_PIECE
+                    } else {
+                        MAX_PIECE
+                    };
+                    if self.in_string
+                        && !self.is_cut
+                        && self.length > most
+                        && byte & 0b1100_0000 != 0b1000_0000
+                    {
                         self.is_cut = true;
                         cut += 1;
                     }
@@ -67,7 +84,10 @@ impl Read for ShortStrings<'_, '_> {
             self.window.consume(self.window.bytes().len());
             self.window.cut += cut;
             if deepest > MAX_DEPTH {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "it is nested more than 256 deep"));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "it is nested more than 256 deep",
+                ));
             }
         }
         let count = (&self.ready[self.gone..]).read(out)?;
@@ -87,7 +107,9 @@ mod tests {
     fn filtered(text: &str) -> String {
         let mut window = Window::new(text.as_bytes());
         let mut out = String::new();
-        BufReader::new(ShortStrings::new(&mut window)).read_to_string(&mut out).unwrap();
+        BufReader::new(ShortStrings::new(&mut window))
+            .read_to_string(&mut out)
+            .unwrap();
         out
     }
 
@@ -101,11 +123,19 @@ mod tests {
             (format!(r#"{{"a":"{long}yy\nzzz"}}"#), MAX_PIECE),
             (format!(r#"{{"a":"{long}\uD83D\uDE00zzz"}}"#), MAX_PIECE + 1),
             (format!(r#"{{"a":"{long}{long}{long}\\\"zzz"}}"#), MAX_PIECE),
-            (format!(r#"{{"a":"{}"}}"#, r"\n".repeat(2 * MAX_PIECE)), MAX_PIECE),
+            (
+                format!(r#"{{"a":"{}"}}"#, r"\n".repeat(2 * MAX_PIECE)),
+                MAX_PIECE,
+            ),
         ];
         for (text, length) in table {
             let value: serde_json::Value = serde_json::from_str(&filtered(&text)).unwrap();
-            assert_eq!(value["a"].as_str().map(str::len), Some(length), "{}", &text[text.len() - 20..]);
+            assert_eq!(
+                value["a"].as_str().map(str::len),
+                Some(length),
+                "{}",
+                &text[text.len() - 20..]
+            );
         }
     }
 
@@ -114,7 +144,11 @@ mod tests {
         let text = "[".repeat(10_000);
         let mut window = Window::new(text.as_bytes());
         let mut out = String::new();
-        assert!(ShortStrings::new(&mut window).read_to_string(&mut out).is_err());
+        assert!(
+            ShortStrings::new(&mut window)
+                .read_to_string(&mut out)
+                .is_err()
+        );
     }
 
     proptest! {

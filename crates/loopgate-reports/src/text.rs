@@ -37,15 +37,23 @@ impl Default for Clip {
 
 impl Clip {
     pub const fn new(limit: usize) -> Self {
-        Self { head: String::new(), tail: String::new(), dropped: 0, limit }
+        Self {
+            head: String::new(),
+            tail: String::new(),
+            dropped: 0,
+            limit,
+        }
     }
 
     pub fn push(&mut self, piece: &str) {
         let head_limit = self.limit / 4 * 3;
         let room = head_limit.saturating_sub(self.head.len());
         // Once the tail has begun the head is closed, even if a wide character left a byte of room.
-        let (into_head, rest) =
-            if self.tail.is_empty() && self.dropped == 0 { split(piece, room) } else { ("", piece) };
+        let (into_head, rest) = if self.tail.is_empty() && self.dropped == 0 {
+            split(piece, room)
+        } else {
+            ("", piece)
+        };
         self.head.push_str(into_head);
         if rest.is_empty() {
             return;
@@ -78,7 +86,11 @@ impl Clip {
         let tail_limit = self.limit - self.limit / 4 * 3;
         let (cut, tail) = split(&self.tail, self.tail.len().saturating_sub(tail_limit));
         let dropped = self.dropped + cut.len();
-        format!("{}\n[… {dropped} bytes cut …]\n{}", clean(&self.head), clean(tail))
+        format!(
+            "{}\n[… {dropped} bytes cut …]\n{}",
+            clean(&self.head),
+            clean(tail)
+        )
     }
 }
 
@@ -109,24 +121,45 @@ pub(super) fn name(text: &str) -> String {
 
 /// A path as reports write it: cleaned, without a leading `./`.
 pub(super) fn path(text: &str) -> String {
-    name(text.strip_prefix("./").or_else(|| text.strip_prefix(".\\")).unwrap_or(text))
+    name(
+        text.strip_prefix("./")
+            .or_else(|| text.strip_prefix(".\\"))
+            .unwrap_or(text),
+    )
 }
 
 /// `src/lib.rs:5:8` as a location. Paths may hold colons, as Windows' do.
 pub(super) fn place(text: &str) -> Option<SourceLocation> {
     let mut parts = text.trim().rsplitn(3, ':');
     let (column, line, file) = (parts.next()?, numbers::line(parts.next()?)?, parts.next()?);
-    column.bytes().all(|byte| byte.is_ascii_digit()).then(|| location(file, Some(line)))
+    column
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| location(file, Some(line)))
 }
 
 /// A place in a file, whose function is not known.
 pub(super) fn location(file: &str, line: Option<u32>) -> SourceLocation {
-    SourceLocation { file: path(file), line, function: None }
+    SourceLocation {
+        file: path(file),
+        line,
+        function: None,
+    }
 }
 
 /// A finding with its texts bounded.
-pub(super) fn finding(rule: &str, severity: FindingSeverity, message: &str, at: Option<SourceLocation>) -> Finding {
-    Finding { rule: name(rule), severity, message: clipped(message, MAX_MESSAGE), location: at }
+pub(super) fn finding(
+    rule: &str,
+    severity: FindingSeverity,
+    message: &str,
+    at: Option<SourceLocation>,
+) -> Finding {
+    Finding {
+        rule: name(rule),
+        severity,
+        message: clipped(message, MAX_MESSAGE),
+        location: at,
+    }
 }
 
 /// Whether the text is the path of a source file and not, for instance, `com.acme.CartTest` or `src/cart`.
@@ -154,12 +187,19 @@ pub(super) fn failure(known: Failure, message: &str, text: &str) -> Failure {
     let (message, text) = (message.trim_matches('\n'), text.trim_matches('\n'));
     let error_message = clipped(if message.is_empty() { text } else { message }, MAX_TRACE);
     let stack_trace = (!text.is_empty()).then(|| clipped(text, MAX_TRACE));
-    read_block(Failure { error_message, stack_trace, ..known })
+    read_block(Failure {
+        error_message,
+        stack_trace,
+        ..known
+    })
 }
 
 /// The first line with text, trimmed.
 pub(super) fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -174,7 +214,10 @@ mod tests {
             ("plain\n\ttext é", "plain\n\ttext é"),
             ("\u{1B}[31mred\u{1B}[0m", "red"),
             ("\u{1B}[38;5;1mred\u{1B}[39m\u{1B}[K", "red"),
-            ("\u{1B}]8;;https://a.example\u{7}link\u{1B}]8;;\u{1B}\\", "link"),
+            (
+                "\u{1B}]8;;https://a.example\u{7}link\u{1B}]8;;\u{1B}\\",
+                "link",
+            ),
             ("\u{1B}]unended\nnext", "\nnext"),
             ("\u{1B}[unended", "nended"),
             ("\u{1B}[12\nnext", "\nnext"),

@@ -141,13 +141,18 @@ impl<'r> Window<'r> {
         self.consume(end);
         self.cut += u64::from(length > MAX_PIECE);
         let line = head(&self.text[from..from + length], MAX_PIECE);
-        Ok(Some(failure::without_stamp(line.strip_suffix('\r').unwrap_or(line))))
+        Ok(Some(failure::without_stamp(
+            line.strip_suffix('\r').unwrap_or(line),
+        )))
     }
 
     fn read_chunk(&mut self) -> io::Result<()> {
         // A little more than is read, so that `read_to_end` does not grow the buffer to look for an end.
         self.raw.reserve(CHUNK + 64);
-        self.ended |= (&mut self.inner).take(CHUNK as u64).read_to_end(&mut self.raw)? == 0;
+        self.ended |= (&mut self.inner)
+            .take(CHUNK as u64)
+            .read_to_end(&mut self.raw)?
+            == 0;
         Ok(())
     }
 
@@ -180,7 +185,13 @@ impl<'r> Window<'r> {
     fn decode_utf16(&mut self, big_endian: bool) {
         let raw = std::mem::take(&mut self.raw);
         let (pairs, odd) = raw.as_chunks::<2>();
-        let unit = |pair: &[u8; 2]| if big_endian { u16::from_be_bytes(*pair) } else { u16::from_le_bytes(*pair) };
+        let unit = |pair: &[u8; 2]| {
+            if big_endian {
+                u16::from_be_bytes(*pair)
+            } else {
+                u16::from_le_bytes(*pair)
+            }
+        };
         // A high surrogate at the end waits for its other half.
         let waits = |pair: &[u8; 2]| (0xD800..0xDC00).contains(&unit(pair));
         let whole = match pairs.split_last() {
@@ -196,7 +207,11 @@ impl<'r> Window<'r> {
         if self.ended && !odd.is_empty() {
             self.replace();
         }
-        let tail = if self.ended { 0 } else { raw.len() - whole.len() * 2 };
+        let tail = if self.ended {
+            0
+        } else {
+            raw.len() - whole.len() * 2
+        };
         self.raw = keep_tail(raw, tail);
     }
 }
@@ -215,13 +230,26 @@ pub(super) fn head(text: &str, limit: usize) -> &str {
 /// Whether an XML declaration declares the bytes as Latin-1 or its Windows cousin (whose few other characters do not
 /// matter to what is read here).
 fn declares_latin1(bytes: &[u8]) -> bool {
-    let head = bytes.get(..bytes.len().min(200)).unwrap_or_default().to_ascii_lowercase();
-    let Some(declaration) = head.strip_prefix(b"<?xml").and_then(|rest| rest.split(|b| *b == b'>').next()) else {
+    let head = bytes
+        .get(..bytes.len().min(200))
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let Some(declaration) = head
+        .strip_prefix(b"<?xml")
+        .and_then(|rest| rest.split(|b| *b == b'>').next())
+    else {
         return false;
     };
-    [&b"iso-8859-1\""[..], b"iso-8859-1'", b"iso-8859-15", b"windows-1252", b"latin1", b"latin-1"]
-        .iter()
-        .any(|name| memchr::memmem::find(declaration, name).is_some())
+    [
+        &b"iso-8859-1\""[..],
+        b"iso-8859-1'",
+        b"iso-8859-15",
+        b"windows-1252",
+        b"latin1",
+        b"latin-1",
+    ]
+    .iter()
+    .any(|name| memchr::memmem::find(declaration, name).is_some())
 }
 
 #[cfg(test)]
@@ -256,26 +284,64 @@ mod tests {
     fn encodings() {
         let utf16 = |text: &str, big: bool| -> Vec<u8> {
             let units = text.encode_utf16();
-            units.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+            units
+                .flat_map(|unit| {
+                    if big {
+                        unit.to_be_bytes()
+                    } else {
+                        unit.to_le_bytes()
+                    }
+                })
+                .collect()
         };
         let with_mark = |mark: &[u8], bytes: Vec<u8>| [mark, &bytes].concat();
         let table: Vec<(&str, Vec<u8>, &str, u64)> = vec![
             ("empty", vec![], "", 0),
             ("plain", b"<a/>".to_vec(), "<a/>", 0),
-            ("utf-8 mark", with_mark(b"\xEF\xBB\xBF", "<é/>".into()), "<é/>", 0),
-            ("utf-16 le mark", with_mark(b"\xFF\xFE", utf16("<a>😀</a>", false)), "<a>😀</a>", 0),
-            ("utf-16 be mark", with_mark(b"\xFE\xFF", utf16("<a>😀</a>", true)), "<a>😀</a>", 0),
+            (
+                "utf-8 mark",
+                with_mark(b"\xEF\xBB\xBF", "<é/>".into()),
+                "<é/>",
+                0,
+            ),
+            (
+                "utf-16 le mark",
+                with_mark(b"\xFF\xFE", utf16("<a>😀</a>", false)),
+                "<a>😀</a>",
+                0,
+            ),
+            (
+                "utf-16 be mark",
+                with_mark(b"\xFE\xFF", utf16("<a>😀</a>", true)),
+                "<a>😀</a>",
+                0,
+            ),
             ("utf-16 le bare", utf16("<a/>", false), "<a/>", 0),
             ("utf-16 be bare", utf16("{}", true), "{}", 0),
-            ("utf-16 half a pair", with_mark(b"\xFF\xFE", vec![0x3D, 0xD8]), "\u{FFFD}", 1),
-            ("utf-16 odd length", with_mark(b"\xFF\xFE", vec![0x41, 0, 0x42]), "A\u{FFFD}", 1),
+            (
+                "utf-16 half a pair",
+                with_mark(b"\xFF\xFE", vec![0x3D, 0xD8]),
+                "\u{FFFD}",
+                1,
+            ),
+            (
+                "utf-16 odd length",
+                with_mark(b"\xFF\xFE", vec![0x41, 0, 0x42]),
+                "A\u{FFFD}",
+                1,
+            ),
             (
                 "latin-1",
                 b"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xE9</a>".to_vec(),
                 "<?xml version='1.0' encoding='ISO-8859-1'?><a>é</a>",
                 0,
             ),
-            ("broken utf-8", b"a\xFFb\xC3".to_vec(), "a\u{FFFD}b\u{FFFD}", 2),
+            (
+                "broken utf-8",
+                b"a\xFFb\xC3".to_vec(),
+                "a\u{FFFD}b\u{FFFD}",
+                2,
+            ),
         ];
         for (name, bytes, text, repaired) in table {
             assert_eq!(decoded(&bytes, 7), (text.to_owned(), repaired), "{name}");
@@ -294,7 +360,10 @@ mod tests {
         }
         let lengths: Vec<_> = lines.iter().map(String::len).collect();
         assert_eq!(lengths, [3, 0, MAX_PIECE, MAX_PIECE, 4]);
-        assert_eq!((lines.last().map(String::as_str), window.cut), (Some("last"), 2));
+        assert_eq!(
+            (lines.last().map(String::as_str), window.cut),
+            (Some("last"), 2)
+        );
     }
 
     proptest! {

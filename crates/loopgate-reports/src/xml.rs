@@ -81,7 +81,11 @@ impl<'w, 'r> Xml<'w, 'r> {
                 Inside::Content => {}
             }
             if self.window.bytes().is_empty() && !self.window.fill()? {
-                return if self.place.depth == 0 { Ok(Token::End) } else { Err(self.cut_short()) };
+                return if self.place.depth == 0 {
+                    Ok(Token::End)
+                } else {
+                    Err(self.cut_short())
+                };
             }
             if self.window.bytes().first() != Some(&b'<') {
                 let length = self.text_piece()?;
@@ -100,7 +104,9 @@ impl<'w, 'r> Xml<'w, 'r> {
                     let name = local(name.trim_start_matches("</").trim_end_matches('>').trim());
                     let name = &name[..name.floor_char_boundary(80)];
                     if self.place.depth == 0 || name != self.place.name() {
-                        return Err(self.malformed(&format!("an end tag `</{name}>` that closes nothing")));
+                        return Err(
+                            self.malformed(&format!("an end tag `</{name}>` that closes nothing"))
+                        );
                     }
                     self.lent = length;
                     self.closed = true;
@@ -119,7 +125,8 @@ impl<'w, 'r> Xml<'w, 'r> {
                 return Ok(at);
             }
             let tail = &bytes[bytes.len().saturating_sub(MAX_REFERENCE)..];
-            let unfinished = memchr::memrchr(b'&', tail).filter(|at| memchr::memchr(b';', &tail[*at..]).is_none());
+            let unfinished = memchr::memrchr(b'&', tail)
+                .filter(|at| memchr::memchr(b';', &tail[*at..]).is_none());
             let whole = bytes.len() - unfinished.map_or(0, |at| tail.len() - at);
             if whole > 0 {
                 return Ok(whole);
@@ -141,7 +148,11 @@ impl<'w, 'r> Xml<'w, 'r> {
                 }
                 Some(at) => at,
                 // The last bytes may be the beginning of the mark.
-                None => head(self.window.text(), bytes.len().saturating_sub(mark.len() - 1)).len(),
+                None => head(
+                    self.window.text(),
+                    bytes.len().saturating_sub(mark.len() - 1),
+                )
+                .len(),
             };
             if length > 0 {
                 return Ok(Some(length));
@@ -152,11 +163,17 @@ impl<'w, 'r> Xml<'w, 'r> {
 
     /// Reads on, where more must follow.
     fn more(&mut self) -> Result<(), Unreadable> {
-        if self.window.fill()? { Ok(()) } else { Err(self.cut_short()) }
+        if self.window.fill()? {
+            Ok(())
+        } else {
+            Err(self.cut_short())
+        }
     }
 
     fn cut_short(&self) -> Unreadable {
-        Unreadable::CutShort { place: self.place.to_string() }
+        Unreadable::CutShort {
+            place: self.place.to_string(),
+        }
     }
 
     /// Finds out what begins with the `<` in front.
@@ -181,13 +198,19 @@ impl<'w, 'r> Xml<'w, 'r> {
                     self.inside = Inside::Cdata;
                     return Ok(Markup::Nothing);
                 }
-                if !bytes.get(..9).unwrap_or_default().eq_ignore_ascii_case(b"<!DOCTYPE") {
+                if !bytes
+                    .get(..9)
+                    .unwrap_or_default()
+                    .eq_ignore_ascii_case(b"<!DOCTYPE")
+                {
                     return Ok(Markup::StrayLess);
                 }
                 let Some(length) = self.find(&mut ElementParser::Outside)? else {
                     return Err(self.malformed("a document type without end"));
                 };
-                let mut subset = self.window.bytes()[..length].split(|byte| *byte == b'[').skip(1);
+                let mut subset = self.window.bytes()[..length]
+                    .split(|byte| *byte == b'[')
+                    .skip(1);
                 if subset.any(|rest| !rest.trim_ascii_start().starts_with(b"]")) {
                     return Err(Unreadable::OwnEntities);
                 }
@@ -197,7 +220,10 @@ impl<'w, 'r> Xml<'w, 'r> {
             Some(first) if first.is_ascii_alphabetic() || matches!(first, b'_' | b':' | 0x80..) => {
                 let mut parser = ElementParser::Outside;
                 match self.find(&mut parser)? {
-                    Some(length) => Ok(Markup::Tag { length, is_cut: false }),
+                    Some(length) => Ok(Markup::Tag {
+                        length,
+                        is_cut: false,
+                    }),
                     None => self.cut_tag(parser),
                 }
             }
@@ -213,7 +239,9 @@ impl<'w, 'r> Xml<'w, 'r> {
         let bytes = self.window.bytes();
         let first = memchr::memchr2(b'>', b'\'', bytes).filter(|end| bytes[*end] == b'>');
         if let Some(end) = first
-            && memchr::memchr_iter(b'"', &bytes[..end]).count().is_multiple_of(2)
+            && memchr::memchr_iter(b'"', &bytes[..end])
+                .count()
+                .is_multiple_of(2)
         {
             return Ok(Some(end + 1));
         }
@@ -259,14 +287,27 @@ impl<'w, 'r> Xml<'w, 'r> {
             self.window.consume(all);
             self.more()?;
             if let Some(at) = parser.feed(self.window.bytes()) {
-                let last = at.checked_sub(1).and_then(|at| self.window.bytes().get(at)).copied().unwrap_or(before);
-                self.oversized.push_str(if last == b'/' { "/>" } else { ">" });
-                return Ok(Markup::Tag { length: at + 1, is_cut: true });
+                let last = at
+                    .checked_sub(1)
+                    .and_then(|at| self.window.bytes().get(at))
+                    .copied()
+                    .unwrap_or(before);
+                self.oversized
+                    .push_str(if last == b'/' { "/>" } else { ">" });
+                return Ok(Markup::Tag {
+                    length: at + 1,
+                    is_cut: true,
+                });
             }
         }
     }
 
-    fn open(&mut self, length: usize, is_cut: bool, notes: &mut Notes) -> Result<Token<'_>, Unreadable> {
+    fn open(
+        &mut self,
+        length: usize,
+        is_cut: bool,
+        notes: &mut Notes,
+    ) -> Result<Token<'_>, Unreadable> {
         if self.place.depth >= MAX_DEPTH {
             return Err(self.malformed("elements nested more than 256 deep"));
         }
@@ -277,11 +318,21 @@ impl<'w, 'r> Xml<'w, 'r> {
             }
         }
         self.lent = length;
-        let tag = if is_cut { &self.oversized } else { &self.window.text()[..length] };
-        let body = tag.strip_prefix('<').and_then(|tag| tag.strip_suffix('>')).unwrap_or_default();
+        let tag = if is_cut {
+            &self.oversized
+        } else {
+            &self.window.text()[..length]
+        };
+        let body = tag
+            .strip_prefix('<')
+            .and_then(|tag| tag.strip_suffix('>'))
+            .unwrap_or_default();
         let is_empty = body.ends_with('/');
         let body = body.strip_suffix('/').unwrap_or(body);
-        let name_end = body.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(body.len());
+        let name_end = body
+            .bytes()
+            .position(|byte| byte.is_ascii_whitespace())
+            .unwrap_or(body.len());
         let (name, attributes) = body.split_at(name_end);
         let name = local(name);
         self.place.open(name);
@@ -291,11 +342,18 @@ impl<'w, 'r> Xml<'w, 'r> {
         if is_cut {
             notes.flaw(Flaw::OVERSIZED_PART, || self.place.to_string());
         }
-        Ok(Token::Open(Tag { name, attributes, place: &self.place }))
+        Ok(Token::Open(Tag {
+            name,
+            attributes,
+            place: &self.place,
+        }))
     }
 
     fn malformed(&self, what: &str) -> Unreadable {
-        Unreadable::Malformed { what: what.to_owned(), place: self.place.to_string() }
+        Unreadable::Malformed {
+            what: what.to_owned(),
+            place: self.place.to_string(),
+        }
     }
 }
 
@@ -314,11 +372,14 @@ mod tests {
         let ended = loop {
             match xml.next(&mut Notes::default()) {
                 Ok(Token::Open(tag)) => {
-                    let attributes = tag.attributes().map(|(key, value)| format!(" {key}={:?}", decode(value)));
+                    let attributes = tag
+                        .attributes()
+                        .map(|(key, value)| format!(" {key}={:?}", decode(value)));
                     seen.push(format!("<{}{}", tag.name, attributes.collect::<String>()));
                 }
                 Ok(Token::Close(place)) => seen.push(format!(">{}", place.name())),
-                Ok(Token::Text(text)) => match seen.last_mut().filter(|last| last.starts_with('=')) {
+                Ok(Token::Text(text)) => match seen.last_mut().filter(|last| last.starts_with('='))
+                {
                     Some(last) => last.push_str(&text),
                     None => seen.push(format!("={text}")),
                 },
@@ -333,14 +394,21 @@ mod tests {
     fn by_quick_xml(document: &str) -> Vec<String> {
         let mut reader = Reader::from_str(document);
         let mut seen: Vec<String> = Vec::new();
-        let text = |seen: &mut Vec<String>, piece: &str| match seen.last_mut().filter(|last| last.starts_with('=')) {
+        let text = |seen: &mut Vec<String>, piece: &str| match seen
+            .last_mut()
+            .filter(|last| last.starts_with('='))
+        {
             Some(last) => last.push_str(piece),
             None => seen.push(format!("={piece}")),
         };
         let open = |start: &quick_xml::events::BytesStart<'_>| {
             let attributes = start.attributes().map(|attribute| {
                 let attribute = attribute.unwrap();
-                format!(" {}={:?}", attribute.key.0, escape::unescape(&attribute.value).unwrap())
+                format!(
+                    " {}={:?}",
+                    attribute.key.0,
+                    escape::unescape(&attribute.value).unwrap()
+                )
             });
             format!("<{}{}", start.name().0, attributes.collect::<String>())
         };
@@ -351,7 +419,10 @@ mod tests {
                 Event::End(end) => seen.push(format!(">{}", end.name().0)),
                 Event::Text(piece) => text(&mut seen, &piece.into_inner()),
                 Event::CData(piece) => text(&mut seen, &piece.into_inner()),
-                Event::GeneralRef(name) => text(&mut seen, &escape::unescape(&format!("&{};", &*name)).unwrap()),
+                Event::GeneralRef(name) => text(
+                    &mut seen,
+                    &escape::unescape(&format!("&{};", &*name)).unwrap(),
+                ),
                 Event::Eof => return seen,
                 _ => {}
             }
@@ -385,7 +456,10 @@ mod tests {
             ("<a><b name='x'>", "ends inside a/b[0]: cut short"),
             ("<a><!-- never", "ends inside a: cut short"),
             ("<a><![CDATA[never", "ends inside a: cut short"),
-            ("<a><b></a>", "an end tag `</a>` that closes nothing, at a/b[0]"),
+            (
+                "<a><b></a>",
+                "an end tag `</a>` that closes nothing, at a/b[0]",
+            ),
             ("</a>", "an end tag `</a>` that closes nothing, at the top"),
             (
                 "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>",
@@ -394,8 +468,17 @@ mod tests {
             ),
         ];
         for (document, reason) in table {
-            assert_eq!(tokens(document.as_bytes()).1, Err(reason.to_owned()), "{document}");
+            assert_eq!(
+                tokens(document.as_bytes()).1,
+                Err(reason.to_owned()),
+                "{document}"
+            );
         }
-        assert!(tokens(deep.as_bytes()).1.unwrap_err().starts_with("elements nested more than 256 deep"));
+        assert!(
+            tokens(deep.as_bytes())
+                .1
+                .unwrap_err()
+                .starts_with("elements nested more than 256 deep")
+        );
     }
 }

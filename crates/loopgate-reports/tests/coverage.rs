@@ -18,12 +18,24 @@ type Lines = BTreeMap<String, BTreeSet<u32>>;
 /// Executable and covered lines of each file; the formats write the same paths from different places.
 fn lines(report: &str, format: ReportFormat) -> (Lines, Lines) {
     let report = read_file(&Path::new(FIXTURES).join(report), &ReadOptions::default());
-    assert_eq!((report.format, report.quality), (Some(format), ReportQuality::Valid), "{:?}", report.notes);
+    assert_eq!(
+        (report.format, report.quality),
+        (Some(format), ReportQuality::Valid),
+        "{:?}",
+        report.notes
+    );
     let (mut executable, mut covered) = (Lines::new(), Lines::new());
     for file in report.coverage.expect("a coverage report").files {
         let name = file.path.rsplit('/').next().unwrap().to_owned();
         executable.insert(name.clone(), file.lines.keys().copied().collect());
-        covered.insert(name, file.lines.iter().filter(|(_, hits)| **hits > 0).map(|(line, _)| *line).collect());
+        covered.insert(
+            name,
+            file.lines
+                .iter()
+                .filter(|(_, hits)| **hits > 0)
+                .map(|(line, _)| *line)
+                .collect(),
+        );
     }
     (executable, covered)
 }
@@ -35,8 +47,17 @@ fn three_formats_tell_the_same_of_one_program() {
     assert_eq!(lines("shop.xml", ReportFormat::Cobertura), json);
     // Read in the source: students and the loop that never runs are not reached, nor is an empty cart.
     let (executable, covered) = json;
-    assert_eq!(executable.keys().collect::<Vec<_>>(), ["cart.c", "cart.h", "main.c"]);
-    let missed: Vec<u32> = executable["cart.c"].difference(&covered["cart.c"]).copied().collect();
+    assert_eq!(
+        executable.keys().collect::<Vec<_>>(),
+        ["cart.c", "cart.h", "main.c"]
+    );
+    let missed: Vec<u32> = executable["cart.c"]
+        .difference(&covered["cart.c"])
+        .copied()
+        .collect();
     assert_eq!(missed, [16, 24, 26, 27, 28, 30, 31, 32, 33, 34, 36]);
-    assert!(!executable["cart.c"].contains(&5) && !executable["cart.c"].contains(&25), "blank and comment");
+    assert!(
+        !executable["cart.c"].contains(&5) && !executable["cart.c"].contains(&25),
+        "blank and comment"
+    );
 }

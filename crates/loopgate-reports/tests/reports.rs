@@ -19,8 +19,7 @@ use serde_json::{Map, Value, json};
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/reports");
 
 /// The expression that the plain-text fixtures are read with.
-const PATTERN: &str =
-    r"^(?P<file>[^:\s]+):(?P<line>\d+): (?P<severity>error|warning): (?P<message>.+?)(?: \[(?P<rule>.+)\])?$";
+const PATTERN: &str = r"^(?P<file>[^:\s]+):(?P<line>\d+): (?P<severity>error|warning): (?P<message>.+?)(?: \[(?P<rule>.+)\])?$";
 
 /// Every fixture, with its format's folder and its bytes.
 fn fixtures() -> Vec<(PathBuf, Vec<u8>)> {
@@ -40,8 +39,13 @@ fn fixtures() -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn options_for(path: &Path) -> ReadOptions {
-    let is_regex = path.parent().is_some_and(|folder| folder.ends_with("regex"));
-    ReadOptions { pattern: is_regex.then(|| Pattern::new(PATTERN).unwrap()), ..ReadOptions::default() }
+    let is_regex = path
+        .parent()
+        .is_some_and(|folder| folder.ends_with("regex"));
+    ReadOptions {
+        pattern: is_regex.then(|| Pattern::new(PATTERN).unwrap()),
+        ..ReadOptions::default()
+    }
 }
 
 /// The report without what is absent, so that expected results stay short.
@@ -56,11 +60,32 @@ fn normalised(report: &Report) -> Value {
     put("framework", json!(report.framework));
     put("quality", json!(report.quality));
     put("notes", json!(report.notes));
-    put("is_whole", if report.is_whole { Value::Null } else { json!(false) });
+    put(
+        "is_whole",
+        if report.is_whole {
+            Value::Null
+        } else {
+            json!(false)
+        },
+    );
     put("results", json!(report.results));
-    put("failures", report.failures.iter().map(|failure| without_nulls(json!(failure))).collect());
+    put(
+        "failures",
+        report
+            .failures
+            .iter()
+            .map(|failure| without_nulls(json!(failure)))
+            .collect(),
+    );
     put("failures_not_kept", json!(report.failures_not_kept));
-    put("findings", report.findings.iter().map(|finding| without_nulls(json!(finding))).collect());
+    put(
+        "findings",
+        report
+            .findings
+            .iter()
+            .map(|finding| without_nulls(json!(finding)))
+            .collect(),
+    );
     put("findings_not_kept", json!(report.findings_not_kept));
     put("flaky_tests", json!(report.flaky_tests));
     if let Some(coverage) = &report.coverage {
@@ -68,18 +93,26 @@ fn normalised(report: &Report) -> Value {
         put("lines_total", json!(coverage.lines_total));
         let line = |(line, hits): (&u32, &u64)| format!("{line}:{hits}");
         let file = |file: &loopgate_core::evidence::FileCoverage| {
-            (file.path.clone(), json!(file.lines.iter().map(line).collect::<Vec<_>>().join(" ")))
+            (
+                file.path.clone(),
+                json!(file.lines.iter().map(line).collect::<Vec<_>>().join(" ")),
+            )
         };
-        put("coverage", Value::Object(coverage.files.iter().map(file).collect()));
+        put(
+            "coverage",
+            Value::Object(coverage.files.iter().map(file).collect()),
+        );
     }
     Value::Object(out)
 }
 
 fn without_nulls(value: Value) -> Value {
     match value {
-        Value::Object(map) => {
-            map.into_iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k, without_nulls(v))).collect()
-        }
+        Value::Object(map) => map
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(k, v)| (k, without_nulls(v)))
+            .collect(),
         other => other,
     }
 }
@@ -91,7 +124,11 @@ fn expected_path(fixture: &Path) -> PathBuf {
 }
 
 fn shown(fixture: &Path) -> String {
-    fixture.strip_prefix(FIXTURES).unwrap().to_string_lossy().into_owned()
+    fixture
+        .strip_prefix(FIXTURES)
+        .unwrap()
+        .to_string_lossy()
+        .into_owned()
 }
 
 #[test]
@@ -102,7 +139,11 @@ fn every_fixture_is_read_as_expected() {
         let got = normalised(&read(&shown(&path), bytes.as_slice(), &options_for(&path)));
         let expected = expected_path(&path);
         if bless {
-            fs::write(&expected, serde_json::to_string_pretty(&got).unwrap() + "\n").unwrap();
+            fs::write(
+                &expected,
+                serde_json::to_string_pretty(&got).unwrap() + "\n",
+            )
+            .unwrap();
             continue;
         }
         let wanted: Value = match fs::read_to_string(&expected) {
@@ -111,7 +152,9 @@ fn every_fixture_is_read_as_expected() {
         };
         if got != wanted {
             let texts = [&wanted, &got].map(|value| serde_json::to_string_pretty(value).unwrap());
-            let difference = similar::TextDiff::from_lines(&texts[0], &texts[1]).unified_diff().to_string();
+            let difference = similar::TextDiff::from_lines(&texts[0], &texts[1])
+                .unified_diff()
+                .to_string();
             wrong.push(format!("{}\n{difference}", shown(&path)));
         }
     }
@@ -139,21 +182,40 @@ fn one_text_of_two_tools_tells_what_each_does() {
     let told = |text: &str| {
         let report = read("check.log", text.as_bytes(), &ReadOptions::default());
         let of = |failure: &loopgate_core::evidence::Failure| {
-            let source = failure.source.as_ref().map(|source| (source.file.clone(), source.line));
-            (failure.test_name.clone(), failure.error_message.clone(), failure.expected.clone(), source)
+            let source = failure
+                .source
+                .as_ref()
+                .map(|source| (source.file.clone(), source.line));
+            (
+                failure.test_name.clone(),
+                failure.error_message.clone(),
+                failure.expected.clone(),
+                source,
+            )
         };
-        let results = report.results.map(|results| (results.total, results.failed + results.errors));
-        (report.failures.iter().map(of).collect::<BTreeSet<_>>(), results.unwrap_or_default())
+        let results = report
+            .results
+            .map(|results| (results.total, results.failed + results.errors));
+        (
+            report.failures.iter().map(of).collect::<BTreeSet<_>>(),
+            results.unwrap_or_default(),
+        )
     };
     for (one, first) in texts.iter().enumerate() {
         for (two, second) in texts.iter().enumerate().filter(|(two, _)| *two != one) {
             let (mut apart, (tests, failed)) = told(first);
             let (of_second, (more, more_failed)) = told(second);
             apart.extend(of_second);
-            let both = told(&format!("{first}\nmake: *** [Makefile:2: test] Error 1\n{second}"));
+            let both = told(&format!(
+                "{first}\nmake: *** [Makefile:2: test] Error 1\n{second}"
+            ));
             let differ: Vec<_> = both.0.symmetric_difference(&apart).collect();
             assert!(differ.is_empty(), "{one} and {two}: {differ:#?}");
-            assert_eq!(both.1, (tests + more, failed + more_failed), "{one} and {two}");
+            assert_eq!(
+                both.1,
+                (tests + more, failed + more_failed),
+                "{one} and {two}"
+            );
         }
     }
 }
@@ -179,7 +241,19 @@ fn pieces_do_not_matter() {
         let options = options_for(&path);
         let whole = read("r", bytes.as_slice(), &options);
         for step in [1, 7, 4096] {
-            assert_eq!(read("r", Trickle { bytes: &bytes, step }, &options), whole, "{} by {step}", shown(&path));
+            assert_eq!(
+                read(
+                    "r",
+                    Trickle {
+                        bytes: &bytes,
+                        step
+                    },
+                    &options
+                ),
+                whole,
+                "{} by {step}",
+                shown(&path)
+            );
         }
     }
 }
@@ -188,7 +262,8 @@ fn pieces_do_not_matter() {
 #[test]
 fn one_program_s_coverage_is_the_same_in_three_formats() {
     let lines = |name: &str| {
-        let report = loopgate_reports::read_file(&Path::new(FIXTURES).join(name), &ReadOptions::default());
+        let report =
+            loopgate_reports::read_file(&Path::new(FIXTURES).join(name), &ReadOptions::default());
         let [file] = report.coverage.unwrap().files.try_into().unwrap();
         assert!(file.path.ends_with("src/cart.c"), "{}", file.path);
         file.lines
@@ -196,7 +271,10 @@ fn one_program_s_coverage_is_the_same_in_three_formats() {
     let lcov = lines("lcov/same_program.info");
     assert_eq!(lines("llvm_cov_json/same_program.json"), lcov);
     assert_eq!(lines("cobertura/same_program.xml"), lcov);
-    assert_eq!((lcov.values().filter(|hits| **hits > 0).count(), lcov.len()), (19, 35));
+    assert_eq!(
+        (lcov.values().filter(|hits| **hits > 0).count(), lcov.len()),
+        (19, 35)
+    );
 }
 
 /// A generated test: which class and name of a few, and how it ended.
@@ -205,13 +283,22 @@ fn generated_tests() -> impl Strategy<Value = Vec<(u8, String, u8)>> {
 }
 
 fn escaped(text: &str) -> String {
-    let pairs = [("&", "&amp;"), ("<", "&lt;"), ("\"", "&quot;"), ("\n", "&#10;"), ("\t", "&#x9;")];
-    pairs.iter().fold(text.to_owned(), |text, (plain, entity)| text.replace(plain, entity))
+    let pairs = [
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        ("\"", "&quot;"),
+        ("\n", "&#10;"),
+        ("\t", "&#x9;"),
+    ];
+    pairs.iter().fold(text.to_owned(), |text, (plain, entity)| {
+        text.replace(plain, entity)
+    })
 }
 
 /// Writes the tests as JUnit, each as one of the ways the format has for it.
 fn junit_of(tests: &[(u8, String, u8)]) -> String {
-    let mut xml = String::from("<?xml version=\"1.0\"?>\n<testsuites><testsuite name=\"generated\">\n");
+    let mut xml =
+        String::from("<?xml version=\"1.0\"?>\n<testsuites><testsuite name=\"generated\">\n");
     for (class, name, ended) in tests {
         let children = match ended {
             0 => "",
@@ -221,7 +308,9 @@ fn junit_of(tests: &[(u8, String, u8)]) -> String {
             _ => "<flakyFailure/>",
         };
         let name = escaped(name);
-        xml += &format!("<testcase classname=\"c{class}\" name=\"{name}\" time=\"0.001\">{children}</testcase>\n");
+        xml += &format!(
+            "<testcase classname=\"c{class}\" name=\"{name}\" time=\"0.001\">{children}</testcase>\n"
+        );
     }
     xml + "</testsuite></testsuites>\n"
 }
@@ -323,26 +412,55 @@ fn formats() -> impl Strategy<Value = Option<ReportFormat>> {
 /// Failures past the limit are counted, and taken back when a rerun passes.
 #[test]
 fn what_is_not_kept_is_counted() {
-    let case = |n: usize, child: &str| format!("<testcase classname='C' name='t{n}' time='0'>{child}</testcase>");
-    let failing: String = (0..500).map(|n| case(n, "<failure message='m'/>")).collect();
+    let case = |n: usize, child: &str| {
+        format!("<testcase classname='C' name='t{n}' time='0'>{child}</testcase>")
+    };
+    let failing: String = (0..500)
+        .map(|n| case(n, "<failure message='m'/>"))
+        .collect();
     let passing: String = (0..10).chain(490..500).map(|n| case(n, "")).collect();
     let xml = format!("<testsuite name='x'>{failing}{passing}</testsuite>");
-    let report = read("x.xml", xml.as_bytes(), &ReadOptions { keep: 50, ..ReadOptions::default() });
+    let report = read(
+        "x.xml",
+        xml.as_bytes(),
+        &ReadOptions {
+            keep: 50,
+            ..ReadOptions::default()
+        },
+    );
     let results = report.results.unwrap();
-    assert_eq!((results.total, results.failed, results.passed, results.flaky), (500, 480, 20, 20));
+    assert_eq!(
+        (results.total, results.failed, results.passed, results.flaky),
+        (500, 480, 20, 20)
+    );
     assert_eq!((report.failures.len(), report.failures_not_kept), (40, 440));
 }
 
 /// Of thousands of findings the worst are kept, wherever they stand.
 #[test]
 fn the_worst_findings_are_kept() {
-    let error =
-        |n: usize, severity: &str| format!("<error line='{n}' severity='{severity}' message='m{n}' source='r'/>");
-    let notes: String = (1..1000).map(|n| error(n, if n == 900 { "critical" } else { "info" })).collect();
+    let error = |n: usize, severity: &str| {
+        format!("<error line='{n}' severity='{severity}' message='m{n}' source='r'/>")
+    };
+    let notes: String = (1..1000)
+        .map(|n| error(n, if n == 900 { "critical" } else { "info" }))
+        .collect();
     let xml = format!("<checkstyle><file name='a.c'>{notes}</file></checkstyle>");
-    let report = read("x.xml", xml.as_bytes(), &ReadOptions { keep: 10, ..ReadOptions::default() });
+    let report = read(
+        "x.xml",
+        xml.as_bytes(),
+        &ReadOptions {
+            keep: 10,
+            ..ReadOptions::default()
+        },
+    );
     assert_eq!((report.findings.len(), report.findings_not_kept), (10, 989));
-    assert!(report.findings.iter().any(|finding| finding.message == "m900"));
+    assert!(
+        report
+            .findings
+            .iter()
+            .any(|finding| finding.message == "m900")
+    );
 }
 
 /// A gigabyte of output in one test is nobody's memory; here it is a few megabytes in pieces.
@@ -354,14 +472,26 @@ fn huge_parts_are_cut_not_kept() {
     );
     let report = read("x.xml", in_text.as_bytes(), &ReadOptions::default());
     let trace = report.failures[0].stack_trace.as_deref().unwrap();
-    assert!(trace.len() < 40_000 && trace.contains("bytes cut"), "{}", trace.len());
+    assert!(
+        trace.len() < 40_000 && trace.contains("bytes cut"),
+        "{}",
+        trace.len()
+    );
     let in_attribute = format!(
         "<testsuite><testcase name='a' time='1' classname='C'><failure message='{huge}'/></testcase>\
          <testcase name='b' classname='C' time='1'/></testsuite>"
     );
     let report = read("x.xml", in_attribute.as_bytes(), &ReadOptions::default());
-    assert_eq!(report.results.map(|results| (results.total, results.failed)), Some((2, 1)));
-    assert_eq!(report.notes, ["1 part is larger than 1 MiB and was cut: testsuite/testcase[0]/failure[0]"]);
+    assert_eq!(
+        report
+            .results
+            .map(|results| (results.total, results.failed)),
+        Some((2, 1))
+    );
+    assert_eq!(
+        report.notes,
+        ["1 part is larger than 1 MiB and was cut: testsuite/testcase[0]/failure[0]"]
+    );
 }
 
 /// What holds of every report, of whatever bytes.
@@ -371,7 +501,10 @@ fn assert_sane(report: &Report, what: &str) {
         assert_eq!(results.total, parts, "{what}");
         assert!(results.flaky <= results.passed, "{what}");
     }
-    assert!(report.failures.len() <= 200 && report.findings.len() <= 200, "{what}");
+    assert!(
+        report.failures.len() <= 200 && report.findings.len() <= 200,
+        "{what}"
+    );
     let results_or_notes = report.format.is_some() || !report.notes.is_empty();
     assert!(results_or_notes, "{what}: unread without a reason");
 }
@@ -380,7 +513,9 @@ fn assert_sane(report: &Report, what: &str) {
 fn truncation_never_panics_and_hardly_adds_tests() {
     for (path, bytes) in fixtures() {
         let options = options_for(&path);
-        let whole = read("r", bytes.as_slice(), &options).results.map_or(0, |results| results.total);
+        let whole = read("r", bytes.as_slice(), &options)
+            .results
+            .map_or(0, |results| results.total);
         let step = (bytes.len() / 80).max(1);
         for length in (0..bytes.len()).step_by(step) {
             let what = format!("{} cut at {length}", shown(&path));
@@ -398,7 +533,10 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
     }
 }
@@ -460,8 +598,15 @@ fn mutations_never_panic() {
             let mutated = mutate(&bytes, &mut dice);
             // Half of them are kept to their parser, whatever they look like now.
             let forced = format.filter(|_| round % 2 == 0);
-            let options = ReadOptions { format: forced, test_outcomes: true, ..options_for(&path) };
-            assert_sane(&read("r", mutated.as_slice(), &options), &format!("{} round {round}", shown(&path)));
+            let options = ReadOptions {
+                format: forced,
+                test_outcomes: true,
+                ..options_for(&path)
+            };
+            assert_sane(
+                &read("r", mutated.as_slice(), &options),
+                &format!("{} round {round}", shown(&path)),
+            );
         }
     }
 }

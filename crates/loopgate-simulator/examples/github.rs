@@ -15,7 +15,9 @@
 use std::io::BufRead as _;
 
 use loopgate_core::{PrNumber, RepoName, WorkflowRunId};
-use loopgate_simulator::{CheckSpec, CommitSpec, Conclusion, Config, Pr, PullSpec, RunSpec, Simulator};
+use loopgate_simulator::{
+    CheckSpec, CommitSpec, Conclusion, Config, Pr, PullSpec, RunSpec, Simulator,
+};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -36,41 +38,76 @@ async fn main() -> Result<(), Failure> {
 }
 
 fn conclusion(word: &str) -> Conclusion {
-    if word == "success" { Conclusion::Success } else { Conclusion::Failure }
+    if word == "success" {
+        Conclusion::Success
+    } else {
+        Conclusion::Failure
+    }
 }
 
 fn happen(github: &Simulator, repo: &RepoName, line: &str) -> Result<(), Failure> {
-    let pr = |number: &str| Ok::<_, Failure>(Pr { repo: repo.clone(), number: PrNumber::new(number.parse()?) });
+    let pr = |number: &str| {
+        Ok::<_, Failure>(Pr {
+            repo: repo.clone(),
+            number: PrNumber::new(number.parse()?),
+        })
+    };
     match line.splitn(4, ' ').collect::<Vec<_>>()[..] {
         ["file", path, ..] => {
             let text = line.splitn(3, ' ').nth(2).unwrap_or_default();
-            github.user("olga").push_to(repo, "main", CommitSpec::new("Update").files(&[(path, text)]))?;
+            github.user("olga").push_to(
+                repo,
+                "main",
+                CommitSpec::new("Update").files(&[(path, text)]),
+            )?;
         }
         ["open", branch, path, text] => {
             let spec = PullSpec::new(branch).branch(branch).file(path, text);
-            println!("#{}", github.user("alice").open_pull_request(repo, spec)?.number);
+            println!(
+                "#{}",
+                github.user("alice").open_pull_request(repo, spec)?.number
+            );
         }
         ["push", number, path, text] => {
-            github.user("alice").push(&pr(number)?, &[(path, text)], "Update")?;
+            github
+                .user("alice")
+                .push(&pr(number)?, &[(path, text)], "Update")?;
         }
         ["check", number, name, ended] => {
             let head = github.pull_request(&pr(number)?)?.head_sha;
-            github.ci("other-ci").check_run(repo, head, CheckSpec::concluded(name, conclusion(ended)))?;
+            github.ci("other-ci").check_run(
+                repo,
+                head,
+                CheckSpec::concluded(name, conclusion(ended)),
+            )?;
         }
         ["token"] => println!("GITHUB_TOKEN={}", github.actions_token(repo, None)?),
         ["run", number, file] => {
             let head = github.pull_request(&pr(number)?)?.head_sha;
             let spec = RunSpec::new(head, file).jobs(&["verify"]);
-            println!("GITHUB_RUN_ID={} HEAD={head}", github.start_workflow(repo, spec)?);
+            println!(
+                "GITHUB_RUN_ID={} HEAD={head}",
+                github.start_workflow(repo, spec)?
+            );
         }
         ["end", run, ended, archive] => {
-            let evidence = vec![("loopgate-evidence".to_owned(), std::fs::read(archive)?.into())];
-            github.finish_workflow(repo, WorkflowRunId::new(run.parse()?), conclusion(ended), evidence)?;
+            let evidence = vec![(
+                "loopgate-evidence".to_owned(),
+                std::fs::read(archive)?.into(),
+            )];
+            github.finish_workflow(
+                repo,
+                WorkflowRunId::new(run.parse()?),
+                conclusion(ended),
+                evidence,
+            )?;
         }
         ["show", number] => {
             let pull = github.pull_request(&pr(number)?)?;
             println!("{:#?}\n{:?}", pull.check_runs, pull.labels);
-            pull.comments.iter().for_each(|comment| println!("{}: {}", comment.author, comment.body));
+            pull.comments
+                .iter()
+                .for_each(|comment| println!("{}: {}", comment.author, comment.body));
         }
         _ => return Err("file, open, push, check, token, run, end or show".into()),
     }

@@ -35,7 +35,10 @@ enum Base {
 impl Clock {
     /// Stands still until it is advanced.
     pub fn fixed(at: Timestamp) -> Self {
-        Self { base: Base::Fixed(at), moved: Arc::default() }
+        Self {
+            base: Base::Fixed(at),
+            moved: Arc::default(),
+        }
     }
 
     /// The machine's clock; advancing it adds to the real time.
@@ -45,7 +48,10 @@ impl Clock {
 
     /// Any other source of time.
     pub fn from_fn(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self { base: Base::Running(Arc::new(now)), moved: Arc::default() }
+        Self {
+            base: Base::Running(Arc::new(now)),
+            moved: Arc::default(),
+        }
     }
 
     pub fn now(&self) -> Timestamp {

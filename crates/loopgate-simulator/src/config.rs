@@ -117,7 +117,12 @@ impl Config {
     }
 
     /// The world as it is at the start.
-    pub(super) fn world(&self, base_url: String, key: &AppKey, scribe: Scribe) -> Result<World, Refused> {
+    pub(super) fn world(
+        &self,
+        base_url: String,
+        key: &AppKey,
+        scribe: Scribe,
+    ) -> Result<World, Refused> {
         let mut world = World {
             clock: self.clock.clone(),
             sequence: Sequence::new(self.seed),
@@ -149,7 +154,12 @@ impl Config {
     }
 
     /// The App under test, another CI system and GitHub Actions, on all repositories of the organisation.
-    fn install_apps(&self, world: &mut World, (org, owner): (UserId, Actor), key: &AppKey) -> Result<(), Refused> {
+    fn install_apps(
+        &self,
+        world: &mut World,
+        (org, owner): (UserId, Actor),
+        key: &AppKey,
+    ) -> Result<(), Refused> {
         let app = |id, slug: &str, permissions| NewApp {
             id,
             slug: slug.into(),
@@ -165,8 +175,15 @@ impl Config {
             public_key: Some(key.public_der().clone()),
             ..app(self.app_id, &self.app_slug, our_permissions())
         };
-        let ci = [(Area::Checks, Level::Write), (Area::Contents, Level::Read), (Area::Metadata, Level::Read)];
-        let others = [app(OTHER_CI_APP, "other-ci", ci.into()), app(ACTIONS_APP, ACTIONS, actions_permissions())];
+        let ci = [
+            (Area::Checks, Level::Write),
+            (Area::Contents, Level::Read),
+            (Area::Metadata, Level::Read),
+        ];
+        let others = [
+            app(OTHER_CI_APP, "other-ci", ci.into()),
+            app(ACTIONS_APP, ACTIONS, actions_permissions()),
+        ];
         for (new, nth) in std::iter::once(ours).chain(others).zip(0..) {
             let installation = InstallationId::new(self.installation_id.get() + nth);
             let app = world.register_app(new)?;
@@ -196,9 +213,11 @@ fn populate(world: &mut World, org: UserId) -> Result<Actor, Refused> {
 /// What Loopgate asks for.
 fn our_permissions() -> Permissions {
     use Area::{
-        Actions, Administration, Checks, Contents, Issues, Members, MergeQueues, Metadata, PullRequests, Statuses,
+        Actions, Administration, Checks, Contents, Issues, Members, MergeQueues, Metadata,
+        PullRequests, Statuses,
     };
-    let write = [Actions, Checks, Contents, Issues, PullRequests, Statuses].map(|area| (area, Level::Write));
+    let write = [Actions, Checks, Contents, Issues, PullRequests, Statuses]
+        .map(|area| (area, Level::Write));
     let read = [Administration, Members, MergeQueues, Metadata].map(|area| (area, Level::Read));
     write.into_iter().chain(read).collect()
 }
@@ -206,6 +225,7 @@ fn our_permissions() -> Permissions {
 /// The most a workflow's `permissions:` can give its GITHUB_TOKEN: no members, no administration.
 fn actions_permissions() -> Permissions {
     use Area::{Actions, Checks, Contents, Issues, Metadata, PullRequests, Statuses};
-    let write = [Actions, Checks, Contents, Issues, PullRequests, Statuses].map(|area| (area, Level::Write));
+    let write = [Actions, Checks, Contents, Issues, PullRequests, Statuses]
+        .map(|area| (area, Level::Write));
     write.into_iter().chain([(Metadata, Level::Read)]).collect()
 }

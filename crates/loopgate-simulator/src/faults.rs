@@ -44,7 +44,11 @@ pub enum Often {
 #[derive(Clone, Debug)]
 pub enum Harm {
     /// Answered so instead of being carried out; a body that is a text is sent as it is.
-    Answer { status: StatusCode, headers: Vec<(String, String)>, body: Value },
+    Answer {
+        status: StatusCode,
+        headers: Vec<(String, String)>,
+        body: Value,
+    },
     /// The connection closes before anything is done.
     Drop,
     /// Nothing is done, and no answer ever comes.
@@ -106,7 +110,12 @@ pub struct RequestFault {
 impl RequestFault {
     /// Requests whose path and query match `path`, anywhere in it.
     pub fn on(path: &str, harm: Harm) -> Result<Self, regex::Error> {
-        Ok(Self { method: None, path: Regex::new(path)?, often: Often::Always, harm })
+        Ok(Self {
+            method: None,
+            path: Regex::new(path)?,
+            often: Often::Always,
+            harm,
+        })
     }
 
     #[must_use]
@@ -147,7 +156,11 @@ pub struct DeliveryFault {
 
 impl DeliveryFault {
     pub fn any(mishap: Mishap) -> Self {
-        Self { event: None, often: Often::Always, mishap }
+        Self {
+            event: None,
+            often: Often::Always,
+            mishap,
+        }
     }
 
     /// Only an event, `issue_comment`, or an event and action, `issue_comment.created`.
@@ -156,7 +169,10 @@ impl DeliveryFault {
             Some((event, action)) => (event.to_owned(), Some(action.to_owned())),
             None => (event.to_owned(), None),
         };
-        Self { event: Some(event), ..Self::any(mishap) }
+        Self {
+            event: Some(event),
+            ..Self::any(mishap)
+        }
     }
 
     #[must_use]
@@ -171,7 +187,10 @@ impl Faults {
         Self {
             requests: Vec::new(),
             deliveries: Vec::new(),
-            dice: Dice { seed, rolled: HashMap::new() },
+            dice: Dice {
+                seed,
+                rolled: HashMap::new(),
+            },
             hanging: 0,
             stalled: Vec::new(),
             healings: 0,
@@ -216,12 +235,16 @@ impl Faults {
 
     /// Whether answers must be remembered so that stale ones can be given.
     pub fn may_go_stale(&self) -> bool {
-        self.requests.iter().any(|fault| matches!(fault.harm, Harm::Stale))
+        self.requests
+            .iter()
+            .any(|fault| matches!(fault.harm, Harm::Stale))
     }
 
     /// Whether the world must be remembered so that it can be shown as it was.
     pub fn may_lag(&self) -> bool {
-        self.requests.iter().any(|fault| matches!(fault.harm, Harm::Lag(_)))
+        self.requests
+            .iter()
+            .any(|fault| matches!(fault.harm, Harm::Lag(_)))
     }
 
     pub fn strike_request(&mut self, method: &Method, path_and_query: &str) -> Option<Harm> {
@@ -236,16 +259,22 @@ impl Faults {
     }
 
     pub fn strike_delivery(&mut self, event: &str, action: Option<&str>) -> Option<Mishap> {
-        let Self { deliveries, dice, .. } = self;
+        let Self {
+            deliveries, dice, ..
+        } = self;
         let fits = |fault: &DeliveryFault| match &fault.event {
             None => true,
-            Some((name, wanted)) => name == event && wanted.as_deref().is_none_or(|wanted| action == Some(wanted)),
+            Some((name, wanted)) => {
+                name == event
+                    && wanted
+                        .as_deref()
+                        .is_none_or(|wanted| action == Some(wanted))
+            }
         };
         let what = format!("{event} {}", action.unwrap_or_default());
-        deliveries
-            .iter_mut()
-            .enumerate()
-            .find_map(|(rule, fault)| (fits(fault) && fault.often.strikes(dice, rule, &what)).then_some(fault.mishap))
+        deliveries.iter_mut().enumerate().find_map(|(rule, fault)| {
+            (fits(fault) && fault.often.strikes(dice, rule, &what)).then_some(fault.mishap)
+        })
     }
 }
 
@@ -293,15 +322,34 @@ mod tests {
     #[test]
     fn rules_match_by_method_path_and_count() {
         let mut faults = Faults::new(1);
-        let rule = RequestFault::on(r"/git/refs", Harm::Drop).unwrap().method(Method::PATCH).often(Often::Times(2));
+        let rule = RequestFault::on(r"/git/refs", Harm::Drop)
+            .unwrap()
+            .method(Method::PATCH)
+            .often(Often::Times(2));
         faults.add_request(rule);
-        assert!(faults.strike_request(&Method::GET, "/repos/a/b/git/refs/x").is_none());
-        assert!(faults.strike_request(&Method::PATCH, "/repos/a/b/pulls/1").is_none());
-        let hits = (0..5).filter_map(|_| faults.strike_request(&Method::PATCH, "/repos/a/b/git/refs/x")).count();
+        assert!(
+            faults
+                .strike_request(&Method::GET, "/repos/a/b/git/refs/x")
+                .is_none()
+        );
+        assert!(
+            faults
+                .strike_request(&Method::PATCH, "/repos/a/b/pulls/1")
+                .is_none()
+        );
+        let hits = (0..5)
+            .filter_map(|_| faults.strike_request(&Method::PATCH, "/repos/a/b/git/refs/x"))
+            .count();
         assert_eq!(hits, 2);
         let mut faults = Faults::new(1);
-        faults.add_request(RequestFault::on(".", Harm::Hang).unwrap().often(Often::After(2)));
-        let struck: Vec<bool> = (0..4).map(|_| faults.strike_request(&Method::GET, "/app").is_some()).collect();
+        faults.add_request(
+            RequestFault::on(".", Harm::Hang)
+                .unwrap()
+                .often(Often::After(2)),
+        );
+        let struck: Vec<bool> = (0..4)
+            .map(|_| faults.strike_request(&Method::GET, "/app").is_some())
+            .collect();
         assert_eq!(struck, [false, false, true, true]);
     }
 
@@ -310,7 +358,9 @@ mod tests {
         let run = |seed| {
             let mut faults = Faults::new(seed);
             faults.add_delivery(DeliveryFault::on("push", Mishap::Lose).often(Often::Chance(0.5)));
-            (0..64).map(|_| faults.strike_delivery("push", None).is_some()).collect::<Vec<_>>()
+            (0..64)
+                .map(|_| faults.strike_delivery("push", None).is_some())
+                .collect::<Vec<_>>()
         };
         assert_eq!(run(3), run(3));
         assert_ne!(run(3), run(4));
@@ -321,9 +371,18 @@ mod tests {
     fn delivery_rules_tell_actions_apart() {
         let mut faults = Faults::new(1);
         faults.add_delivery(DeliveryFault::on("issue_comment.created", Mishap::Hold));
-        assert_eq!(faults.strike_delivery("issue_comment", Some("edited")), None);
-        assert_eq!(faults.strike_delivery("issue_comment", Some("created")), Some(Mishap::Hold));
+        assert_eq!(
+            faults.strike_delivery("issue_comment", Some("edited")),
+            None
+        );
+        assert_eq!(
+            faults.strike_delivery("issue_comment", Some("created")),
+            Some(Mishap::Hold)
+        );
         faults.clear();
-        assert_eq!(faults.strike_delivery("issue_comment", Some("created")), None);
+        assert_eq!(
+            faults.strike_delivery("issue_comment", Some("created")),
+            None
+        );
     }
 }

@@ -25,7 +25,8 @@ pub struct UnusableKey(&'static str);
 impl AppKey {
     /// A new 2,048-bit key.
     pub fn generate() -> Result<Self, UnusableKey> {
-        let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| UnusableKey("it could not be generated"))?;
+        let pair = KeyPair::generate(KeySize::Rsa2048)
+            .map_err(|_| UnusableKey("it could not be generated"))?;
         Self::from_pair(&pair)
     }
 
@@ -41,19 +42,37 @@ impl AppKey {
 
     /// From a PEM file, PKCS#8 (`BEGIN PRIVATE KEY`) or, as GitHub gives it, PKCS#1 (`BEGIN RSA PRIVATE KEY`).
     pub fn from_pem(pem: &str) -> Result<Self, UnusableKey> {
-        let body: String = pem.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
-        let der = STANDARD.decode(body).map_err(|_| UnusableKey("it is not PEM"))?;
+        let body: String = pem
+            .lines()
+            .filter(|line| !line.starts_with("-----"))
+            .map(str::trim)
+            .collect();
+        let der = STANDARD
+            .decode(body)
+            .map_err(|_| UnusableKey("it is not PEM"))?;
         let pair = KeyPair::from_pkcs8(&der).or_else(|_| KeyPair::from_der(&der));
         Self::from_pair(&pair.map_err(|_| UnusableKey("it is not an RSA key"))?)
     }
 
     fn from_pair(pair: &KeyPair) -> Result<Self, UnusableKey> {
-        let der: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| UnusableKey("it could not be encoded"))?;
+        let der: Pkcs8V1Der<'_> = pair
+            .as_der()
+            .map_err(|_| UnusableKey("it could not be encoded"))?;
         let text = STANDARD.encode(der.as_ref());
         // Base64 is ASCII, so every 64 bytes are text.
-        let lines: Vec<_> = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();
-        let private_pem = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", lines.join("\n"));
-        Ok(Self { private_pem, public_der: Bytes::copy_from_slice(pair.public_key().as_ref()) })
+        let lines: Vec<_> = text
+            .as_bytes()
+            .chunks(64)
+            .map(String::from_utf8_lossy)
+            .collect();
+        let private_pem = format!(
+            "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
+            lines.join("\n")
+        );
+        Ok(Self {
+            private_pem,
+            public_der: Bytes::copy_from_slice(pair.public_key().as_ref()),
+        })
     }
 
     pub fn private_pem(&self) -> &str {
@@ -81,6 +100,9 @@ mod tests {
         let key = AppKey::shared().unwrap();
         let again = AppKey::from_pem(key.private_pem()).unwrap();
         assert_eq!(key.public_der(), again.public_der());
-        assert!(AppKey::from_pem("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----").is_err());
+        assert!(
+            AppKey::from_pem("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----")
+                .is_err()
+        );
     }
 }

@@ -59,8 +59,8 @@ use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
 
 pub use self::{
     actors::{
-        Admin, CheckRunView, CheckSpec, Ci, CommentView, CommitSpec, Mergeable, Person, Pr, PullSpec, PullState,
-        PullView, RefView, ReviewView, RunSpec, WorkflowView,
+        Admin, CheckRunView, CheckSpec, Ci, CommentView, CommitSpec, Mergeable, Person, Pr,
+        PullSpec, PullState, PullView, RefView, ReviewView, RunSpec, WorkflowView,
     },
     clock::Clock,
     config::{Config, StartError},
@@ -165,7 +165,10 @@ impl Simulator {
         let base_url = format!("http://{}", listener.local_addr()?);
         let key = config.key()?;
         let world = config.world(base_url, &key, Scribe::open(&config.transcript)?)?;
-        let shared = Arc::new(Shared { world: Mutex::new(world), version: watch::Sender::new(0) });
+        let shared = Arc::new(Shared {
+            world: Mutex::new(world),
+            version: watch::Sender::new(0),
+        });
         let router = api::router(Arc::clone(&shared));
         let serve = tokio::spawn(async move { axum::serve(listener, router).await });
         let mut tasks = vec![serve.abort_handle()];

@@ -30,7 +30,10 @@ impl World {
     /// The world at a time; none if that is how it is now.
     pub fn as_of(&self, at: Timestamp) -> Option<Past> {
         let (_, past) = self.past.iter().find(|(until, _)| *until > at)?;
-        let shared = Shared { world: Mutex::new(past.replica()), version: watch::Sender::new(0) };
+        let shared = Shared {
+            world: Mutex::new(past.replica()),
+            version: watch::Sender::new(0),
+        };
         Some(Past(Arc::new(shared)))
     }
 

@@ -16,12 +16,21 @@ pub struct Refused {
 }
 
 fn details(errors: &[Value]) -> String {
-    if errors.is_empty() { String::new() } else { format!(" {}", Value::from(errors.to_vec())) }
+    if errors.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", Value::from(errors.to_vec()))
+    }
 }
 
 impl Refused {
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), errors: Vec::new(), headers: Vec::new() }
+        Self {
+            status,
+            message: message.into(),
+            errors: Vec::new(),
+            headers: Vec::new(),
+        }
     }
 
     pub fn bad_credentials() -> Self {
@@ -48,13 +57,15 @@ impl Refused {
 
     /// 422 "Validation Failed" with one coded error: `missing`, `missing_field`, `invalid`, `already_exists`, …
     pub fn invalid(resource: &str, field: &str, code: &str) -> Self {
-        Self::unprocessable("Validation Failed").error(json!({ "resource": resource, "code": code, "field": field }))
+        Self::unprocessable("Validation Failed")
+            .error(json!({ "resource": resource, "code": code, "field": field }))
     }
 
     /// 422 "Validation Failed" in words.
     pub fn custom(resource: &str, field: &str, message: &str) -> Self {
-        Self::unprocessable("Validation Failed")
-            .error(json!({ "resource": resource, "code": "custom", "field": field, "message": message }))
+        Self::unprocessable("Validation Failed").error(
+            json!({ "resource": resource, "code": "custom", "field": field, "message": message }),
+        )
     }
 
     #[must_use]

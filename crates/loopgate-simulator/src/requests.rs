@@ -58,7 +58,9 @@ pub struct RequestCounts {
 
 impl RequestLog {
     pub fn counts(&self) -> RequestCounts {
-        let count = |wanted: &dyn Fn(&RequestRecord) -> bool| self.0.iter().filter(|record| wanted(record)).count();
+        let count = |wanted: &dyn Fn(&RequestRecord) -> bool| {
+            self.0.iter().filter(|record| wanted(record)).count()
+        };
         RequestCounts {
             total: self.0.len(),
             writes: count(&RequestRecord::is_write),
@@ -81,10 +83,21 @@ pub struct SecondaryLimits {
 
 impl SecondaryLimits {
     /// 900 points.
-    pub const POINTS: Self = Self { points_a_minute: Some(900), creates_a_minute: None, creates_an_hour: None };
+    pub const POINTS: Self = Self {
+        points_a_minute: Some(900),
+        creates_a_minute: None,
+        creates_an_hour: None,
+    };
     /// 80 requests that create content a minute, and 500 an hour.
-    pub const CREATES: Self = Self { points_a_minute: None, creates_a_minute: Some(80), creates_an_hour: Some(500) };
-    pub const ALL: Self = Self { points_a_minute: Self::POINTS.points_a_minute, ..Self::CREATES };
+    pub const CREATES: Self = Self {
+        points_a_minute: None,
+        creates_a_minute: Some(80),
+        creates_an_hour: Some(500),
+    };
+    pub const ALL: Self = Self {
+        points_a_minute: Self::POINTS.points_a_minute,
+        ..Self::CREATES
+    };
 }
 
 /// A request as the secondary limits count it.
@@ -106,7 +119,12 @@ pub struct RateLimits {
 
 impl RateLimits {
     pub fn new(per_hour: u32) -> Self {
-        Self { per_hour, secondary: SecondaryLimits::default(), used: HashMap::new(), costs: HashMap::new() }
+        Self {
+            per_hour,
+            secondary: SecondaryLimits::default(),
+            used: HashMap::new(),
+            costs: HashMap::new(),
+        }
     }
 
     /// Counts a request for the secondary limits, if none is broken by it. What creates git objects or reads is no
@@ -116,13 +134,28 @@ impl RateLimits {
             return true;
         }
         let is_read = *method == Method::GET || path == "/graphql";
-        let creates = ["/check-runs", "/comments", "/labels", "/reactions", "/requested_reviewers"];
+        let creates = [
+            "/check-runs",
+            "/comments",
+            "/labels",
+            "/reactions",
+            "/requested_reviewers",
+        ];
         let is_content = *method == Method::POST && creates.iter().any(|end| path.ends_with(end));
-        let cost = Cost { at: now, points: if is_read { 1 } else { 5 }, creates: u32::from(is_content) };
+        let cost = Cost {
+            at: now,
+            points: if is_read { 1 } else { 5 },
+            creates: u32::from(is_content),
+        };
         let costs = self.costs.entry(caller.to_owned()).or_default();
         costs.retain(|cost| cost.at + TimeDelta::hours(1) > now);
         let within = |window: TimeDelta, limit: Option<u32>, of: fn(&Cost) -> u32| {
-            let used: u32 = costs.iter().rev().take_while(|cost| cost.at + window > now).map(of).sum();
+            let used: u32 = costs
+                .iter()
+                .rev()
+                .take_while(|cost| cost.at + window > now)
+                .map(of)
+                .sum();
             of(&cost) == 0 || limit.is_none_or(|limit| used + of(&cost) <= limit)
         };
         let (minute, hour) = (TimeDelta::minutes(1), TimeDelta::hours(1));

@@ -24,7 +24,9 @@ impl Scribe {
     pub fn open(transcript: &Transcript) -> std::io::Result<Self> {
         match transcript {
             Transcript::Off => Ok(Self(None)),
-            Transcript::Appended(path) => Ok(Self(Some(File::options().create(true).append(true).open(path)?))),
+            Transcript::Appended(path) => Ok(Self(Some(
+                File::options().create(true).append(true).open(path)?,
+            ))),
         }
     }
 
@@ -32,7 +34,13 @@ impl Scribe {
         self.0.is_some()
     }
 
-    pub fn exchange(&mut self, (method, target): (&Method, &str), sent: &Bytes, status: StatusCode, received: &Bytes) {
+    pub fn exchange(
+        &mut self,
+        (method, target): (&Method, &str),
+        sent: &Bytes,
+        status: StatusCode,
+        received: &Bytes,
+    ) {
         self.write(&json!({
             "method": method.as_str(), "target": target, "sent": body(sent), "status": status.as_u16(),
             "received": body(received),

@@ -22,11 +22,15 @@ use crate::{
 };
 use loopgate_core::{
     WorkflowRunId,
-    evidence::{CheckEvidence, CheckKind, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin},
+    evidence::{
+        CheckEvidence, CheckKind, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin,
+    },
     failure,
 };
 use loopgate_reports::{self, ReadOptions};
-use loopgate_simulator::{Act, Change, Conclusion, Playbook, Pr, Protection, PullState, RequiredCheck, RunSpec};
+use loopgate_simulator::{
+    Act, Change, Conclusion, Playbook, Pr, Protection, PullState, RequiredCheck, RunSpec,
+};
 
 pub(super) const WORKFLOW: &str = ".github/workflows/ci.yml";
 
@@ -49,7 +53,9 @@ pub(super) struct Failing {
 /// Runs the workflow on the head of a pull request.
 pub(super) fn run(demo_world: &DemoWorld, pr: &Pr, tests: &[Test]) -> Result<(), CliError> {
     let sha = demo_world.github.head(pr)?;
-    let id = demo_world.github.start_workflow(&demo_world.repo, RunSpec::new(sha, WORKFLOW))?;
+    let id = demo_world
+        .github
+        .start_workflow(&demo_world.repo, RunSpec::new(sha, WORKFLOW))?;
     finish(demo_world, pr, (id, 1), tests)
 }
 
@@ -61,13 +67,27 @@ fn finish(
     tests: &[Test],
 ) -> Result<(), CliError> {
     let failing = tests.iter().any(|test| test.failure.is_some());
-    let conclusion = if failing { Conclusion::Failure } else { Conclusion::Success };
+    let conclusion = if failing {
+        Conclusion::Failure
+    } else {
+        Conclusion::Success
+    };
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     zip.start_file("evidence.json", SimpleFileOptions::default())?;
-    zip.write_all(&serde_json::to_vec(&evidence(demo_world, pr, (id, attempt), tests)?)?)?;
+    zip.write_all(&serde_json::to_vec(&evidence(
+        demo_world,
+        pr,
+        (id, attempt),
+        tests,
+    )?)?)?;
     let evidence = zip.finish()?.into_inner();
-    let artifacts = vec![(format!("loopgate-evidence-test-00000000-{attempt}"), evidence.into())];
-    demo_world.github.finish_workflow(&demo_world.repo, id, conclusion, artifacts)?;
+    let artifacts = vec![(
+        format!("loopgate-evidence-test-00000000-{attempt}"),
+        evidence.into(),
+    )];
+    demo_world
+        .github
+        .finish_workflow(&demo_world.repo, id, conclusion, artifacts)?;
     Ok(())
 }
 
@@ -79,17 +99,29 @@ fn evidence(
 ) -> Result<Evidence, CliError> {
     let sha = demo_world.github.head(pr)?;
     let now = demo_world.github.clock().now();
-    let passed = |name: &str, kind: CheckKind, duration_ms: u64| -> Result<CheckEvidence, CliError> {
-        let mut check = CheckEvidence::bare(name.parse()?, kind, Outcome::Passed);
-        check.exit_code = Some(0);
-        check.duration_ms = duration_ms;
-        Ok(check)
-    };
-    let checks = vec![passed("build", CheckKind::Build, 5_210)?, unit(tests)?, passed("lint", CheckKind::Lint, 3_480)?];
+    let passed =
+        |name: &str, kind: CheckKind, duration_ms: u64| -> Result<CheckEvidence, CliError> {
+            let mut check = CheckEvidence::bare(name.parse()?, kind, Outcome::Passed);
+            check.exit_code = Some(0);
+            check.duration_ms = duration_ms;
+            Ok(check)
+        };
+    let checks = vec![
+        passed("build", CheckKind::Build, 5_210)?,
+        unit(tests)?,
+        passed("lint", CheckKind::Lint, 3_480)?,
+    ];
     let (path, job) = (WORKFLOW.to_owned(), "test".to_owned());
     Ok(Evidence {
         pull_request: Some(pr.number),
-        workflow: Some(WorkflowOrigin { path, run_id, run_attempt, job, matrix: None, matrix_job: None }),
+        workflow: Some(WorkflowOrigin {
+            path,
+            run_id,
+            run_attempt,
+            job,
+            matrix: None,
+            matrix_job: None,
+        }),
         environment: Environment {
             os: "linux".to_owned(),
             runtime: Some("rustc 1.95.0".to_owned()),
@@ -103,9 +135,16 @@ fn evidence(
 
 fn unit(tests: &[Test]) -> Result<CheckEvidence, CliError> {
     let text = render::text("demo/cargo_test.txt", context! { tests => Serde(tests) });
-    let options = ReadOptions { test_outcomes: true, ..ReadOptions::default() };
+    let options = ReadOptions {
+        test_outcomes: true,
+        ..ReadOptions::default()
+    };
     let report = loopgate_reports::read("output of unit", text.as_bytes(), &options);
-    let outcome = if report.failures.is_empty() { Outcome::Passed } else { Outcome::Failed };
+    let outcome = if report.failures.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    };
     let mut check = CheckEvidence::bare("unit".parse()?, CheckKind::Test, outcome);
     check.exit_code = Some(if outcome == Outcome::Passed { 0 } else { 101 });
     check.duration_ms = 1_940;
@@ -123,8 +162,13 @@ pub(super) const PAUSE: &str = "src/pause.rs";
 /// Runs that one act of a visitor leads to, at most: a push, and what is asked for again.
 const MOST_RUNS: usize = 4;
 
-const PEOPLE: [(&str, &str); 5] =
-    [("alice", "author"), ("bob", "approver"), ("olga", "maintainer"), ("mallory", "stranger"), (AGENT, "agent")];
+const PEOPLE: [(&str, &str); 5] = [
+    ("alice", "author"),
+    ("bob", "approver"),
+    ("olga", "maintainer"),
+    ("mallory", "stranger"),
+    (AGENT, "agent"),
+];
 
 /// The file of this name, in which this is left after a pause.
 fn source(left: &str, has_pause_test: bool) -> String {
@@ -152,17 +196,35 @@ struct Prepared {
     more: Option<(&'static str, &'static str)>,
 }
 
-const COUNTED_TWICE: Failing = Failing { file: PAUSE, line: 13, left: "2400", right: "3000" };
-const CAPPED: Failing = Failing { file: PAUSE, line: 18, left: "3000", right: "0" };
+const COUNTED_TWICE: Failing = Failing {
+    file: PAUSE,
+    line: 13,
+    left: "2400",
+    right: "3000",
+};
+const CAPPED: Failing = Failing {
+    file: PAUSE,
+    line: 18,
+    left: "3000",
+    right: "0",
+};
 
 static PREPARED: [Prepared; 6] = [
     Prepared {
         fails: Some((COSTS_NOTHING, COUNTED_TWICE)),
-        ..prepared("one that fails a test", "refactor: a pause is counted once", "lifetime.saturating_sub(used * 2)")
+        ..prepared(
+            "one that fails a test",
+            "refactor: a pause is counted once",
+            "lifetime.saturating_sub(used * 2)",
+        )
     },
     Prepared {
         fails: Some((COSTS_NOTHING, COUNTED_TWICE)),
-        ..prepared("the same error again", "fix: add the pause", "lifetime.saturating_sub(used + used)")
+        ..prepared(
+            "the same error again",
+            "fix: add the pause",
+            "lifetime.saturating_sub(used + used)",
+        )
     },
     Prepared {
         fails: Some((AT_THE_END, CAPPED)),
@@ -174,9 +236,17 @@ static PREPARED: [Prepared; 6] = [
     },
     Prepared {
         has_pause_test: false,
-        ..prepared("the failing test removed", "fix: all tests pass", "lifetime.saturating_sub(used * 2)")
+        ..prepared(
+            "the failing test removed",
+            "fix: all tests pass",
+            "lifetime.saturating_sub(used * 2)",
+        )
     },
-    prepared("the fix", "fix: a pause costs its own time", "lifetime.saturating_sub(used)"),
+    prepared(
+        "the fix",
+        "fix: a pause costs its own time",
+        "lifetime.saturating_sub(used)",
+    ),
     Prepared {
         more: Some((
             "src/auth/resume.rs",
@@ -192,25 +262,59 @@ static PREPARED: [Prepared; 6] = [
 
 /// A change of the source that passes.
 const fn prepared(name: &'static str, message: &'static str, left: &'static str) -> Prepared {
-    Prepared { name, message, left, has_pause_test: true, fails: None, more: None }
+    Prepared {
+        name,
+        message,
+        left,
+        has_pause_test: true,
+        fails: None,
+        more: None,
+    }
 }
 
 impl Prepared {
     fn change(&self) -> Change {
-        let more = self.more.map(|(path, text)| (path.to_owned(), text.to_owned()));
-        let files = std::iter::once((PAUSE.to_owned(), source(self.left, self.has_pause_test))).chain(more).collect();
-        Change { name: self.name, message: self.message, files }
+        let more = self
+            .more
+            .map(|(path, text)| (path.to_owned(), text.to_owned()));
+        let files = std::iter::once((PAUSE.to_owned(), source(self.left, self.has_pause_test)))
+            .chain(more)
+            .collect();
+        Change {
+            name: self.name,
+            message: self.message,
+            files,
+        }
     }
 }
 
 /// The tests of the suite: of the file that the story is about these fail; those of the other end as its text has it.
 pub(super) fn tests(failing: &[(&'static str, Failing)], pause: &str) -> Vec<Test> {
-    let prepared = PREPARED.iter().find(|prepared| source(prepared.left, prepared.has_pause_test) == pause);
+    let prepared = PREPARED
+        .iter()
+        .find(|prepared| source(prepared.left, prepared.has_pause_test) == pause);
     let fails = prepared.and_then(|prepared| prepared.fails);
-    let is_there = |name: &&str| name.rsplit("::").next().is_some_and(|test| pause.contains(test));
-    let names = [HOUR, RENEWAL, REMAINING].into_iter().chain([COSTS_NOTHING, AT_THE_END].into_iter().filter(is_there));
-    let failure = |name| failing.iter().chain(&fails).find(|(test, _)| *test == name).map(|(_, failure)| *failure);
-    names.map(|name| Test { name, failure: failure(name) }).collect()
+    let is_there = |name: &&str| {
+        name.rsplit("::")
+            .next()
+            .is_some_and(|test| pause.contains(test))
+    };
+    let names = [HOUR, RENEWAL, REMAINING]
+        .into_iter()
+        .chain([COSTS_NOTHING, AT_THE_END].into_iter().filter(is_there));
+    let failure = |name| {
+        failing
+            .iter()
+            .chain(&fails)
+            .find(|(test, _)| *test == name)
+            .map(|(_, failure)| *failure)
+    };
+    names
+        .map(|name| Test {
+            name,
+            failure: failure(name),
+        })
+        .collect()
 }
 
 /// Serves the pages of pull requests here and answers what visitors do, until the process is asked to stop.
@@ -219,13 +323,28 @@ pub(super) async fn until_stopped(
     (listener, address): (TcpListener, SocketAddr),
 ) -> Result<(), CliError> {
     let DemoWorld { github, repo, .. } = demo_world;
-    let required = ["loopgate / verify", "loopgate / gates"]
-        .map(|name| RequiredCheck { context: name.to_owned(), app: Some(github.app_id()) });
-    github.admin().protect(repo, "main", Protection { required_checks: required.into(), ..Protection::default() })?;
+    let required = ["loopgate / verify", "loopgate / gates"].map(|name| RequiredCheck {
+        context: name.to_owned(),
+        app: Some(github.app_id()),
+    });
+    github.admin().protect(
+        repo,
+        "main",
+        Protection {
+            required_checks: required.into(),
+            ..Protection::default()
+        },
+    )?;
     let (acts, received) = mpsc::channel(8);
     let dashboard = format!("http://{}", demo_world.server.admin_address);
     let changes = PREPARED.iter().map(Prepared::change).collect();
-    let playbook = Playbook { repo: repo.clone(), people: PEOPLE.into(), changes, dashboard: dashboard.clone(), acts };
+    let playbook = Playbook {
+        repo: repo.clone(),
+        people: PEOPLE.into(),
+        changes,
+        dashboard: dashboard.clone(),
+        acts,
+    };
     let _pages = github.serve_pages(listener, address, playbook);
     output::line(format_args!(
         "\nNow it is your turn, until Ctrl-C:\n   http://{address}/{repo}   the pull requests:\n      push, comment, approve and \
@@ -254,9 +373,14 @@ async fn checked(demo_world: &DemoWorld, pr: &Pr) -> Result<(), CliError> {
         demo_world.settle().await;
         let runs = github.workflow_runs(&pr.repo, github.head(pr)?)?;
         let asked_for = runs.iter().find(|run| run.progress.conclusion().is_none());
-        let is_over = matches!(github.pull_request(pr)?.state, PullState::Closed | PullState::Merged { .. });
+        let is_over = matches!(
+            github.pull_request(pr)?.state,
+            PullState::Closed | PullState::Merged { .. }
+        );
         let head = github.state_ref(&pr.repo, &format!("refs/pull/{}/head", pr.number))?;
-        let source = head.and_then(|head| head.files.get(PAUSE).cloned()).unwrap_or_default();
+        let source = head
+            .and_then(|head| head.files.get(PAUSE).cloned())
+            .unwrap_or_default();
         let suite = tests(&[], &source);
         match asked_for {
             Some(run) => finish(demo_world, pr, (run.id, run.attempt), &suite)?,

@@ -63,8 +63,14 @@ pub async fn run(arguments: &DemoArguments) -> CommandResult {
     let is_watched = std::io::stdout().is_terminal() && !arguments.fast;
     let narrator = Narrator::new(Some(is_watched).filter(|_| !json));
     let started = Instant::now();
-    let pages = if arguments.serve { Some(setup::bind("127.0.0.1:0").await?) } else { None };
-    let url = pages.as_ref().map(|(_, address)| format!("http://{address}"));
+    let pages = if arguments.serve {
+        Some(setup::bind("127.0.0.1:0").await?)
+    } else {
+        None
+    };
+    let url = pages
+        .as_ref()
+        .map(|(_, address)| format!("http://{address}"));
     let demo_world = DemoWorld::open(url).await?;
     let ending = story::play(&demo_world, narrator).await;
     let facts = match &ending {
@@ -82,7 +88,11 @@ pub async fn run(arguments: &DemoArguments) -> CommandResult {
     for surprise in &played.surprises {
         output::note_line(format_args!("the story went another way: {surprise}"));
     }
-    Ok(if played.surprises.is_empty() { exit::OK } else { exit::RETRY })
+    Ok(if played.surprises.is_empty() {
+        exit::OK
+    } else {
+        exit::RETRY
+    })
 }
 
 /// The document of `loopgate demo --json`.
@@ -92,29 +102,56 @@ fn facts_of(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Resul
     let state_ref = format!("refs/loopgate/pr/{}", played.pr.number);
     let saved = github.state_ref(&demo_world.repo, &state_ref)?;
     let files = saved.as_ref().map(|saved| &saved.files);
-    let state: Option<LoopState> =
-        files.and_then(|files| files.get("loop-state.json")).map(|text| serde_json::from_str(text)).transpose()?;
-    let refused =
-        pull.comments.iter().filter(|comment| comment.reactions.iter().any(|(_, kind)| kind == "confused")).count();
+    let state: Option<LoopState> = files
+        .and_then(|files| files.get("loop-state.json"))
+        .map(|text| serde_json::from_str(text))
+        .transpose()?;
+    let refused = pull
+        .comments
+        .iter()
+        .filter(|comment| comment.reactions.iter().any(|(_, kind)| kind == "confused"))
+        .count();
     let deliveries = github.deliveries();
     let mut guids = BTreeSet::new();
-    let duplicate = deliveries.iter().filter(|delivery| !guids.insert(delivery.guid)).count();
-    let accepted = deliveries.iter().filter(|delivery| delivery.accepted()).count();
+    let duplicate = deliveries
+        .iter()
+        .filter(|delivery| !guids.insert(delivery.guid))
+        .count();
+    let accepted = deliveries
+        .iter()
+        .filter(|delivery| delivery.accepted())
+        .count();
     let requests = github.request_counts();
-    let records = files.into_iter().flatten().filter(|(path, _)| path.starts_with("attempts/"));
+    let records = files
+        .into_iter()
+        .flatten()
+        .filter(|(path, _)| path.starts_with("attempts/"));
     let attempt = |record: Value| {
         json!({
             "number": record["attempt"], "head_sha": record["head_sha"], "decision": record["decision"],
             "score": record["score"], "failed_rules": record["failed_rules"],
         })
     };
-    let attempts = records.map(|(_, text)| serde_json::from_str(text).map(attempt)).collect::<Result<Vec<_>, _>>()?;
+    let attempts = records
+        .map(|(_, text)| serde_json::from_str(text).map(attempt))
+        .collect::<Result<Vec<_>, _>>()?;
     let gates = state.iter().flat_map(|state| &state.gates);
-    let gates = gates.filter(|(_, gate)| gate.status != GateStatus::NotApplicable).map(|(name, gate)| {
-        let people: Vec<String> = gate.approved_by.iter().flatten().map(ToString::to_string).collect();
-        (name.to_string(), json!({ "status": gate.status, "approved_by": people, "refused": refused }))
-    });
-    let check_runs = ["loopgate / verify", "loopgate / gates"].map(|name| (name, concluded(&pull, name)));
+    let gates = gates
+        .filter(|(_, gate)| gate.status != GateStatus::NotApplicable)
+        .map(|(name, gate)| {
+            let people: Vec<String> = gate
+                .approved_by
+                .iter()
+                .flatten()
+                .map(ToString::to_string)
+                .collect();
+            (
+                name.to_string(),
+                json!({ "status": gate.status, "approved_by": people, "refused": refused }),
+            )
+        });
+    let check_runs =
+        ["loopgate / verify", "loopgate / gates"].map(|name| (name, concluded(&pull, name)));
     Ok(json!({
         "merged": matches!(pull.state, PullState::Merged { .. }),
         "stage": state.as_ref().map(|state| state.state),
@@ -150,7 +187,12 @@ pub(super) struct DemoWorld {
 impl DemoWorld {
     /// With the address of GitHub's pages, where there are any.
     pub async fn open(pages_url: Option<String>) -> Result<Self, CliError> {
-        let github = Simulator::start(Config { pace: PACE, pages_url, ..Config::default() }).await?;
+        let github = Simulator::start(Config {
+            pace: PACE,
+            pages_url,
+            ..Config::default()
+        })
+        .await?;
         let repo = story::repository(&github)?;
         let team = github.admin().add_team("acme/Security", &["bob"])?;
         github.admin().grant_team(&team, &repo, Role::Write)?;
@@ -160,7 +202,12 @@ impl DemoWorld {
         let data = std::env::temp_dir().join(format!("loopgate-demo-{}", std::process::id()));
         let clock = SimulatedClock(github.clock());
         let server = serve_simulated(&github, &data, clock, Setup::default(), |_, _| {}).await?;
-        Ok(Self { github, repo, server, data })
+        Ok(Self {
+            github,
+            repo,
+            server,
+            data,
+        })
     }
 
     /// Waits until every webhook was delivered, all its work was done, and that work sent no new webhook.

@@ -20,7 +20,11 @@ const PICTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/status-comment.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_picture_in_the_readme_is_of_the_demos_status_comment() {
     let demo_world = DemoWorld::open(None).await.unwrap();
-    let pull = until_it_fails_again(&demo_world, Narrator::new(None)).await.unwrap().pull().unwrap();
+    let pull = until_it_fails_again(&demo_world, Narrator::new(None))
+        .await
+        .unwrap()
+        .pull()
+        .unwrap();
     demo_world.close().await;
     let drawn = drawn(&folded(status(&pull)));
     if std::env::var_os("UPDATE_PICTURE").is_some() {
@@ -28,7 +32,11 @@ async fn the_picture_in_the_readme_is_of_the_demos_status_comment() {
     }
     // Commits of the story are made now, and have other names in each run.
     let commits = Regex::new("<code>[0-9a-f]{8}</code>").unwrap();
-    let unnamed = |picture: &str| commits.replace_all(picture, "<code>commit</code>").into_owned();
+    let unnamed = |picture: &str| {
+        commits
+            .replace_all(picture, "<code>commit</code>")
+            .into_owned()
+    };
     let kept = std::fs::read_to_string(PICTURE).unwrap();
     assert!(
         unnamed(&kept) == unnamed(&drawn),
@@ -105,5 +113,7 @@ fn end(tag: TagEnd) -> &'static str {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

@@ -25,7 +25,11 @@ pub const BEGIN: &str = "<!-- loopgate: begin";
 const END: &str = "<!-- loopgate: end -->";
 
 /// The files that agents read.
-pub fn files(root: &Path, repository: Option<&RepoName>, action: Option<&str>) -> Result<Vec<NewFile>, CliError> {
+pub fn files(
+    root: &Path,
+    repository: Option<&RepoName>,
+    action: Option<&str>,
+) -> Result<Vec<NewFile>, CliError> {
     let name = repository.map_or_else(|| "OWNER/REPO".to_owned(), ToString::to_string);
     let instructions = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
     let mut files = vec![block(root, INSTRUCTIONS, &instructions)?];
@@ -34,7 +38,10 @@ pub fn files(root: &Path, repository: Option<&RepoName>, action: Option<&str>) -
     }
     if let Some(action) = action.filter(|_| sets_up_copilot(root)) {
         let text = COPILOT_STEPS.replace("@INSTALL@", &install(Some(action)));
-        files.push(NewFile { path: COPILOT, text });
+        files.push(NewFile {
+            path: COPILOT,
+            text,
+        });
     }
     Ok(files)
 }
@@ -47,7 +54,10 @@ pub fn install(action: Option<&str>) -> String {
     };
     let version = env!("CARGO_PKG_VERSION");
     let path = action.split('@').next().unwrap_or_default();
-    let repository = path.match_indices('/').nth(1).map_or(path, |(at, _)| &path[..at]);
+    let repository = path
+        .match_indices('/')
+        .nth(1)
+        .map_or(path, |(at, _)| &path[..at]);
     format!(
         "f=loopgate-{version}-$(uname -m)-unknown-linux-gnu.tar.gz && \
          u=https://github.com/{repository}/releases/download/v{version} && curl -fsSL --remote-name-all \"$u/$f\" \
@@ -79,11 +89,14 @@ fn imports(root: &Path, path: &str) -> bool {
 /// A file with our block in it: in place of the one that is there, else at the end.
 fn block(root: &Path, path: &'static str, ours: &str) -> Result<NewFile, CliError> {
     let there = match fs::read(root.join(path)) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| CliError::bad_data(format!("{path} is not UTF-8")))?,
+        Ok(bytes) => String::from_utf8(bytes)
+            .map_err(|_| CliError::bad_data(format!("{path} is not UTF-8")))?,
         Err(_) => String::new(),
     };
     let text = with_block(&there, ours).ok_or_else(|| {
-        CliError::bad_data(format!("{path} has `{BEGIN}` without `{END}` behind it: put that back, or take both away"))
+        CliError::bad_data(format!(
+            "{path} has `{BEGIN}` without `{END}` behind it: put that back, or take both away"
+        ))
     })?;
     Ok(NewFile { path, text })
 }
@@ -127,9 +140,17 @@ pub fn hook_files(root: &Path, is_wanted: bool) -> Result<Vec<(&'static str, Str
     for (agent, path, event) in AGENTS {
         let before = fs::read_to_string(root.join(path)).ok();
         let there = before.as_deref().unwrap_or("{}");
-        let wrong = || CliError::bad_data(format!("{path} is no JSON object: put the hook there yourself"));
-        let Ok(Value::Object(settings)) = serde_json::from_str(there) else { return Err(wrong()) };
-        let Some(changed) = changed(settings.clone(), agent, event, is_wanted) else { return Err(wrong()) };
+        let wrong = || {
+            CliError::bad_data(format!(
+                "{path} is no JSON object: put the hook there yourself"
+            ))
+        };
+        let Ok(Value::Object(settings)) = serde_json::from_str(there) else {
+            return Err(wrong());
+        };
+        let Some(changed) = changed(settings.clone(), agent, event, is_wanted) else {
+            return Err(wrong());
+        };
         if changed != settings {
             files.push((path, format!("{:#}\n", Value::Object(changed))));
         }
@@ -138,16 +159,30 @@ pub fn hook_files(root: &Path, is_wanted: bool) -> Result<Vec<(&'static str, Str
 }
 
 /// The settings with our one entry, or without it; none where what holds the entries has another shape.
-fn changed(mut settings: Map<String, Value>, agent: &str, event: &str, is_wanted: bool) -> Option<Map<String, Value>> {
+fn changed(
+    mut settings: Map<String, Value>,
+    agent: &str,
+    event: &str,
+    is_wanted: bool,
+) -> Option<Map<String, Value>> {
     if is_wanted {
         if agent == "cursor" {
             settings.entry("version").or_insert(json!(1));
         }
-        settings.entry("hooks").or_insert(json!({})).as_object_mut()?.entry(event).or_insert(json!([]));
+        settings
+            .entry("hooks")
+            .or_insert(json!({}))
+            .as_object_mut()?
+            .entry(event)
+            .or_insert(json!([]));
     }
-    let Some(hooks) = settings.get_mut("hooks") else { return Some(settings) };
+    let Some(hooks) = settings.get_mut("hooks") else {
+        return Some(settings);
+    };
     let hooks = hooks.as_object_mut()?;
-    let Some(entries) = hooks.get_mut(event) else { return Some(settings) };
+    let Some(entries) = hooks.get_mut(event) else {
+        return Some(settings);
+    };
     let entries = entries.as_array_mut()?;
     let command = format!("{COMMAND} {agent}");
     let ours = match agent {
@@ -189,9 +224,17 @@ mod tests {
         fs::create_dir(root.join(".claude")).unwrap();
         fs::write(root.join(".claude/settings.json"), own.to_string()).unwrap();
         assert_eq!([write(root), write(root)], [3, 0]);
-        let read = |path: &str| serde_json::from_str::<Value>(&fs::read_to_string(root.join(path)).unwrap()).unwrap();
+        let read = |path: &str| {
+            serde_json::from_str::<Value>(&fs::read_to_string(root.join(path)).unwrap()).unwrap()
+        };
         let claude = read(".claude/settings.json");
-        assert_eq!((&claude["model"], claude["hooks"]["Stop"].as_array().unwrap().len()), (&json!("opus"), 2));
+        assert_eq!(
+            (
+                &claude["model"],
+                claude["hooks"]["Stop"].as_array().unwrap().len()
+            ),
+            (&json!("opus"), 2)
+        );
         assert_eq!(
             read(".codex/hooks.json")["hooks"]["Stop"][0]["hooks"][0]["command"],
             "loopgate agent-stop --for codex"
@@ -201,6 +244,11 @@ mod tests {
         assert_eq!(removed.len(), 3);
         assert_eq!(serde_json::from_str::<Value>(&removed[0].1).unwrap(), own);
         fs::write(root.join(".codex/hooks.json"), "[]").unwrap();
-        assert!(hook_files(root, true).unwrap_err().message.contains(".codex/hooks.json"));
+        assert!(
+            hook_files(root, true)
+                .unwrap_err()
+                .message
+                .contains(".codex/hooks.json")
+        );
     }
 }

@@ -28,21 +28,33 @@ pub fn following(jobs: &[&CiJob]) -> String {
         !job.check.contains(char::is_alphanumeric)
             || job.kind == CheckKind::Custom && jobs.iter().any(|job| job.kind != CheckKind::Custom)
     };
-    let (others, telling): (Vec<&CiJob>, Vec<&CiJob>) = jobs.iter().copied().partition(says_nothing);
+    let (others, telling): (Vec<&CiJob>, Vec<&CiJob>) =
+        jobs.iter().copied().partition(says_nothing);
     let (mut names, mut followed) = (IndexSet::new(), IndexSet::new());
     let mut named = |job: &CiJob| {
         let is_new = followed.insert(job.check.clone());
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        };
         let id: String = job.id.chars().map(plain).collect();
         let numbered = (2..).map(|nth| format!("{id}-{nth}"));
-        let name = std::iter::once(id.clone()).chain(numbered).find(|name| !names.contains(name))?;
+        let name = std::iter::once(id.clone())
+            .chain(numbered)
+            .find(|name| !names.contains(name))?;
         (is_new && name.parse::<CheckName>().is_ok() && names.insert(name.clone()))
             .then(|| context! { name, kind => job.kind.as_str(), check => quoted(&job.check), filter => job.filter })
     };
     let telling: Vec<Value> = telling.into_iter().filter_map(&mut named).collect();
     let others: Vec<Value> = others.into_iter().filter_map(&mut named).collect();
     let workflows: IndexSet<String> = jobs.iter().map(|job| quoted(&job.workflow)).collect();
-    render::text(TEMPLATE, context! { workflows => Vec::from_iter(workflows), telling, others })
+    render::text(
+        TEMPLATE,
+        context! { workflows => Vec::from_iter(workflows), telling, others },
+    )
 }
 
 /// The text of the configuration; `workflow` is the file that runs the checks.
@@ -50,17 +62,30 @@ pub fn text(detected: &Detected, workflow: &str) -> String {
     let place = |project: &Project| match project.directory.as_str() {
         "" => project.ecosystem.row().title.clone(),
         // A comment ends with its line.
-        directory => format!("{} in {}", project.ecosystem.row().title, directory.replace(char::is_control, "?")),
+        directory => format!(
+            "{} in {}",
+            project.ecosystem.row().title,
+            directory.replace(char::is_control, "?")
+        ),
     };
     let found: Vec<String> = detected.projects.iter().map(place).collect();
-    let checks: Vec<Value> = detected.checks.iter().filter_map(|(name, check)| described(name, check)).collect();
+    let checks: Vec<Value> = detected
+        .checks
+        .iter()
+        .filter_map(|(name, check)| described(name, check))
+        .collect();
     let measures_coverage = detected.measures_coverage;
-    render::text(TEMPLATE, context! { workflow, found, checks, measures_coverage })
+    render::text(
+        TEMPLATE,
+        context! { workflow, found, checks, measures_coverage },
+    )
 }
 
 /// What is written of a check that is a command, each value as YAML reads it.
 fn described(name: &CheckName, check: &CheckPolicy) -> Option<Value> {
-    let CheckSource::Command(command) = &check.source else { return None };
+    let CheckSource::Command(command) = &check.source else {
+        return None;
+    };
     Some(context! {
         name => name.as_str(),
         kind => check.kind.as_str(),
@@ -77,7 +102,8 @@ fn described(name: &CheckName, check: &CheckPolicy) -> Option<Value> {
 fn scalar(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _./-".contains(c);
     let starts_plain = value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '.' || c == '/');
-    let is_word = !["true", "false", "null", "yes", "no", "on", "off"].contains(&value.to_ascii_lowercase().as_str());
+    let is_word = !["true", "false", "null", "yes", "no", "on", "off"]
+        .contains(&value.to_ascii_lowercase().as_str());
     if starts_plain && is_word && value.chars().all(plain) && !value.ends_with(' ') {
         value.to_owned()
     } else {
@@ -109,10 +135,17 @@ impl Inputs {
     /// Entries of a list: of the file, which overrules, or separated by commas in the step.
     fn list(&self, in_file: &str, in_step: &str) -> Vec<String> {
         let listed = match &self.file[in_file] {
-            Yaml::Sequence(items) => items.iter().filter_map(Yaml::as_str).map(str::to_owned).collect(),
+            Yaml::Sequence(items) => items
+                .iter()
+                .filter_map(Yaml::as_str)
+                .map(str::to_owned)
+                .collect(),
             // By repository: `owner/repo: [docs/]`.
             Yaml::Mapping(by_repository) => {
-                let lists = by_repository.values().filter_map(Yaml::as_sequence).flatten();
+                let lists = by_repository
+                    .values()
+                    .filter_map(Yaml::as_sequence)
+                    .flatten();
                 lists.filter_map(Yaml::as_str).map(str::to_owned).collect()
             }
             _ => Vec::new(),
@@ -121,7 +154,11 @@ impl Inputs {
             return listed;
         }
         let text = self.step[in_step].as_str().unwrap_or_default();
-        text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        text.split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 }
 
@@ -130,16 +167,31 @@ impl Inputs {
 /// # Errors
 /// When no workflow uses the Action.
 pub fn gate(root: &Path) -> Result<String, CliError> {
-    let inputs = workflow_texts(root).find_map(|text| inputs(&text, root)).ok_or_else(|| {
-        CliError::bad_data("no workflow of this repository uses agent-approval-check. Nothing was written.")
-    })?;
+    let inputs = workflow_texts(root)
+        .find_map(|text| inputs(&text, root))
+        .ok_or_else(|| {
+            CliError::bad_data(
+                "no workflow of this repository uses agent-approval-check. Nothing was written.",
+            )
+        })?;
     let of = |prefix: &String| quoted(&format!("!{}/**", prefix.trim_end_matches('/')));
-    let globs: Vec<String> = inputs.list("exempt_path_prefixes", "exempt_path_prefixes").iter().map(of).collect();
+    let globs: Vec<String> = inputs
+        .list("exempt_path_prefixes", "exempt_path_prefixes")
+        .iter()
+        .map(of)
+        .collect();
     let mut logins = inputs.list("agent_app_logins", "agent_logins");
     logins.retain(|login| login.parse::<Login>().is_ok());
-    let listed = |in_file, in_step| inputs.list(in_file, in_step).join(", ").replace(['\n', '\r'], " ");
+    let listed = |in_file, in_step| {
+        inputs
+            .list(in_file, in_step)
+            .join(", ")
+            .replace(['\n', '\r'], " ")
+    };
     let approvals = &inputs.step["required_approvals"];
-    let approvals = approvals.as_u64().or_else(|| approvals.as_str()?.trim().parse().ok());
+    let approvals = approvals
+        .as_u64()
+        .or_else(|| approvals.as_str()?.trim().parse().ok());
     let model = context! {
         approvals => approvals.unwrap_or(APPROVALS).clamp(1, MOST_APPROVALS),
         globs,
@@ -155,15 +207,25 @@ pub fn gate(root: &Path) -> Result<String, CliError> {
 /// The inputs of the first step of a workflow that uses the Action.
 fn inputs(workflow: &str, root: &Path) -> Option<Inputs> {
     let workflow: Yaml = serde_yaml::from_str(workflow).ok()?;
-    let mut steps = workflow["jobs"].as_mapping()?.values().filter_map(|job| job["steps"].as_sequence()).flatten();
+    let mut steps = workflow["jobs"]
+        .as_mapping()?
+        .values()
+        .filter_map(|job| job["steps"].as_sequence())
+        .flatten();
     let uses = |step: &&Yaml| {
-        let action = step["uses"].as_str().and_then(|uses| uses.split('@').next());
+        let action = step["uses"]
+            .as_str()
+            .and_then(|uses| uses.split('@').next());
         action.is_some_and(|action| action.ends_with("/agent-approval-check"))
     };
     let step = steps.find(uses)?["with"].clone();
-    let named = step["config_file"].as_str().filter(|path| !path.starts_with('/') && !path.contains(".."));
+    let named = step["config_file"]
+        .as_str()
+        .filter(|path| !path.starts_with('/') && !path.contains(".."));
     let file = named.and_then(|path| std::fs::read_to_string(root.join(path)).ok());
-    let file = file.and_then(|text| serde_yaml::from_str::<Yaml>(&text).ok()).unwrap_or_default();
+    let file = file
+        .and_then(|text| serde_yaml::from_str::<Yaml>(&text).ok())
+        .unwrap_or_default();
     Some(Inputs { step, file })
 }
 
@@ -177,7 +239,9 @@ mod tests {
         let folder = root.path().join(".github/workflows");
         std::fs::create_dir_all(&folder).unwrap();
         let step = "anthropics/claude-code-action/agent-approval-check@v1";
-        let workflow = format!("on: pull_request_target\njobs:\n  check:\n    steps:\n      - uses: {step}\n{with}");
+        let workflow = format!(
+            "on: pull_request_target\njobs:\n  check:\n    steps:\n      - uses: {step}\n{with}"
+        );
         std::fs::write(folder.join("agents.yml"), workflow).unwrap();
         std::fs::write(root.path().join(".github/agents.yaml"), identities).unwrap();
         let text = gate(root.path()).unwrap();

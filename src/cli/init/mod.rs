@@ -25,7 +25,11 @@ use crate::{
 use loopgate_core::{RepoName, evidence::CheckKind};
 
 /// The Action as it is published: the tag of the major version moves with its releases.
-const PUBLISHED: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/action@v", env!("CARGO_PKG_VERSION_MAJOR"));
+const PUBLISHED: &str = concat!(
+    env!("CARGO_PKG_REPOSITORY"),
+    "/action@v",
+    env!("CARGO_PKG_VERSION_MAJOR")
+);
 
 /// Where the files go, relative to the top of the repository.
 const CONFIGURATION: &str = ".github/loopgate.yml";
@@ -79,7 +83,9 @@ fn action_reference(text: &str) -> Result<String, String> {
     let text = text.strip_prefix("https://github.com/").unwrap_or(text);
     let form = Regex::new("^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+@[A-Za-z0-9._/-]+$");
     let is_one = form.is_ok_and(|form| form.is_match(text));
-    is_one.then(|| text.to_owned()).ok_or_else(|| "is not of the form OWNER/REPO/action@REF".to_owned())
+    is_one
+        .then(|| text.to_owned())
+        .ok_or_else(|| "is not of the form OWNER/REPO/action@REF".to_owned())
 }
 
 /// A file to write.
@@ -110,7 +116,10 @@ pub fn run(arguments: &InitArguments) -> CommandResult {
     let files = files(arguments, &root, repository.as_ref(), &detected, &ci)?;
     let deeds: Vec<_> = files.iter().map(|file| deed(file, &root)).collect();
     let files: Vec<(NewFile, &str)> = files.into_iter().zip(deeds).collect();
-    let in_the_way = files.iter().filter(|(_, deed)| *deed == "replace").map(|(file, _)| file.path);
+    let in_the_way = files
+        .iter()
+        .filter(|(_, deed)| *deed == "replace")
+        .map(|(file, _)| file.path);
     let in_the_way: Vec<&str> = in_the_way.collect();
     if !in_the_way.is_empty() && !arguments.force && !arguments.dry_run {
         return Err(CliError::bad_data(format!(
@@ -141,16 +150,26 @@ struct Ci<'a> {
 impl<'a> Ci<'a> {
     /// A workflow that runs on some pull requests only is followed where `--follow` names it.
     fn of(arguments: &InitArguments, jobs: &'a [CiJob]) -> Result<Self, CliError> {
-        let names = |file: &str, job: &CiJob| job.workflow.rsplit('/').next() == file.rsplit('/').next();
-        if let Some(unknown) = arguments.follow.iter().find(|file| !jobs.iter().any(|job| names(file, job))) {
+        let names =
+            |file: &str, job: &CiJob| job.workflow.rsplit('/').next() == file.rsplit('/').next();
+        if let Some(unknown) = arguments
+            .follow
+            .iter()
+            .find(|file| !jobs.iter().any(|job| names(file, job)))
+        {
             let there: BTreeSet<&str> = jobs.iter().map(|job| job.workflow.as_str()).collect();
-            let there = if there.is_empty() { "none".to_owned() } else { Vec::from_iter(there).join(", ") };
+            let there = if there.is_empty() {
+                "none".to_owned()
+            } else {
+                Vec::from_iter(there).join(", ")
+            };
             return Err(CliError::usage(format!(
                 "--follow {unknown}: no workflow of that name runs on pushes to pull requests. Those that do: {there}."
             )));
         }
         let is_followed = |job: &&CiJob| {
-            !arguments.own_workflow && (job.filter.is_none() || arguments.follow.iter().any(|file| names(file, job)))
+            !arguments.own_workflow
+                && (job.filter.is_none() || arguments.follow.iter().any(|file| names(file, job)))
         };
         let (followed, left) = jobs.iter().partition(is_followed);
         Ok(Self { followed, left })
@@ -180,7 +199,11 @@ impl<'a> Ci<'a> {
 impl InitArguments {
     /// The Action to name in a workflow.
     fn action(&self) -> Option<String> {
-        let published = || action_reference(PUBLISHED).ok().filter(|_| !crate::published().starts_with("OWNER/"));
+        let published = || {
+            action_reference(PUBLISHED)
+                .ok()
+                .filter(|_| !crate::published().starts_with("OWNER/"))
+        };
         self.action.clone().or_else(published)
     }
 
@@ -204,10 +227,17 @@ fn files(
     if arguments.agents || arguments.fixes {
         let mut files = Vec::new();
         if arguments.agents {
-            files.extend(agents::files(root, repository, arguments.action().as_deref())?);
+            files.extend(agents::files(
+                root,
+                repository,
+                arguments.action().as_deref(),
+            )?);
         }
         if arguments.fixes {
-            files.push(NewFile { path: FIX, text: workflows::fix(root, detected, &arguments.needed_action()?) });
+            files.push(NewFile {
+                path: FIX,
+                text: workflows::fix(root, detected, &arguments.needed_action()?),
+            });
         }
         return Ok(files);
     }
@@ -220,9 +250,14 @@ fn files(
     }
     // What is written is read again as it will be.
     config::parse(CONFIGURATION, &text).map_err(|errors| {
-        CliError::bad_data(format!("the configuration made for this project is not valid: {errors}"))
+        CliError::bad_data(format!(
+            "the configuration made for this project is not valid: {errors}"
+        ))
     })?;
-    let mut files = vec![NewFile { path: CONFIGURATION, text }];
+    let mut files = vec![NewFile {
+        path: CONFIGURATION,
+        text,
+    }];
     let mut followed: Vec<&str> = ci.followed.iter().map(|job| job.title.as_str()).collect();
     followed.dedup();
     // The configuration alone still decides what `verify` runs. Beside a CI that is there a second one is asked for.
@@ -230,13 +265,22 @@ fn files(
     let wants_workflow = ci.followed.is_empty() && (arguments.own_workflow || is_first);
     if wants_workflow || ci.followed.is_empty() && arguments.action_only {
         followed.push("Loopgate verify");
-        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &arguments.needed_action()?) });
+        files.push(NewFile {
+            path: VERIFY,
+            text: workflows::verify(root, detected, &arguments.needed_action()?),
+        });
     }
     if arguments.action_only {
         followed.push("Loopgate relay");
         let text = workflows::reconcile(&arguments.needed_action()?, &followed);
-        files.push(NewFile { path: RECONCILE, text });
-        files.push(NewFile { path: RELAY, text: workflows::documented(RELAY, "") });
+        files.push(NewFile {
+            path: RECONCILE,
+            text,
+        });
+        files.push(NewFile {
+            path: RELAY,
+            text: workflows::documented(RELAY, ""),
+        });
     }
     Ok(files)
 }
@@ -247,12 +291,17 @@ fn write(root: &Path, file: &NewFile) -> Result<(), CliError> {
     if let (Ok(real), Ok(top)) = (path.canonicalize(), root.canonicalize())
         && !real.starts_with(top)
     {
-        return Err(CliError::bad_data(format!("{} is a link out of the repository: nothing was written", file.path)));
+        return Err(CliError::bad_data(format!(
+            "{} is a link out of the repository: nothing was written",
+            file.path
+        )));
     }
     let folder = path.parent().unwrap_or(&path);
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(&path, &file.text))
-        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
+        .map_err(|error| {
+            CliError::unavailable(format!("{} cannot be written: {error}", path.display()))
+        })
 }
 
 /// Writes or removes the stop hooks where somebody wants it: by the option, or asked on a terminal.
@@ -261,8 +310,13 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
         return Ok(());
     }
     let files = agents::hook_files(root, wish != Some(StopHooks::Remove))?;
-    let paths = files.iter().map(|(path, _)| *path).collect::<Vec<_>>().join(", ");
-    let question = format!("Shall agents stop only with a green verdict? This changes {paths} [yes/no]");
+    let paths = files
+        .iter()
+        .map(|(path, _)| *path)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let question =
+        format!("Shall agents stop only with a green verdict? This changes {paths} [yes/no]");
     if wish.is_none() && !files.is_empty() && !output::agrees(&question) {
         return Ok(());
     }
@@ -270,7 +324,11 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
         write(root, &NewFile { path, text })?;
         output::note_line(format!(
             "{path}: stop hook {}",
-            if wish == Some(StopHooks::Remove) { "removed" } else { "written" }
+            if wish == Some(StopHooks::Remove) {
+                "removed"
+            } else {
+                "written"
+            }
         ));
     }
     Ok(())
@@ -282,7 +340,11 @@ fn report(
     next: Vec<String>,
     files: &[(NewFile, &str)],
 ) -> CommandResult {
-    let limits = if arguments.action_only { paragraphs("init/limits.txt", context! {}) } else { Vec::new() };
+    let limits = if arguments.action_only {
+        paragraphs("init/limits.txt", context! {})
+    } else {
+        Vec::new()
+    };
     let document = json!({
         "schema": "loopgate.init/v1",
         "written": !arguments.dry_run,
@@ -293,17 +355,25 @@ fn report(
     });
     let shown = |(file, deed): &(NewFile, &str)| {
         let text = file.text.lines().filter(|_| arguments.dry_run);
-        let lines = text.map(|line| format!("  | {line}").trim_end().to_owned()).collect::<Vec<_>>();
+        let lines = text
+            .map(|line| format!("  | {line}").trim_end().to_owned())
+            .collect::<Vec<_>>();
         context! { deed => format!("{deed:9}"), path => file.path, lines }
     };
     let files: Vec<Value> = files.iter().map(shown).collect();
-    output::show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
+    output::show(&document, || {
+        render::text("init/report.txt", context! { files, notes, limits, next })
+    })
 }
 
 /// The paragraphs of a text, each for itself.
 fn paragraphs(template: &str, model: Value) -> Vec<String> {
     let text = render::text(template, model);
-    text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()).map(str::to_owned).collect()
+    text.split("\n\n")
+        .map(str::trim)
+        .filter(|paragraph| !paragraph.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What is left for people to do.

@@ -30,13 +30,19 @@ impl Session<'_> {
         }
         self.print_step();
         let progress = match self.state.current_step {
-            Step::Plan => self.save_or_break(Turn::on(&self.state, Utc::now()).planned(loop_plan(&self.state))).await?,
+            Step::Plan => {
+                self.save_or_break(
+                    Turn::on(&self.state, Utc::now()).planned(loop_plan(&self.state)),
+                )
+                .await?
+            }
             Step::ProducePrepare => self.produce_and_prepare().await?,
             Step::Prepare => self.prepare(None).await?,
             Step::Evaluate => self.evaluate().await?,
             Step::Critique => {
                 let view = self.judged().await?.decision.view.clone();
-                let turn = Turn::on(&self.state, Utc::now()).critiqued(&loop_critique(&view), &view.evaluation);
+                let turn = Turn::on(&self.state, Utc::now())
+                    .critiqued(&loop_critique(&view), &view.evaluation);
                 self.save_or_break(turn).await?
             }
             Step::Refine => self.refine().await?,
@@ -61,8 +67,11 @@ impl Session<'_> {
             Ok(document) => document,
             Err(why) => return self.break_off(why).await,
         };
-        let produced =
-            Produced { head: artifact.commit, hash: loopgate_core::evidence::tree_hash(artifact.tree), document };
+        let produced = Produced {
+            head: artifact.commit,
+            hash: loopgate_core::evidence::tree_hash(artifact.tree),
+            document,
+        };
         if let Some(document) = &produced.document {
             self.artifact.clone_from(document);
         }
@@ -79,13 +88,17 @@ impl Session<'_> {
 
     /// The document the task is to produce.
     fn document(&self) -> Result<Option<String>, String> {
-        let Some(path) = &self.reflex().settings.document else { return Ok(None) };
+        let Some(path) = &self.reflex().settings.document else {
+            return Ok(None);
+        };
         let file = self.workspace.worktree.root.join(path);
         let length = std::fs::metadata(&file).map(|found| found.len());
         match length {
             Err(_) => Err(format!("the document {path} is not there")),
             Ok(0) => Err(format!("the document {path} is empty")),
-            Ok(length) if length > ARTIFACT_LIMIT as u64 => Err(format!("the document {path} is larger than 1 MiB")),
+            Ok(length) if length > ARTIFACT_LIMIT as u64 => {
+                Err(format!("the document {path} is larger than 1 MiB"))
+            }
             Ok(_) => std::fs::read_to_string(&file)
                 .map(Some)
                 .map_err(|error| format!("the document {path} cannot be read: {error}")),

@@ -44,7 +44,8 @@ impl Session<'_> {
         {
             let found = Evaluated::PhaseA(&evaluation);
             let (state, now) = (&self.state, Utc::now());
-            let turn = Turn::on(state, now).evaluated(found, &checked.checks, &checked.edited, &policy);
+            let turn =
+                Turn::on(state, now).evaluated(found, &checked.checks, &checked.edited, &policy);
             let progress = self.save_or_break(turn).await?;
             if self.state.phase == Phase::B {
                 self.phase_a = checked;
@@ -54,14 +55,23 @@ impl Session<'_> {
         }
         let mut decision = decide(&snapshot, &self.state, &prepared, Utc::now());
         self.recall(&mut decision, &snapshot, &policy).await;
-        let counted = decision.attempt.is_some() || self.state.attempt_of(self.state.head_sha).is_some();
+        let counted =
+            decision.attempt.is_some() || self.state.attempt_of(self.state.head_sha).is_some();
         if counted {
             return self.judge(decision, snapshot, &checked, &policy).await;
         }
         // Every failure lies outside the code, also after the repetitions.
-        let failing = checked.checks.iter().filter(|check| check.outcome.is_failure()).map(|check| &check.name);
-        let notes = vec![format!("{} failed for reasons outside the code, again and again.", listed(failing))];
-        self.call_a_person(Trigger::ExternalDependencyDown, notes).await
+        let failing = checked
+            .checks
+            .iter()
+            .filter(|check| check.outcome.is_failure())
+            .map(|check| &check.name);
+        let notes = vec![format!(
+            "{} failed for reasons outside the code, again and again.",
+            listed(failing)
+        )];
+        self.call_a_person(Trigger::ExternalDependencyDown, notes)
+            .await
     }
 
     async fn judge(
@@ -72,13 +82,26 @@ impl Session<'_> {
         policy: &Policy,
     ) -> Result<Progress, CliError> {
         let (critique, call) = (loop_critique(&decision.view), loop_call_of(&decision));
-        let found = Evaluated::Head { decision: &decision, critique: &critique, call: call.as_ref() };
+        let found = Evaluated::Head {
+            decision: &decision,
+            critique: &critique,
+            call: call.as_ref(),
+        };
         let now = Utc::now();
-        let turn = match Turn::on(&self.state, now).evaluated(found, &checked.checks, &checked.edited, policy) {
+        let turn = match Turn::on(&self.state, now).evaluated(
+            found,
+            &checked.checks,
+            &checked.edited,
+            policy,
+        ) {
             Ok(turn) => turn,
             Err(breach) => return self.break_off(render::reason("breach", &breach)).await,
         };
-        let fix = self.reflex().fixes.last().filter(|fix| fix.iteration + 1 == self.state.iteration);
+        let fix = self
+            .reflex()
+            .fixes
+            .last()
+            .filter(|fix| fix.iteration + 1 == self.state.iteration);
         let attempt = match &decision.attempt {
             Some(record) => {
                 let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
@@ -90,7 +113,9 @@ impl Session<'_> {
         if self.reflex().settings.document.is_none() {
             self.artifact = render::loop_report(&turn.state, false);
         }
-        self.to_remember.lines.extend(decision.memory_line(&snapshot));
+        self.to_remember
+            .lines
+            .extend(decision.memory_line(&snapshot));
         let judged = Judged { decision, snapshot };
         let progress = self.save(turn, attempt).await?;
         self.record(policy).await;
@@ -100,14 +125,22 @@ impl Session<'_> {
     }
 
     /// Runs what is prepared and not known yet. None: interrupted.
-    async fn run_checks(&self, policy: &Policy, known: CheckedAttempt) -> Result<Option<CheckedAttempt>, CliError> {
+    async fn run_checks(
+        &self,
+        policy: &Policy,
+        known: CheckedAttempt,
+    ) -> Result<Option<CheckedAttempt>, CliError> {
         let mut wanted = policy.verify.checks.clone();
         wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
         let plan = Plan::new(&wanted, None, self.workspace.worktree.root.clone(), None);
-        let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
+        let plan = plan
+            .map_err(CliError::bad_data)?
+            .repeating(policy.retry.external_retry.commands());
         let before = self.workspace.worktree.tree(Extent::Tracked)?;
-        let (ran, environment) =
-            tokio::join!(runner::run(&plan, self.interrupt.clone(), progress::observer()), runner::environment(&plan));
+        let (ran, environment) = tokio::join!(
+            runner::run(&plan, self.interrupt.clone(), progress::observer()),
+            runner::environment(&plan)
+        );
         if self.interrupt.is_cancelled() {
             return Ok(None);
         }
@@ -119,12 +152,21 @@ impl Session<'_> {
             (Some(before), Some(more)) => Some(before.into_iter().chain(more).collect()),
             (before, more) => before.or(more),
         };
-        Ok(Some(CheckedAttempt { checks, coverage, edited, environment: Some(environment) }))
+        Ok(Some(CheckedAttempt {
+            checks,
+            coverage,
+            edited,
+            environment: Some(environment),
+        }))
     }
 
     /// The evaluation of phase A, if it passes.
     fn passes_phase_a(&self, snapshot: &Snapshot, policy: &Policy) -> Option<Evaluation> {
-        let cx = Context { snapshot, policy, now: Utc::now() };
+        let cx = Context {
+            snapshot,
+            policy,
+            now: Utc::now(),
+        };
         let evidence = gather::gather(cx, &[], &BTreeSet::new(), |_| cx.now);
         let rules = evaluate::rules(policy, self.reflex().settings.task_type);
         let evaluation = evaluate::evaluate_phase(cx, &evidence, &rules, Phase::A);
@@ -137,13 +179,30 @@ impl Session<'_> {
         let tree = self.workspace.worktree.tree_of(head)?;
         let files = self.change(head)?;
         let os = std::env::consts::OS.to_owned();
-        let nowhere = Environment { os, runtime: None, framework: None };
+        let nowhere = Environment {
+            os,
+            runtime: None,
+            framework: None,
+        };
         let evidence = Evidence {
             base_sha: Some(self.state.base_sha),
             environment: checked.environment.clone().unwrap_or(nowhere),
-            started_at: checked.checks.iter().filter_map(|check| check.started_at).min().unwrap_or_else(Utc::now),
-            coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
-            ..working_tree::evidence(self.state.repository.clone(), head, tree, checked.checks.clone())
+            started_at: checked
+                .checks
+                .iter()
+                .filter_map(|check| check.started_at)
+                .min()
+                .unwrap_or_else(Utc::now),
+            coverage: checked
+                .coverage
+                .as_ref()
+                .map(|reports| coverage::measure(&files, reports)),
+            ..working_tree::evidence(
+                self.state.repository.clone(),
+                head,
+                tree,
+                checked.checks.clone(),
+            )
         };
         let base = self.reflex().settings.base.as_deref();
         Ok(self.workspace.snapshot(
@@ -158,32 +217,53 @@ impl Session<'_> {
 
     /// What the loop's branch has changed up to this commit or tree.
     pub(super) fn change(&self, to: Sha) -> Result<ChangedFiles, CliError> {
-        self.workspace.worktree.changes(self.state.base_sha, to).map_err(CliError::unavailable)
+        self.workspace
+            .worktree
+            .changes(self.state.base_sha, to)
+            .map_err(CliError::unavailable)
     }
 
     /// What a fixer is given: the feedback document, with the critique and the task beside it.
     pub(super) async fn feedback(&mut self, policy: &Policy) -> Result<String, CliError> {
-        let (task, critique) = (self.state.task.clone(), self.state.critique.clone().unwrap_or_default());
-        let report = format!("git show refs/loopgate/task/{}:attempts/{:03}.json", self.alias, self.state.iteration);
+        let (task, critique) = (
+            self.state.task.clone(),
+            self.state.critique.clone().unwrap_or_default(),
+        );
+        let report = format!(
+            "git show refs/loopgate/task/{}:attempts/{:03}.json",
+            self.alias, self.state.iteration
+        );
         let judged = self.judged().await?;
         let subject = render::Subject::new(&judged.decision, &judged.snapshot, policy);
-        Ok(render::Feedback::for_fixer(&subject, &task, &critique, report))
+        Ok(render::Feedback::for_fixer(
+            &subject, &task, &critique, report,
+        ))
     }
 
     /// The last evaluation: as this process made it, else made again from what the attempt recorded.
     pub(super) async fn judged(&mut self) -> Result<&Judged, CliError> {
-        let fits =
-            self.judged.as_ref().is_some_and(|judged| judged.snapshot.pull_request.head.sha == self.state.head_sha);
+        let fits = self
+            .judged
+            .as_ref()
+            .is_some_and(|judged| judged.snapshot.pull_request.head.sha == self.state.head_sha);
         if !fits {
-            let tip = self.loaded.tip.ok_or_else(|| CliError::unavailable("the loop has not been saved yet"))?;
+            let tip = self
+                .loaded
+                .tip
+                .ok_or_else(|| CliError::unavailable("the loop has not been saved yet"))?;
             let number = self.state.attempts.last().map_or(0, |last| last.number);
             let checks = self.store.recorded_checks(tip, number).await?;
-            let snapshot = self.observed(&CheckedAttempt { checks, ..CheckedAttempt::default() })?;
+            let snapshot = self.observed(&CheckedAttempt {
+                checks,
+                ..CheckedAttempt::default()
+            })?;
             let policy = only(&self.governed(), &self.state.prepared_checks);
             let decision = decide(&snapshot, &self.state, &policy, Utc::now());
             self.judged = Some(Judged { decision, snapshot });
         }
-        self.judged.as_ref().ok_or_else(|| CliError::unavailable("there is no evaluation"))
+        self.judged
+            .as_ref()
+            .ok_or_else(|| CliError::unavailable("there is no evaluation"))
     }
 }
 
@@ -192,28 +272,51 @@ impl Session<'_> {
     /// Asks the memory what a decision needs of it. Nothing depends on it: what cannot be read is not shown.
     async fn recall(&self, decision: &mut Decision, snapshot: &Snapshot, policy: &Policy) {
         let questions = decision.memory_questions(policy);
-        let change = questions.changed_since.and_then(|from| self.changed_since(from, decision));
+        let change = questions
+            .changed_since
+            .and_then(|from| self.changed_since(from, decision));
         // What an iteration of this run found out may be meant for the next run only.
         let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning;
         let found = match questions.look_up && asks {
             true => {
                 let root = &self.workspace.worktree.root;
-                working_tree::look_up(&self.workspace.repository, root, decision, snapshot, policy).await
+                working_tree::look_up(&self.workspace.repository, root, decision, snapshot, policy)
+                    .await
             }
             false => MemoryAnswers::default(),
         };
         decision.remember(MemoryAnswers { change, ..found });
     }
 
-    fn changed_since(&self, from: Sha, decision: &Decision) -> Option<(AppliedFix, Vec<ChangedFile>)> {
+    fn changed_since(
+        &self,
+        from: Sha,
+        decision: &Decision,
+    ) -> Option<(AppliedFix, Vec<ChangedFile>)> {
         let worktree = &self.workspace.worktree;
         let files = worktree.changes(from, decision.next.head_sha).ok()?;
-        let failing = self.state.attempts.last().map(|attempt| attempt.summary.clone()).unwrap_or_default();
+        let failing = self
+            .state
+            .attempts
+            .last()
+            .map(|attempt| attempt.summary.clone())
+            .unwrap_or_default();
         let files = files.known().to_vec();
-        let failing: BTreeSet<String> =
-            files.iter().map(|file| file.path.clone()).filter(|path| failing.contains(path.as_str())).collect();
-        let description = self.reflex().fixes.last().map(|fix| fix.description.clone()).unwrap_or_default();
-        Some((AppliedFix::of(decision.next.head_sha, &description, &files, &failing), files))
+        let failing: BTreeSet<String> = files
+            .iter()
+            .map(|file| file.path.clone())
+            .filter(|path| failing.contains(path.as_str()))
+            .collect();
+        let description = self
+            .reflex()
+            .fixes
+            .last()
+            .map(|fix| fix.description.clone())
+            .unwrap_or_default();
+        Some((
+            AppliedFix::of(decision.next.head_sha, &description, &files, &failing),
+            files,
+        ))
     }
 
     /// Writes what the attempts leave: after each, or at the end of the run where the policy asks for that.
@@ -223,10 +326,14 @@ impl Session<'_> {
             return;
         }
         let notes: MemoryNotes = std::mem::take(&mut self.to_remember);
-        let retention = Retention { days: policy.memory.retention_days };
+        let retention = Retention {
+            days: policy.memory.retention_days,
+        };
         let memory = MemoryStore::new(&self.workspace.repository, retention, Utc::now());
         if let Err(error) = memory.record(&notes).await {
-            output::note_line(format_args!("The debug memory could not be written: {error}."));
+            output::note_line(format_args!(
+                "The debug memory could not be written: {error}."
+            ));
         }
     }
 }

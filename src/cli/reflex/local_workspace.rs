@@ -31,11 +31,18 @@ impl LocalWorkspace {
     /// The repository around the current directory.
     pub async fn open() -> Result<Self, CliError> {
         let here = std::env::current_dir()?;
-        let checkout = Checkout::around(&here)
-            .map_err(|error| CliError::bad_data(format!("a loop keeps its state in a git repository: {error}")))?;
+        let checkout = Checkout::around(&here).map_err(|error| {
+            CliError::bad_data(format!(
+                "a loop keeps its state in a git repository: {error}"
+            ))
+        })?;
         let worktree = Worktree::at(&checkout.root)?;
         let repository = LocalRepository::open(&checkout.root).await?;
-        Ok(Self { checkout, worktree, repository })
+        Ok(Self {
+            checkout,
+            worktree,
+            repository,
+        })
     }
 
     /// The configuration in force here, with the checks a project like this usually has where none are configured.
@@ -57,7 +64,11 @@ impl LocalWorkspace {
             [] => "there is no loop here; `loopgate loop new` begins one".to_owned(),
             known => format!(
                 "no loop is active; name one of {}, or begin one with `loopgate loop new`",
-                known.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ")
+                known
+                    .iter()
+                    .map(Alias::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
         };
         Err(CliError::bad_data(message))
@@ -116,14 +127,30 @@ impl LocalWorkspace {
     fn begun_again(&self, alias: &Alias, begun: Option<&LocalLoopStarted>) -> LoopState {
         let confirmed = begun.and_then(|begun| begun.confirmed.as_ref());
         let own = confirmed.and_then(|confirmed| confirmed.settings.config.as_deref());
-        let policy = self.policy(own).unwrap_or_else(|_| config::presets().with_origin(PolicyOrigin::Defaults));
-        let settings = confirmed.map_or_else(|| settings_of(&policy), |known| known.settings.clone());
-        let settings = Settings { limit: begun.map_or(settings.limit, |begun| begun.max_iterations), ..settings };
+        let policy = self
+            .policy(own)
+            .unwrap_or_else(|_| config::presets().with_origin(PolicyOrigin::Defaults));
+        let settings =
+            confirmed.map_or_else(|| settings_of(&policy), |known| known.settings.clone());
+        let settings = Settings {
+            limit: begun.map_or(settings.limit, |begun| begun.max_iterations),
+            ..settings
+        };
         let head = confirmed.map_or(self.checkout.head, |confirmed| confirmed.began_at);
-        let head = Head { commit: head, tree: self.checkout.tree };
+        let head = Head {
+            commit: head,
+            tree: self.checkout.tree,
+        };
         let base = confirmed.map_or(self.checkout.head, |confirmed| confirmed.base_sha);
         let nothing = ChangedFiles::Complete(Vec::new());
-        let snapshot = self.snapshot(head, base, alias.as_str(), settings.base.as_deref(), nothing, None);
+        let snapshot = self.snapshot(
+            head,
+            base,
+            alias.as_str(),
+            settings.base.as_deref(),
+            nothing,
+            None,
+        );
         let task = Task {
             prompt: begun.map_or_else(|| alias.to_string(), |begun| begun.task.clone()),
             ideal_result: confirmed.and_then(|confirmed| confirmed.ideal_result.clone()),
@@ -142,7 +169,9 @@ impl LocalWorkspace {
             Lock::take(&path, alias.as_str(), Utc::now()).map_err(|error| match &error {
                 LockError::Held { holder } => CliError::unavailable(format!(
                     "{error}. Wait for its end, or end it: `loopgate loop stop --alias {}`.",
-                    holder.as_ref().map_or_else(|| alias.as_str(), |holder| &holder.alias)
+                    holder
+                        .as_ref()
+                        .map_or_else(|| alias.as_str(), |holder| &holder.alias)
                 )),
                 LockError::Unusable { .. } => CliError::unavailable(error),
             })
@@ -169,12 +198,28 @@ impl LocalWorkspace {
         files: ChangedFiles,
         evidence: Option<Evidence>,
     ) -> Snapshot {
-        let created_at = evidence.as_ref().map_or_else(Utc::now, |evidence| evidence.started_at);
-        let pull_request =
-            working_tree::pull_request(&self.checkout, head, merge_base, base_branch, title.to_owned(), created_at);
-        let mut snapshot =
-            working_tree::snapshot(working_tree::repository_name(&self.checkout), pull_request, files, evidence);
-        let wanted = tamper::files_to_read(&snapshot.files, Some(merge_base), snapshot.pull_request.head.sha);
+        let created_at = evidence
+            .as_ref()
+            .map_or_else(Utc::now, |evidence| evidence.started_at);
+        let pull_request = working_tree::pull_request(
+            &self.checkout,
+            head,
+            merge_base,
+            base_branch,
+            title.to_owned(),
+            created_at,
+        );
+        let mut snapshot = working_tree::snapshot(
+            working_tree::repository_name(&self.checkout),
+            pull_request,
+            files,
+            evidence,
+        );
+        let wanted = tamper::files_to_read(
+            &snapshot.files,
+            Some(merge_base),
+            snapshot.pull_request.head.sha,
+        );
         snapshot.merge_base = Some(merge_base);
         // Of what git does not give the hunks are read.
         snapshot.contents = self.worktree.contents(wanted).unwrap_or_default();
@@ -203,7 +248,9 @@ pub(super) fn aside_ref(alias: &Alias) -> String {
 }
 
 pub(super) fn no_such(alias: &Alias) -> CliError {
-    CliError::bad_data(format!("there is no loop `{alias}`; `loopgate loop list` shows those there are"))
+    CliError::bad_data(format!(
+        "there is no loop `{alias}`; `loopgate loop list` shows those there are"
+    ))
 }
 
 /// The state could not be gone on from as it was saved; `how` is what was done about it.
@@ -213,8 +260,11 @@ pub(super) fn was_damaged(how: &str) {
 
 /// The person at the terminal, as a name git knows, where it is one.
 pub(super) fn person() -> Login {
-    let name = std::env::var("GITHUB_ACTOR").or_else(|_| std::env::var("USER")).unwrap_or_default();
-    name.parse().unwrap_or_else(|_| "local".parse().expect("a plain word is a login"))
+    let name = std::env::var("GITHUB_ACTOR")
+        .or_else(|_| std::env::var("USER"))
+        .unwrap_or_default();
+    name.parse()
+        .unwrap_or_else(|_| "local".parse().expect("a plain word is a login"))
 }
 
 /// Only what was run can be asked for.

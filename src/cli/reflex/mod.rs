@@ -136,7 +136,11 @@ pub struct StopArguments {
 #[derive(Debug, Args)]
 pub struct CleanArguments {
     /// The loop's alias
-    #[arg(value_name = "ALIAS", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(
+        value_name = "ALIAS",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
     alias: Option<Alias>,
     /// Every loop that is over
     #[arg(long)]
@@ -151,7 +155,9 @@ pub async fn run(command: LoopCommand) -> CommandResult {
     let open = LocalWorkspace::open;
     match command {
         LoopCommand::New(arguments) => new::run(&open().await?, *arguments).await,
-        LoopCommand::Resume { which, resumption } => go_on(&open().await?, &which, GoOn::Resumed(resumption)).await,
+        LoopCommand::Resume { which, resumption } => {
+            go_on(&open().await?, &which, GoOn::Resumed(resumption)).await
+        }
         LoopCommand::Status { which, full } => status(&open().await?, &which, full).await,
         LoopCommand::Next(which) => go_on(&open().await?, &which, GoOn::OneStep).await,
         LoopCommand::Run { which, fail_on } => {
@@ -201,17 +207,26 @@ async fn go_on(workspace: &LocalWorkspace, which: &Which, how: GoOn) -> CommandR
 }
 
 /// Takes a person's word, if one was called, and makes the loop the active one.
-async fn resume(session: &mut Session<'_>, Resumption { accept, settle }: &Resumption) -> Result<(), CliError> {
+async fn resume(
+    session: &mut Session<'_>,
+    Resumption { accept, settle }: &Resumption,
+) -> Result<(), CliError> {
     session.settle(settle.as_ref()).await?;
     if session.state.status == RunStatus::Escalated && settle.is_none() {
         // Those that were refused as tampering, if they are of the current iteration.
-        let edits = match session.workspace.worktree.resolve(&aside_ref(&session.alias)) {
+        let edits = match session
+            .workspace
+            .worktree
+            .resolve(&aside_ref(&session.alias))
+        {
             Some(aside) if session.is_our_commit(aside)? => Some(aside),
             _ => None,
         };
         let mut accepted = None;
         if accept.is_some() {
-            accepted = Some(tamper::counts(&session.weakening(edits.unwrap_or(session.state.head_sha))?));
+            accepted = Some(tamper::counts(
+                &session.weakening(edits.unwrap_or(session.state.head_sha))?,
+            ));
         }
         // In this order: should the process die in between, the edits are taken over by accepting them once more, or
         // are found as a commit of this run.
@@ -221,7 +236,11 @@ async fn resume(session: &mut Session<'_>, Resumption { accept, settle }: &Resum
         let turn = Turn::on(&session.state, Utc::now()).resumed(person(), accepted, None);
         session.save(turn, None).await?;
     }
-    Ok(session.workspace.repository.enter_task(&local_workspace::task_ref(&session.alias)).await?)
+    Ok(session
+        .workspace
+        .repository
+        .enter_task(&local_workspace::task_ref(&session.alias))
+        .await?)
 }
 
 async fn status(workspace: &LocalWorkspace, which: &Which, is_full: bool) -> CommandResult {
@@ -249,11 +268,25 @@ async fn status(workspace: &LocalWorkspace, which: &Which, is_full: bool) -> Com
 /// commits from another job asks this.
 fn judge(before: Sha, after: Sha) -> CommandResult {
     let worktree = Worktree::at(&std::env::current_dir()?).map_err(CliError::bad_data)?;
-    let files = &worktree.changes(before, after).map_err(CliError::bad_data)?;
+    let files = &worktree
+        .changes(before, after)
+        .map_err(CliError::bad_data)?;
     let wanted = tamper::files_to_read(files, Some(before), after);
     let contents = &worktree.contents(wanted)?;
-    let edits = reflex::Edits { files, contents, before, after, base_tests: &[] };
-    let mut refusals = match reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), None, CONFIGURATION) {
+    let edits = reflex::Edits {
+        files,
+        contents,
+        before,
+        after,
+        base_tests: &[],
+    };
+    let mut refusals = match reflex::judge_edits(
+        edits,
+        &BTreeSet::new(),
+        BTreeSet::new(),
+        None,
+        CONFIGURATION,
+    ) {
         EditVerdict::Refuse(refusals) => refusals,
         EditVerdict::Nothing | EditVerdict::Take { .. } => Vec::new(),
     };
@@ -262,7 +295,10 @@ fn judge(before: Sha, after: Sha) -> CommandResult {
     for commit in worktree.commits_since(before, after)? {
         let files = worktree.changes(parent, commit)?;
         let found = reflex::intrusions(&files, CONFIGURATION);
-        let new: Vec<EditRefusal> = found.into_iter().filter(|one| !refusals.contains(one)).collect();
+        let new: Vec<EditRefusal> = found
+            .into_iter()
+            .filter(|one| !refusals.contains(one))
+            .collect();
         refusals.extend(new);
         parent = commit;
     }
@@ -290,15 +326,21 @@ async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments) -> CommandR
         session.save(turn, None).await?;
     }
     let state = &session.state;
-    output::show(&report::document(state), || format!("{alias}: {}", render::loop_verdict(state)))
+    output::show(&report::document(state), || {
+        format!("{alias}: {}", render::loop_verdict(state))
+    })
 }
 
 /// Asks a process that runs the loop on this machine to end, as Ctrl-C would, and waits for it.
 async fn end_running_process(workspace: &LocalWorkspace, alias: &Alias) -> Result<(), CliError> {
     let path = workspace.lock_path(alias);
-    let Some(holder) = Lock::holder(&path) else { return Ok(()) };
+    let Some(holder) = Lock::holder(&path) else {
+        return Ok(());
+    };
     if !holder.is_on_this_host() {
-        return Err(CliError::unavailable(format!("the loop `{alias}` is being run by {holder}; end it there")));
+        return Err(CliError::unavailable(format!(
+            "the loop `{alias}` is being run by {holder}; end it there"
+        )));
     }
     #[cfg(unix)]
     {
@@ -340,11 +382,17 @@ async fn list(workspace: &LocalWorkspace) -> CommandResult {
 async fn history(workspace: &LocalWorkspace, which: &Which) -> CommandResult {
     let alias = workspace.looked_at(which.alias.as_ref()).await?;
     let store = workspace.store(&alias);
-    let tip = workspace.repository.read_ref(&local_workspace::task_ref(&alias)).await?;
+    let tip = workspace
+        .repository
+        .read_ref(&local_workspace::task_ref(&alias))
+        .await?;
     let tip = tip.ok_or_else(|| local_workspace::no_such(&alias))?;
     let lines = store.history(tip).await?;
-    let document = json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines });
-    output::show(&document, || render::text("loop_history.txt", context! { lines => Serde(&lines) }))
+    let document =
+        json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines });
+    output::show(&document, || {
+        render::text("loop_history.txt", context! { lines => Serde(&lines) })
+    })
 }
 
 async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> CommandResult {
@@ -366,10 +414,16 @@ async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> Comman
             )));
         }
     }
-    let names = doomed.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ");
+    let names = doomed
+        .iter()
+        .map(Alias::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     let question = format!("Delete the state and history of {names}? [yes/no]");
     if !doomed.is_empty() && !arguments.yes && !output::agrees(&question) {
-        return Err(CliError::usage("nothing was deleted; answer yes, or pass --yes"));
+        return Err(CliError::usage(
+            "nothing was deleted; answer yes, or pass --yes",
+        ));
     }
     for alias in &doomed {
         let name = local_workspace::task_ref(alias);
@@ -382,9 +436,14 @@ async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> Comman
         let _ = std::fs::remove_file(workspace.lock_path(alias));
         let _ = std::fs::remove_dir_all(workspace.worktree.private_dir.join(alias.as_str()));
     }
-    let [deleted, kept] = [&doomed, &kept].map(|of| of.iter().map(Alias::as_str).collect::<Vec<_>>());
+    let [deleted, kept] =
+        [&doomed, &kept].map(|of| of.iter().map(Alias::as_str).collect::<Vec<_>>());
     let document = json!({ "schema": "loopgate.cleaned/v1", "deleted": deleted, "kept": kept });
-    let words = if doomed.is_empty() { "There is nothing to delete.".to_owned() } else { format!("Deleted: {names}") };
+    let words = if doomed.is_empty() {
+        "There is nothing to delete.".to_owned()
+    } else {
+        format!("Deleted: {names}")
+    };
     output::show(&document, || words)
 }
 
@@ -393,28 +452,49 @@ async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> Comman
 /// # Errors
 /// When the loop's head has no such failure, or it was disputed before; when the loop is at work.
 pub async fn dispute_here(dispute: &FixerDispute) -> Result<Option<Alias>, CliError> {
-    let Ok(workspace) = LocalWorkspace::open().await else { return Ok(None) };
+    let Ok(workspace) = LocalWorkspace::open().await else {
+        return Ok(None);
+    };
     let active = workspace.repository.current_task().await?;
-    let Some(alias) = active.and_then(|alias| alias.parse::<Alias>().ok()) else { return Ok(None) };
+    let Some(alias) = active.and_then(|alias| alias.parse::<Alias>().ok()) else {
+        return Ok(None);
+    };
     let _locks = workspace.lock(&alias)?;
     let (stop, _watch) = runner::interrupt_at(runner::asked_to_stop());
     let mut session = Session::open(&workspace, &alias, None, stop).await?;
     let progress = session.dispute(dispute, person().to_string()).await?;
-    progress.map(|_| Some(alias)).map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))
+    progress
+        .map(|_| Some(alias))
+        .map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))
 }
 
 impl Session<'_> {
     /// Opens a dispute, which pauses the loop.
     pub(super) async fn dispute(
         &mut self,
-        FixerDispute { failure, kind, reason }: &FixerDispute,
+        FixerDispute {
+            failure,
+            kind,
+            reason,
+        }: &FixerDispute,
         by: String,
     ) -> Result<Result<Progress, CommandRefusal>, CliError> {
         let reason = text::one_line(reason, 500);
         let login = by.parse().unwrap_or_else(|_| person());
-        let by = Account { id: UserId::new(0), login, kind: AccountKind::User };
+        let by = Account {
+            id: UserId::new(0),
+            login,
+            kind: AccountKind::User,
+        };
         let (at, source) = (Utc::now(), DisputeSource::LocalLoop);
-        let claim = Claim { failure: *failure, kind: *kind, reason: &reason, by: &by, at, source };
+        let claim = Claim {
+            failure: *failure,
+            kind: *kind,
+            reason: &reason,
+            by: &by,
+            at,
+            source,
+        };
         let (mut state, policy) = (self.state.clone(), self.governed());
         let judged = self.judged().await?;
         let failures = &judged.decision.view.failures;
@@ -431,7 +511,11 @@ impl Session<'_> {
     /// What a workflow's loop knows is gone with its job, so an empty commit takes the dispute to the pull request.
     pub(super) fn dispute_in_a_commit(
         &self,
-        FixerDispute { failure, kind, reason }: &FixerDispute,
+        FixerDispute {
+            failure,
+            kind,
+            reason,
+        }: &FixerDispute,
         head: Head,
         author: &CommitAuthor,
     ) -> Result<(), CliError> {
@@ -439,21 +523,32 @@ impl Session<'_> {
             return Ok(());
         }
         let reason = text::one_line(reason, usize::MAX);
-        let message = format!("Dispute a failure\n\nLoopgate-Dispute: {failure} {} {reason}\n", kind.as_str());
+        let message = format!(
+            "Dispute a failure\n\nLoopgate-Dispute: {failure} {} {reason}\n",
+            kind.as_str()
+        );
         let worktree = &self.workspace.worktree;
         let commit = worktree.commit_tree(head.tree, head.commit, &message, author, None)?;
-        worktree.advance(head.commit, commit).map_err(CliError::unavailable)
+        worktree
+            .advance(head.commit, commit)
+            .map_err(CliError::unavailable)
     }
 
     /// Takes a person's word on what is disputed, if anything is.
     pub(super) async fn settle(&mut self, word: Option<&Command>) -> Result<(), CliError> {
-        let is_disputed = self.state.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Disputed);
+        let is_disputed = self
+            .state
+            .blocked
+            .as_ref()
+            .is_some_and(|blocked| blocked.trigger == Trigger::Disputed);
         let (failure, outcome) = match word {
             Some(Command::Settle { failure, outcome }) => (*failure, outcome.clone()),
             _ if !is_disputed => return Ok(()),
             _ => {
                 let ways = "--settle test, --settle code, or --settle \"neither …\" with what should happen";
-                return Err(CliError::usage(format!("a failure is disputed: say who is right with {ways}")));
+                return Err(CliError::usage(format!(
+                    "a failure is disputed: say who is right with {ways}"
+                )));
             }
         };
         let weakened = self.weakening(self.state.head_sha)?;

@@ -90,13 +90,21 @@ fn words<T: Clone + Send + Sync + 'static, const N: usize>(
     word: fn(T) -> &'static str,
     of_word: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(all.map(word)).try_map(move |word| of_word(&word.to_lowercase()).ok_or("no such word"))
+    PossibleValuesParser::new(all.map(word))
+        .try_map(move |word| of_word(&word.to_lowercase()).ok_or("no such word"))
 }
 
 fn check(text: &str) -> Result<(CheckName, String), String> {
     let (name, run) = text.split_once('=').ok_or("write it as NAME=COMMAND")?;
-    let name = name.trim().parse().map_err(|error: loopgate_core::Malformed| error.to_string())?;
-    if run.trim().is_empty() { Err("the command is empty".to_owned()) } else { Ok((name, run.trim().to_owned())) }
+    let name = name
+        .trim()
+        .parse()
+        .map_err(|error: loopgate_core::Malformed| error.to_string())?;
+    if run.trim().is_empty() {
+        Err("the command is empty".to_owned())
+    } else {
+        Ok((name, run.trim().to_owned()))
+    }
 }
 
 fn score(text: &str) -> Result<Score, String> {
@@ -120,7 +128,10 @@ struct Proposal {
 pub async fn run(workspace: &LocalWorkspace, mut arguments: NewLoopArguments) -> CommandResult {
     let policy = workspace.policy(arguments.config.as_deref())?;
     if !arguments.yes {
-        let mut terminal = Terminal { input: &mut std::io::stdin().lock(), output: &mut std::io::stderr() };
+        let mut terminal = Terminal {
+            input: &mut std::io::stdin().lock(),
+            output: &mut std::io::stderr(),
+        };
         confirm(&mut arguments, &policy, &mut terminal)?;
     }
     let proposal = propose(&arguments, &policy);
@@ -131,14 +142,30 @@ pub async fn run(workspace: &LocalWorkspace, mut arguments: NewLoopArguments) ->
             working_tree::CONFIGURATION
         )));
     }
-    let Proposal { settings, known, .. } = &proposal;
+    let Proposal {
+        settings, known, ..
+    } = &proposal;
     let given: Vec<&CheckName> = settings.checks.iter().map(|(name, _)| name).collect();
-    let is_there = |name| if given.is_empty() { known.contains(name) } else { given.contains(&name) };
+    let is_there = |name| {
+        if given.is_empty() {
+            known.contains(name)
+        } else {
+            given.contains(&name)
+        }
+    };
     if let Some(unknown) = settings.mandatory.iter().find(|name| !is_there(name)) {
-        return Err(CliError::bad_data(format!("there is no check `{unknown}` that could be mandatory")));
+        return Err(CliError::bad_data(format!(
+            "there is no check `{unknown}` that could be mandatory"
+        )));
     }
-    if let Some(document) = settings.document.as_ref().filter(|path| !working_tree::leads_inside(path)) {
-        return Err(CliError::bad_data(format!("the document `{document}` must be a path inside the repository")));
+    if let Some(document) = settings
+        .document
+        .as_ref()
+        .filter(|path| !working_tree::leads_inside(path))
+    {
+        return Err(CliError::bad_data(format!(
+            "the document `{document}` must be a path inside the repository"
+        )));
     }
     let alias = free_alias(workspace, arguments.alias.as_ref(), &proposal.task.prompt).await?;
     let now = Utc::now();
@@ -151,7 +178,10 @@ pub async fn run(workspace: &LocalWorkspace, mut arguments: NewLoopArguments) ->
     let mut session = Session::open(workspace, &alias, Some(state), never).await?;
     let turn = Turn::on(&session.state, now).begun();
     session.save(turn, None).await?;
-    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
+    workspace
+        .repository
+        .enter_task(&local_workspace::task_ref(&alias))
+        .await?;
     output::show(&report::document(&session.state), || {
         let limit = session.state.max_iterations;
         format!("{alias} is set up: at most {limit} iterations.\nRun it: loopgate loop run")
@@ -191,18 +221,31 @@ impl Terminal<'_> {
 /// The set-up questions: what each sets is an option of the command line, or the task.
 const QUESTIONS: [(&str, &str); 9] = [
     ("What is to be done?", ""),
-    ("Task type: new_function, bug_fix, refactor, api_endpoint or integration?", "--type"),
+    (
+        "Task type: new_function, bug_fix, refactor, api_endpoint or integration?",
+        "--type",
+    ),
     ("What does the ideal result look like?", "--ideal"),
-    ("Which command checks it? As name=command, for example unit=make test", "--check"),
+    (
+        "Which command checks it? As name=command, for example unit=make test",
+        "--check",
+    ),
     ("Mandatory checks, whatever their kind?", "--mandatory"),
     ("Threshold of phase A, 0 to 1?", "--threshold-a"),
     ("Threshold of phase B, 0 to 1?", "--threshold-b"),
     ("Iterations at most, 1 to 10?", "--max-iterations"),
-    ("Which failed rules are major: fail, or warn too?", "--major"),
+    (
+        "Which failed rules are major: fail, or warn too?",
+        "--major",
+    ),
 ];
 
 /// Shows the criteria and the limit and asks for each, for both again after any change.
-fn confirm(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
+fn confirm(
+    arguments: &mut NewLoopArguments,
+    policy: &Policy,
+    terminal: &mut Terminal<'_>,
+) -> Result<(), CliError> {
     let proposal = propose(arguments, policy);
     let has_checks = !proposal.known.is_empty() || !proposal.settings.checks.is_empty();
     if proposal.task.prompt.trim().is_empty() || !proposal.is_type_known || !has_checks {
@@ -218,7 +261,9 @@ fn confirm(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Ter
             continue;
         }
         let limit = proposal.settings.limit;
-        let question = format!("At most {limit} iterations. Is this limit right? [yes, or a number from 1 to 10]");
+        let question = format!(
+            "At most {limit} iterations. Is this limit right? [yes, or a number from 1 to 10]"
+        );
         loop {
             let answer = terminal.ask(&question)?;
             if output::is_yes(&answer) || answer == limit.to_string() {
@@ -233,15 +278,26 @@ fn confirm(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Ter
 }
 
 /// Asks what is not known for certain; an empty answer keeps what is known.
-fn set_up(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
+fn set_up(
+    arguments: &mut NewLoopArguments,
+    policy: &Policy,
+    terminal: &mut Terminal<'_>,
+) -> Result<(), CliError> {
     for (question, option) in QUESTIONS {
-        let Proposal { task, settings, known, .. } = propose(arguments, policy);
+        let Proposal {
+            task,
+            settings,
+            known,
+            ..
+        } = propose(arguments, policy);
         let known = match option {
             "" if !task.prompt.trim().is_empty() => continue,
             "--check" if !known.is_empty() || !settings.checks.is_empty() => continue,
             "" | "--check" => String::new(),
             "--type" => settings.task_type.to_string(),
-            "--ideal" => task.ideal_result.unwrap_or_else(|| "every check passes".to_owned()),
+            "--ideal" => task
+                .ideal_result
+                .unwrap_or_else(|| "every check passes".to_owned()),
             "--mandatory" => listed(&settings.mandatory),
             "--threshold-a" => settings.threshold_a.to_string(),
             "--threshold-b" => settings.threshold_b.to_string(),
@@ -249,10 +305,18 @@ fn set_up(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Term
             _ => settings.major.to_string(),
         };
         let has_default = !matches!(option, "" | "--check");
-        let question = if has_default { format!("{question} [{known}]") } else { question.to_owned() };
+        let question = if has_default {
+            format!("{question} [{known}]")
+        } else {
+            question.to_owned()
+        };
         loop {
             let answer = terminal.ask(&question)?;
-            let answer = if option == "--mandatory" { answer.replace(' ', "") } else { answer };
+            let answer = if option == "--mandatory" {
+                answer.replace(' ', "")
+            } else {
+                answer
+            };
             if answer.is_empty() || arguments.answered(option, &answer) {
                 break;
             }
@@ -271,23 +335,46 @@ impl NewLoopArguments {
         };
         let command = Self::augment_args_for_update(clap::Command::new("new").no_binary_name(true));
         let matches = command.try_get_matches_from(words);
-        matches.and_then(|matches| self.update_from_arg_matches(&matches)).is_ok()
+        matches
+            .and_then(|matches| self.update_from_arg_matches(&matches))
+            .is_ok()
     }
 }
 
 /// What the loop will be measured by, and who fixes.
 fn criteria(proposal: &Proposal, policy: &Policy) -> String {
     let settings = &proposal.settings;
-    let rules = evaluate::rules(&reflex::govern(policy, settings, settings.limit), settings.task_type);
+    let rules = evaluate::rules(
+        &reflex::govern(policy, settings, settings.limit),
+        settings.task_type,
+    );
     let rules: Vec<String> = rules
         .iter()
-        .map(|rule @ Rule { id, description, severity, phase, .. }| {
-            let (severity, weight) = (format!("{severity:?}").to_lowercase(), rule.weight());
-            format!("{id}: {description} ({severity}, weight {weight}, phase {phase:?})")
-        })
+        .map(
+            |rule @ Rule {
+                 id,
+                 description,
+                 severity,
+                 phase,
+                 ..
+             }| {
+                let (severity, weight) = (format!("{severity:?}").to_lowercase(), rule.weight());
+                format!("{id}: {description} ({severity}, weight {weight}, phase {phase:?})")
+            },
+        )
         .collect();
-    let list = |names: &[CheckName]| if names.is_empty() { "none".to_owned() } else { listed(names) };
-    let given: Vec<String> = settings.checks.iter().map(|(name, command)| format!("{name} ({command})")).collect();
+    let list = |names: &[CheckName]| {
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            listed(names)
+        }
+    };
+    let given: Vec<String> = settings
+        .checks
+        .iter()
+        .map(|(name, command)| format!("{name} ({command})"))
+        .collect();
     let model = context! {
         task => &proposal.task.prompt,
         kind => settings.task_type.as_str(),
@@ -317,7 +404,10 @@ fn propose(arguments: &NewLoopArguments, policy: &Policy) -> Proposal {
         threshold_a: arguments.threshold_a.unwrap_or(defaults.threshold_a),
         threshold_b: arguments.threshold_b.unwrap_or(defaults.threshold_b),
         major: arguments.major.unwrap_or(defaults.major),
-        limit: arguments.max_iterations.or_else(|| reflex::infer_limit(&prompt)).unwrap_or(defaults.limit),
+        limit: arguments
+            .max_iterations
+            .or_else(|| reflex::infer_limit(&prompt))
+            .unwrap_or(defaults.limit),
         checks: arguments.checks.clone(),
         produce: arguments.produce.clone(),
         document: arguments.document.clone(),
@@ -325,15 +415,28 @@ fn propose(arguments: &NewLoopArguments, policy: &Policy) -> Proposal {
         config: arguments.config.clone(),
         base: arguments.base.clone(),
     };
-    let runnable = policy.verify.checks.iter().filter(|(_, check)| matches!(check.source, CheckSource::Command(_)));
+    let runnable = policy
+        .verify
+        .checks
+        .iter()
+        .filter(|(_, check)| matches!(check.source, CheckSource::Command(_)));
     let known = runnable.map(|(name, _)| name.clone()).collect();
     let configured = match &policy.fixer.fixer {
         Fixer::Command(fixer) => Some(fixer.run.clone()),
         _ => None,
     };
     let fixer = settings.fix_command.clone().or(configured);
-    let task = Task { prompt, ideal_result: arguments.ideal.clone() };
-    Proposal { task, settings, is_type_known: task_type.is_some(), known, fixer }
+    let task = Task {
+        prompt,
+        ideal_result: arguments.ideal.clone(),
+    };
+    Proposal {
+        task,
+        settings,
+        is_type_known: task_type.is_some(),
+        known,
+        fixer,
+    }
 }
 
 fn begun(
@@ -343,21 +446,30 @@ fn begun(
     proposal: Proposal,
     now: Timestamp,
 ) -> Result<loopgate_core::state::LoopState, CliError> {
-    let Proposal { task, mut settings, .. } = proposal;
+    let Proposal {
+        task, mut settings, ..
+    } = proposal;
     let head = workspace.worktree.head()?;
     // On the base branch itself, what the loop changes is measured from where it begins.
-    let (named, changes) = working_tree::changes(&workspace.worktree.root, settings.base.as_deref())?;
+    let (named, changes) =
+        working_tree::changes(&workspace.worktree.root, settings.base.as_deref())?;
     let base = changes.map_or(head.commit, |changes| changes.merge_base);
     settings.base = named;
     let title = reflex::title(settings.task_type, &task.prompt);
     let nothing = ChangedFiles::Complete(Vec::new());
     let snapshot = workspace.snapshot(head, base, &title, settings.base.as_deref(), nothing, None);
     let governed = reflex::govern(policy, &settings, settings.limit);
-    Ok(reflex::begin(&snapshot, &governed, alias, task, settings, now))
+    Ok(reflex::begin(
+        &snapshot, &governed, alias, task, settings, now,
+    ))
 }
 
 /// The alias asked for, if no loop that goes on has it; else one made of the task that is free.
-async fn free_alias(workspace: &LocalWorkspace, asked: Option<&Alias>, task: &str) -> Result<Alias, CliError> {
+async fn free_alias(
+    workspace: &LocalWorkspace,
+    asked: Option<&Alias>,
+    task: &str,
+) -> Result<Alias, CliError> {
     if let Some(alias) = asked {
         if workspace.aliases().await?.contains(alias) {
             let state = workspace.state(alias).await?;
@@ -374,7 +486,9 @@ async fn free_alias(workspace: &LocalWorkspace, asked: Option<&Alias>, task: &st
     let taken = workspace.aliases().await?;
     let more = (2..).map(|number| first.numbered(number));
     let mut names = std::iter::once(first.clone()).chain(more);
-    names.find(|alias| !taken.contains(alias)).ok_or_else(|| CliError::bad_data("every alias is taken"))
+    names
+        .find(|alias| !taken.contains(alias))
+        .ok_or_else(|| CliError::bad_data("every alias is taken"))
 }
 
 #[cfg(test)]
@@ -382,17 +496,27 @@ mod tests {
     use super::*;
 
     fn policy(checks: &str) -> Policy {
-        crate::config::parse("test", &format!("version: 1\nverify: {{ checks: {{ {checks} }} }}\n")).unwrap()
+        crate::config::parse(
+            "test",
+            &format!("version: 1\nverify: {{ checks: {{ {checks} }} }}\n"),
+        )
+        .unwrap()
     }
 
     /// What is shown and asked of a task, and what is confirmed in the end.
     fn conversation(task: &str, checks: &str, answers: &str) -> (Result<Proposal, String>, String) {
         let command = NewLoopArguments::augment_args(clap::Command::new("new"));
-        let mut arguments = NewLoopArguments::from_arg_matches(&command.get_matches_from(["new", task])).unwrap();
+        let mut arguments =
+            NewLoopArguments::from_arg_matches(&command.get_matches_from(["new", task])).unwrap();
         let (policy, mut shown) = (policy(checks), Vec::new());
-        let mut terminal = Terminal { input: &mut answers.as_bytes(), output: &mut shown };
+        let mut terminal = Terminal {
+            input: &mut answers.as_bytes(),
+            output: &mut shown,
+        };
         let confirmed = confirm(&mut arguments, &policy, &mut terminal);
-        let confirmed = confirmed.map(|()| propose(&arguments, &policy)).map_err(|stop| stop.message);
+        let confirmed = confirmed
+            .map(|()| propose(&arguments, &policy))
+            .map_err(|stop| stop.message);
         (confirmed, String::from_utf8(shown).unwrap())
     }
 
@@ -422,12 +546,22 @@ mod tests {
 
     #[test]
     fn after_a_change_it_is_asked_again() {
-        let (confirmed, shown) =
-            conversation("fix the sum", CHECKS, "no\nbug_fix\n\n\n0.5\n\n\nwarn\nyes\n3\nyes\nyes\n");
+        let (confirmed, shown) = conversation(
+            "fix the sum",
+            CHECKS,
+            "no\nbug_fix\n\n\n0.5\n\n\nwarn\nyes\n3\nyes\nyes\n",
+        );
         let confirmed = confirmed.unwrap().settings;
-        assert_eq!((confirmed.task_type, confirmed.limit, confirmed.major), (CodeType::BugFix, 3, Major::Warn));
+        assert_eq!(
+            (confirmed.task_type, confirmed.limit, confirmed.major),
+            (CodeType::BugFix, 3, Major::Warn)
+        );
         assert_eq!(confirmed.threshold_a.to_string(), "0.50");
-        assert_eq!(shown.matches("Are these criteria right?").count(), 3, "once more with the limit");
+        assert_eq!(
+            shown.matches("Are these criteria right?").count(),
+            3,
+            "once more with the limit"
+        );
         assert_eq!(shown.matches("Is this limit right?").count(), 2);
     }
 
@@ -437,16 +571,27 @@ mod tests {
         let (confirmed, shown) = conversation("", "", answers);
         let confirmed = confirmed.unwrap();
         assert_eq!(confirmed.task.prompt, "repair the sum");
-        assert_eq!(confirmed.settings.task_type, CodeType::BugFix, "inferred, and kept by an empty answer");
-        assert_eq!(confirmed.settings.checks, [("unit".parse().unwrap(), "sh test.sh".to_owned())]);
+        assert_eq!(
+            confirmed.settings.task_type,
+            CodeType::BugFix,
+            "inferred, and kept by an empty answer"
+        );
+        assert_eq!(
+            confirmed.settings.checks,
+            [("unit".parse().unwrap(), "sh test.sh".to_owned())]
+        );
         assert!(shown.contains("That could not be read."), "{shown}");
     }
 
     #[test]
     fn a_task_of_no_known_type_is_asked_about() {
-        let (confirmed, shown) = conversation("make it better", CHECKS, "refactor\n\n\n\n\n\n\nyes\nyes\n");
+        let (confirmed, shown) =
+            conversation("make it better", CHECKS, "refactor\n\n\n\n\n\n\nyes\nyes\n");
         assert_eq!(confirmed.unwrap().settings.task_type, CodeType::Refactor);
-        assert!(shown.starts_with("There is not enough to go by."), "{shown}");
+        assert!(
+            shown.starts_with("There is not enough to go by."),
+            "{shown}"
+        );
         assert!(shown.contains("existing_tests_pass: "), "{shown}");
     }
 
@@ -454,7 +599,10 @@ mod tests {
     fn without_an_answer_nothing_is_begun() {
         for answers in ["", "yes\n", "no\n"] {
             let (confirmed, _) = conversation("fix the sum", CHECKS, answers);
-            assert!(confirmed.unwrap_err().contains("not confirmed"), "{answers:?}");
+            assert!(
+                confirmed.unwrap_err().contains("not confirmed"),
+                "{answers:?}"
+            );
         }
     }
 }

@@ -35,12 +35,17 @@ const DIFF_LINES: usize = 60;
 
 impl Session<'_> {
     /// The program that changes the code between two iterations and commits; else the author does, and why no fixer.
-    pub(super) fn fixer(&self, policy: &Policy) -> Result<(CommandFixer, FixMaker), Option<&'static str>> {
+    pub(super) fn fixer(
+        &self,
+        policy: &Policy,
+    ) -> Result<(CommandFixer, FixMaker), Option<&'static str>> {
         if actions::is_fork() {
             // Its code would run beside a token and write to a branch that is not ours.
             return Err(Some("a fixer never runs on a pull request from a fork"));
         }
-        let senior = (self.reflex().senior == Senior::Next).then_some(policy.escalation.senior.as_ref()).flatten();
+        let senior = (self.reflex().senior == Senior::Next)
+            .then_some(policy.escalation.senior.as_ref())
+            .flatten();
         if let Some(Fixer::Command(senior)) = senior {
             return Ok((senior.clone(), FixMaker::SeniorFixer));
         }
@@ -50,7 +55,10 @@ impl Session<'_> {
                 return Err(Some("the configured fixer works on pull requests only"));
             }
             (None, Fixer::Command(fixer)) => fixer.clone(),
-            (Some(run), Fixer::Command(fixer)) => CommandFixer { run: run.clone(), ..fixer.clone() },
+            (Some(run), Fixer::Command(fixer)) => CommandFixer {
+                run: run.clone(),
+                ..fixer.clone()
+            },
             (Some(run), _) => CommandFixer {
                 run: run.clone(),
                 environment: BTreeMap::new(),
@@ -77,29 +85,51 @@ impl Session<'_> {
     }
 
     /// The next iteration begins as soon as the working tree differs from what failed.
-    async fn refined_by_the_author(&mut self, head: Head, why: Option<&'static str>) -> Result<Progress, CliError> {
+    async fn refined_by_the_author(
+        &mut self,
+        head: Head,
+        why: Option<&'static str>,
+    ) -> Result<Progress, CliError> {
         let artifact = self.checked_out()?;
-        if loopgate_core::evidence::tree_hash(artifact.tree) == self.state.code_artifact.content_hash {
+        if loopgate_core::evidence::tree_hash(artifact.tree)
+            == self.state.code_artifact.content_hash
+        {
             self.print_your_turn(why);
             return Ok(Progress::Waiting);
         }
-        let files = self.workspace.worktree.changes(self.state.head_sha, artifact.tree)?;
+        let files = self
+            .workspace
+            .worktree
+            .changes(self.state.head_sha, artifact.tree)?;
         let is_committed = artifact.commit == head.commit;
-        let subject = if is_committed { self.subject_of(head.commit)? } else { "uncommitted changes".to_owned() };
+        let subject = if is_committed {
+            self.subject_of(head.commit)?
+        } else {
+            "uncommitted changes".to_owned()
+        };
         let fix = fix_record(self.state.iteration, artifact.commit, subject, &files);
-        self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
+        self.save(Turn::on(&self.state, Utc::now()).refined(fix), None)
+            .await
     }
 
     /// HEAD has moved since the evaluation: the fix was committed before the process died, or somebody committed.
     async fn refined_meanwhile(&mut self, head: Head) -> Result<Progress, CliError> {
-        let files = self.workspace.worktree.changes(self.state.head_sha, head.tree)?;
+        let files = self
+            .workspace
+            .worktree
+            .changes(self.state.head_sha, head.tree)?;
         let subject = self.subject_of(head.commit)?;
         let mut fix = fix_record(self.state.iteration, head.commit, subject, &files);
         if self.is_our_commit(head.commit)? {
             self.workspace.worktree.settle_index()?;
-            fix.by = if self.reflex().senior == Senior::Next { FixMaker::SeniorFixer } else { FixMaker::Fixer };
+            fix.by = if self.reflex().senior == Senior::Next {
+                FixMaker::SeniorFixer
+            } else {
+                FixMaker::Fixer
+            };
         }
-        self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
+        self.save(Turn::on(&self.state, Utc::now()).refined(fix), None)
+            .await
     }
 
     fn subject_of(&self, commit: Sha) -> Result<String, CliError> {
@@ -118,10 +148,19 @@ impl Session<'_> {
         let left = match reflex::time_left(&policy.fixer.budget, &spent) {
             Ok(left) => left,
             Err(exhausted) => {
-                return self.call_a_person(Trigger::BudgetExhausted, vec![reason("exhausted", &exhausted)]).await;
+                return self
+                    .call_a_person(
+                        Trigger::BudgetExhausted,
+                        vec![reason("exhausted", &exhausted)],
+                    )
+                    .await;
             }
         };
-        let wait = backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands());
+        let wait = backoff(
+            policy.retry.backoff,
+            spent.calls,
+            &policy.retry.external_retry.commands(),
+        );
         let wait = wait.to_std().unwrap_or_default();
         let rest = tokio::time::sleep(wait);
         if !wait.is_zero() && self.interrupt.run_until_cancelled(rest).await.is_none() {
@@ -134,11 +173,18 @@ impl Session<'_> {
             input: feedback.into_bytes(),
             ..CommandLine::new(&fixer.run, &self.workspace.worktree.root, own)
         };
-        let attempts =
-            [("LOOPGATE_ATTEMPT", self.state.iteration), ("LOOPGATE_MAX_ATTEMPTS", self.state.max_iterations)];
-        line.environment.extend(attempts.map(|(name, number)| (name.to_owned(), number.to_string())));
+        let attempts = [
+            ("LOOPGATE_ATTEMPT", self.state.iteration),
+            ("LOOPGATE_MAX_ATTEMPTS", self.state.max_iterations),
+        ];
+        line.environment
+            .extend(attempts.map(|(name, number)| (name.to_owned(), number.to_string())));
         line.environment.extend([self.mark()]);
-        let scratch = self.workspace.worktree.private_dir.join(self.alias.as_str());
+        let scratch = self
+            .workspace
+            .worktree
+            .private_dir
+            .join(self.alias.as_str());
         let left = left.map(|left| left.to_std().unwrap_or_default());
         let program = runner::call_fixer(
             line,
@@ -148,8 +194,9 @@ impl Session<'_> {
             report::echo(|line| note_line(format_args!("  │ {line}"))),
         );
         let (outcome, edits) = self.let_edit(head, "The fixer", program).await?;
-        let (end, wall) =
-            outcome.map_err(|error| CliError::unavailable(format!("the fixer's task cannot be written: {error}")))?;
+        let (end, wall) = outcome.map_err(|error| {
+            CliError::unavailable(format!("the fixer's task cannot be written: {error}"))
+        })?;
         let wall = TimeDelta::from_std(wall).unwrap_or(TimeDelta::MAX);
         let cost = match &end {
             FixerEnd::Done(report) => report.cost_usd,
@@ -157,26 +204,38 @@ impl Session<'_> {
         };
         self.state = Turn::spend(self.state.clone(), wall, cost);
         match end {
-            FixerEnd::Done(FixerReport { dispute: Some(dispute), .. }) => {
+            FixerEnd::Done(FixerReport {
+                dispute: Some(dispute),
+                ..
+            }) => {
                 self.put_aside(&edits, "Edits of a fixer that disputes a failure\n")?;
                 match self.dispute(&dispute, "fixer".to_owned()).await? {
-                    Ok(progress) => self.dispute_in_a_commit(&dispute, head, &fixer.author).map(|()| progress),
+                    Ok(progress) => self
+                        .dispute_in_a_commit(&dispute, head, &fixer.author)
+                        .map(|()| progress),
                     Err(refusal) => self.break_off(refused_command(&refusal)).await,
                 }
             }
-            FixerEnd::Done(report) => self.take_or_refuse(&edits, &report, fixer, maker, policy).await,
+            FixerEnd::Done(report) => {
+                self.take_or_refuse(&edits, &report, fixer, maker, policy)
+                    .await
+            }
             FixerEnd::Interrupted => {
                 self.put_aside(&edits, "Half-made edits, interrupted\n")?;
                 Ok(Progress::Interrupted)
             }
             FixerEnd::TimedOut => {
                 let seconds = fixer.timeout.num_seconds();
-                let words = format!("The fixer did not end within {seconds} s (`fixer.timeout`) and was ended.");
-                self.ended_fixer(&edits, Trigger::TimeoutExceeded, words).await
+                let words = format!(
+                    "The fixer did not end within {seconds} s (`fixer.timeout`) and was ended."
+                );
+                self.ended_fixer(&edits, Trigger::TimeoutExceeded, words)
+                    .await
             }
             FixerEnd::OutOfTime => {
                 let words = "The fixer was ended: `fixer.budget.wall_time` is used up.".to_owned();
-                self.ended_fixer(&edits, Trigger::BudgetExhausted, words).await
+                self.ended_fixer(&edits, Trigger::BudgetExhausted, words)
+                    .await
             }
             FixerEnd::Broke(why) => {
                 self.put_aside(&edits, "Edits of a fixer that failed\n")?;
@@ -185,10 +244,21 @@ impl Session<'_> {
         }
     }
 
-    async fn ended_fixer(&mut self, edits: &Edits, cause: Trigger, words: String) -> Result<Progress, CliError> {
+    async fn ended_fixer(
+        &mut self,
+        edits: &Edits,
+        cause: Trigger,
+        words: String,
+    ) -> Result<Progress, CliError> {
         let mut notes = vec![words];
-        if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
-            notes.push(format!("What it had done is put aside: git show {}", aside_ref(&self.alias)));
+        if self
+            .put_aside(edits, "Edits of a fixer that was ended\n")?
+            .is_some()
+        {
+            notes.push(format!(
+                "What it had done is put aside: git show {}",
+                aside_ref(&self.alias)
+            ));
         }
         self.call_a_person(cause, notes).await
     }
@@ -204,19 +274,39 @@ impl Session<'_> {
         let change = self.change(self.state.head_sha)?;
         let view = self.judged().await?.decision.view.clone();
         let scope = reflex::failing_scope(&view, &change);
-        let configuration = self.reflex().settings.config.as_deref().unwrap_or(CONFIGURATION);
+        let configuration = self
+            .reflex()
+            .settings
+            .config
+            .as_deref()
+            .unwrap_or(CONFIGURATION);
         let (before, after) = (edits.head.tree, edits.tree);
         let wanted = tamper::files_to_read(&edits.files, Some(before), after);
         let contents = &self.workspace.worktree.contents(wanted)?;
         let judge = |base_tests: &[BaseTestRun]| {
-            let failed = view.failures.iter().filter_map(|view| tamper::failed_test(&view.failure)).collect();
-            let judged = reflex::Edits { files: &edits.files, contents, before, after, base_tests };
+            let failed = view
+                .failures
+                .iter()
+                .filter_map(|view| tamper::failed_test(&view.failure))
+                .collect();
+            let judged = reflex::Edits {
+                files: &edits.files,
+                contents,
+                before,
+                after,
+                base_tests,
+            };
             reflex::judge_edits(judged, &scope, failed, Some(&self.state), configuration)
         };
         let mut verdict = judge(&[]);
-        let base_tests = self.with_files_put_back(edits, &verdict, policy, &view.failures).await?;
+        let base_tests = self
+            .with_files_put_back(edits, &verdict, policy, &view.failures)
+            .await?;
         if self.interrupt.is_cancelled() {
-            self.put_aside(edits, "Edits of a fixer, interrupted before they were judged\n")?;
+            self.put_aside(
+                edits,
+                "Edits of a fixer, interrupted before they were judged\n",
+            )?;
             return Ok(Progress::Interrupted);
         }
         if !base_tests.is_empty() {
@@ -233,40 +323,68 @@ impl Session<'_> {
         match verdict {
             EditVerdict::Nothing => {
                 self.put_aside(edits, "")?;
-                let description =
-                    report.description.as_deref().map(|text| format!(" Its description: “{}”", plain(text)));
-                let notes =
-                    vec![format!("The fixer ended without changing a file.{}", description.unwrap_or_default())];
+                let description = report
+                    .description
+                    .as_deref()
+                    .map(|text| format!(" Its description: “{}”", plain(text)));
+                let notes = vec![format!(
+                    "The fixer ended without changing a file.{}",
+                    description.unwrap_or_default()
+                )];
                 let triggers = [Trigger::AmbiguousRequirement, Trigger::NoChange];
                 let call = loop_call(Trigger::AmbiguousRequirement, notes);
-                self.save(Turn::on(&self.state, Utc::now()).refused(&triggers, call, policy), None).await
+                self.save(
+                    Turn::on(&self.state, Utc::now()).refused(&triggers, call, policy),
+                    None,
+                )
+                .await
             }
             EditVerdict::Refuse(refusals) => {
                 let diff = self.workspace.worktree.diff(edits.head.tree, edits.tree)?;
                 self.put_aside(edits, &message)?;
-                let mut notes: Vec<String> =
-                    refusals.iter().take(20).map(|refusal| plain(&reason("edit_refusal", refusal))).collect();
-                notes
-                    .push(format!("Nothing of it was committed. It is put aside: git show {}", aside_ref(&self.alias)));
+                let mut notes: Vec<String> = refusals
+                    .iter()
+                    .take(20)
+                    .map(|refusal| plain(&reason("edit_refusal", refusal)))
+                    .collect();
+                notes.push(format!(
+                    "Nothing of it was committed. It is put aside: git show {}",
+                    aside_ref(&self.alias)
+                ));
                 let cause = Trigger::Tampering;
-                let turn = Turn::on(&self.state, Utc::now()).refused(&[cause], loop_call(cause, notes), policy);
+                let turn = Turn::on(&self.state, Utc::now()).refused(
+                    &[cause],
+                    loop_call(cause, notes),
+                    policy,
+                );
                 self.save(turn.with_diff(&diff, DIFF_LINES), None).await
             }
             EditVerdict::Take { outside } => {
-                let commit = self.workspace.worktree.commit(edits, &message, &fixer.author)?;
-                self.workspace.worktree.advance(self.state.head_sha, commit)?;
+                let commit = self
+                    .workspace
+                    .worktree
+                    .commit(edits, &message, &fixer.author)?;
+                self.workspace
+                    .worktree
+                    .advance(self.state.head_sha, commit)?;
                 let subject = message.lines().next().unwrap_or_default().to_owned();
-                let passing = base_tests.into_iter().filter(|run| run.on_head == ProofEnd::Passed);
+                let passing = base_tests
+                    .into_iter()
+                    .filter(|run| run.on_head == ProofEnd::Passed);
                 let fix = FixRecord {
                     by: maker,
-                    description: report.description.as_deref().map_or_else(|| subject.clone(), plain),
+                    description: report
+                        .description
+                        .as_deref()
+                        .map_or_else(|| subject.clone(), plain),
                     outside_scope: outside,
                     proven: passing.map(|run| run.file).collect(),
                     cost_usd: report.cost_usd,
                     ..fix_record(self.state.iteration, commit, subject, &edits.files)
                 };
                 self.print_fixed(&fix);
-                self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
+                self.save(Turn::on(&self.state, Utc::now()).refined(fix), None)
+                    .await
             }
         }
     }
@@ -282,25 +400,49 @@ impl Session<'_> {
         failures: &[FailureView],
     ) -> Result<Vec<BaseTestRun>, CliError> {
         let checks = only(policy, &self.state.prepared_checks).verify.checks;
-        let PutBack { files, checks: wanted, failures } = PutBack::of(&edits.files, verdict, &checks, failures);
-        let plan = Plan::new(&checks, Some(&wanted), self.workspace.worktree.root.clone(), None);
+        let PutBack {
+            files,
+            checks: wanted,
+            failures,
+        } = PutBack::of(&edits.files, verdict, &checks, failures);
+        let plan = Plan::new(
+            &checks,
+            Some(&wanted),
+            self.workspace.worktree.root.clone(),
+            None,
+        );
         let plan = plan.map_err(CliError::bad_data)?;
         if files.is_empty() || plan.checks.is_empty() {
             return Ok(Vec::new());
         }
         let worktree = &self.workspace.worktree;
         let edited = worktree.stand_in(edits.tree, worktree.head()?)?;
-        note_line("The fixer changed tests, or what decides which run: the checks run with them as they were.");
+        note_line(
+            "The fixer changed tests, or what decides which run: the checks run with them as they were.",
+        );
         let interrupt = self.interrupt.clone();
         let observer = progress::observer();
-        Ok(runner::with_files_put_back(&plan, edited, edits.head.tree, &files, &failures, interrupt, observer).await)
+        Ok(runner::with_files_put_back(
+            &plan,
+            edited,
+            edits.head.tree,
+            &files,
+            &failures,
+            interrupt,
+            observer,
+        )
+        .await)
     }
 }
 
 /// How much edits change, and where.
 fn described(edits: &Edits) -> String {
     let paths = edits.files.known().iter().map(|file| &file.path);
-    let shown = if edits.files.known().is_empty() { "no file".to_owned() } else { few(paths, 3) };
+    let shown = if edits.files.known().is_empty() {
+        "no file".to_owned()
+    } else {
+        few(paths, 3)
+    };
     format!("{} in {shown}", runner::diff_summary(&edits.files))
 }
 
@@ -379,24 +521,38 @@ impl Session<'_> {
         let before = worktree.tree(Extent::Everything)?;
         let known = self.reflex().calling.as_ref();
         if known.is_none_or(|calling| calling.head != head.commit || calling.tree != before) {
-            let calling = Calling { head: head.commit, tree: before, since: Utc::now() };
-            self.save(Turn::on(&self.state, Utc::now()).calling(calling), None).await?;
+            let calling = Calling {
+                head: head.commit,
+                tree: before,
+                since: Utc::now(),
+            };
+            self.save(Turn::on(&self.state, Utc::now()).calling(calling), None)
+                .await?;
         }
-        let held = self.loaded.tip.map(|tip| (task_ref(&self.alias).to_string(), tip));
+        let held = self
+            .loaded
+            .tip
+            .map(|tip| (task_ref(&self.alias).to_string(), tip));
         let anchor = worktree.anchor(held.into_iter().collect())?;
         let ran = program.await;
         // Its commits are judged as edits.
         let moved = worktree.hold(&anchor)?;
         if let Some(commit) = moved.commit {
             let commit = commit.short();
-            note_line(format_args!("{who} committed by itself, up to {commit}: that is judged as its edits."));
+            note_line(format_args!(
+                "{who} committed by itself, up to {commit}: that is judged as its edits."
+            ));
         }
         if let Some(branch) = &moved.branch {
             let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
-            note_line(format_args!("{who} checked out {branch}: HEAD is back where the loop works."));
+            note_line(format_args!(
+                "{who} checked out {branch}: HEAD is back where the loop works."
+            ));
         }
         for name in &moved.refs {
-            note_line(format_args!("{who} changed {name}, where this loop is kept: it is put back."));
+            note_line(format_args!(
+                "{who} changed {name}, where this loop is kept: it is put back."
+            ));
         }
         Ok((ran, worktree.edits_since(before, head)?))
     }
@@ -406,10 +562,21 @@ impl Session<'_> {
         let (branch, alias) = (&self.state.branch, &self.alias);
         let elsewhere = self.workspace.checkout.branch.as_ref() != Some(branch);
         // A loop that began without a branch has none to be on.
-        if !elsewhere || self.workspace.worktree.resolve(&format!("refs/heads/{branch}")).is_none() {
+        if !elsewhere
+            || self
+                .workspace
+                .worktree
+                .resolve(&format!("refs/heads/{branch}"))
+                .is_none()
+        {
             return Ok(());
         }
-        let here = self.workspace.checkout.branch.as_deref().unwrap_or("no branch");
+        let here = self
+            .workspace
+            .checkout
+            .branch
+            .as_deref()
+            .unwrap_or("no branch");
         Err(CliError::bad_data(format!(
             "the loop `{alias}` works on {branch}, and {here} is checked out here: `git switch {branch}`, then go on \
              with `loopgate loop resume {alias}`"
@@ -419,7 +586,10 @@ impl Session<'_> {
     /// The variable that only programs of this loop have in their environment.
     pub(super) fn mark(&self) -> (String, String) {
         let here = &self.workspace.worktree.private_dir;
-        (runner::LOOP_MARK.to_owned(), format!("{} in {}", self.state.run_id, here.display()))
+        (
+            runner::LOOP_MARK.to_owned(),
+            format!("{} in {}", self.state.run_id, here.display()),
+        )
     }
 
     /// Whether a commit is what this run's current iteration led to.
@@ -434,33 +604,66 @@ impl Session<'_> {
 
     /// Undoes what a program left half-made when the process died. Nothing is lost: it is kept aside.
     pub(super) fn clear_leftovers(&mut self, head: Head) -> Result<(), CliError> {
-        let Some(calling) = self.reflex().calling.clone() else { return Ok(()) };
+        let Some(calling) = self.reflex().calling.clone() else {
+            return Ok(());
+        };
         // What a killed process left at work would go on editing beside the next call.
         let (name, value) = self.mark();
         match runner::end_left_behind(&name, &value) {
             0 => {}
             1 => note_line("What the killed loop had left running was ended: 1 process."),
-            ended => note_line(format_args!("What the killed loop had left running was ended: {ended} processes.")),
+            ended => note_line(format_args!(
+                "What the killed loop had left running was ended: {ended} processes."
+            )),
         }
         let edits = self.workspace.worktree.edits_since(calling.tree, head)?;
-        let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
-        if self.workspace.worktree.put_aside(&edits, &aside_ref(&self.alias), &message)?.is_some() {
-            note_line(format_args!("Half-made edits were put aside: git show {}", aside_ref(&self.alias)));
+        let message = format!(
+            "Half-made edits of iteration {}, interrupted\n",
+            self.state.iteration
+        );
+        if self
+            .workspace
+            .worktree
+            .put_aside(&edits, &aside_ref(&self.alias), &message)?
+            .is_some()
+        {
+            note_line(format_args!(
+                "Half-made edits were put aside: git show {}",
+                aside_ref(&self.alias)
+            ));
         }
         Ok(())
     }
 
     pub(super) fn put_aside(&self, edits: &Edits, message: &str) -> Result<Option<Sha>, CliError> {
-        self.workspace.worktree.put_aside(edits, &aside_ref(&self.alias), message).map_err(CliError::unavailable)
+        self.workspace
+            .worktree
+            .put_aside(edits, &aside_ref(&self.alias), message)
+            .map_err(CliError::unavailable)
     }
 
     /// How the loop's branch, up to this commit, weakens what checks it.
     pub(super) fn weakening(&self, commit: Sha) -> Result<Vec<Tampering>, CliError> {
         let (files, before) = (&self.change(commit)?, self.state.base_sha);
-        let contents = &self.workspace.worktree.contents(tamper::files_to_read(files, Some(before), commit))?;
-        let failed = self.state.attempts.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
+        let contents = &self.workspace.worktree.contents(tamper::files_to_read(
+            files,
+            Some(before),
+            commit,
+        ))?;
+        let failed = self
+            .state
+            .attempts
+            .iter()
+            .flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let failed = failed.collect();
-        Ok(tamper::findings(&tamper::Change::of_fixer(files, contents, before, commit, failed, Some(&self.state))))
+        Ok(tamper::findings(&tamper::Change::of_fixer(
+            files,
+            contents,
+            before,
+            commit,
+            failed,
+            Some(&self.state),
+        )))
     }
 
     /// Takes refused edits over: they become the commit they would have been.
@@ -468,9 +671,13 @@ impl Session<'_> {
         let worktree = &self.workspace.worktree;
         let head = worktree.head()?;
         if head.commit != self.state.head_sha {
-            return Err(CliError::bad_data("there are commits since the edits were refused; go on without --accept"));
+            return Err(CliError::bad_data(
+                "there are commits since the edits were refused; go on without --accept",
+            ));
         }
         self.ask_for_a_clean_tree(head)?;
-        worktree.take_over(head.commit, edits).map_err(CliError::unavailable)
+        worktree
+            .take_over(head.commit, edits)
+            .map_err(CliError::unavailable)
     }
 }

@@ -27,7 +27,10 @@ pub(super) fn document(state: &LoopState) -> Value {
     let fields = "run_id workflow_id title status iteration max_iterations phase current_step last_score critique \
                   best_attempt stop branch head_sha created_at updated_at";
     let of_attempt = "number head_sha result phase score failed_rules summary";
-    let attempts = state.attempts.iter().map(|attempt| render::fields_of_state(attempt, of_attempt));
+    let attempts = state
+        .attempts
+        .iter()
+        .map(|attempt| render::fields_of_state(attempt, of_attempt));
     let mut document = render::fields_of_state(state, fields);
     let others = json!({
         "schema": "loopgate.loop/v1",
@@ -57,9 +60,17 @@ pub(super) fn document(state: &LoopState) -> Value {
 /// The whole report, and below it the document that a loop is about.
 pub(super) fn whole(state: &LoopState, artifact: &str) -> String {
     let report = render::loop_report(state, output::format() != Format::Json && output::colour());
-    match state.reflex.as_ref().and_then(|reflex| reflex.settings.document.as_deref()) {
+    match state
+        .reflex
+        .as_ref()
+        .and_then(|reflex| reflex.settings.document.as_deref())
+    {
         Some(path) if !artifact.is_empty() => {
-            format!("{report}\n{}:\n\n{}\n", render::plain_line(path), render::plain_block(artifact).trim_end())
+            format!(
+                "{report}\n{}:\n\n{}\n",
+                render::plain_line(path),
+                render::plain_block(artifact).trim_end()
+            )
         }
         _ => report,
     }
@@ -122,7 +133,11 @@ pub(super) fn over(state: &LoopState) -> CommandResult {
 
 /// A result for people; where programs read standard output, it is progress.
 fn print(text: &str) {
-    if output::format() == Format::Json { output::note_line(text) } else { output::line(text) }
+    if output::format() == Format::Json {
+        output::note_line(text)
+    } else {
+        output::line(text)
+    }
 }
 
 /// The output of a running loop: progress on standard error, results on standard output.
@@ -135,14 +150,18 @@ impl Session<'_> {
             Step::Refine => "refine",
             Step::Plan | Step::Prepare | Step::Critique => return,
         };
-        output::note_line(format_args!("iteration {}, phase {:?}: {doing}", self.state.iteration, self.state.phase));
+        output::note_line(format_args!(
+            "iteration {}, phase {:?}: {doing}",
+            self.state.iteration, self.state.phase
+        ));
     }
 
     /// After each judged iteration.
     pub(super) fn print_iteration(&self, judged: &Judged) {
         let view = &judged.decision.view;
         self.print_summary(&view.evaluation, &view.failures);
-        for known in render::memory_lines(view.failures.iter().flat_map(|failure| &failure.memory)) {
+        for known in render::memory_lines(view.failures.iter().flat_map(|failure| &failure.memory))
+        {
             print(&format!("Before: {known}"));
         }
         if self.state.iteration >= 2 && !self.state.has_ended() {
@@ -163,7 +182,10 @@ impl Session<'_> {
     }
 
     fn print_fresh_context(&self) {
-        print(&format!("All state is saved. For a fresh context: loopgate loop resume {}", self.alias));
+        print(&format!(
+            "All state is saved. For a fresh context: loopgate loop resume {}",
+            self.alias
+        ));
     }
 
     /// The author fixes what the critique lists.
@@ -179,9 +201,17 @@ impl Session<'_> {
     }
 
     pub(super) fn print_fixed(&self, fix: &FixRecord) {
-        print(&format!("{} {} ({})", fix.head_sha.short(), render::plain_line(&fix.subject), fix.diff_summary));
+        print(&format!(
+            "{} {} ({})",
+            fix.head_sha.short(),
+            render::plain_line(&fix.subject),
+            fix.diff_summary
+        ));
         if !fix.outside_scope.is_empty() {
-            print(&format!("  outside the failing scope: {}", render::plain_line(&fix.outside_scope.join(", "))));
+            print(&format!(
+                "  outside the failing scope: {}",
+                render::plain_line(&fix.outside_scope.join(", "))
+            ));
         }
     }
 }
@@ -226,11 +256,17 @@ mod tests {
             drop(echo);
             lines.iter().collect::<Vec<String>>()
         };
-        assert_eq!(heard(&[b"one\ntw", b"o\n\x1b[2Jthree\r\nfour"]), ["one", "two", "three"]);
+        assert_eq!(
+            heard(&[b"one\ntw", b"o\n\x1b[2Jthree\r\nfour"]),
+            ["one", "two", "three"]
+        );
         let long = [b'x'; 3 * ECHOED_LINE];
         assert_eq!(heard(&[&long, &long, b"\n"])[0].len(), ECHOED_LINE);
         let flood = heard(&[b"y\n".repeat(3 * ECHOED).as_slice(), b"z\n"]);
         assert_eq!(flood.len(), ECHOED + 1);
-        assert_eq!(flood.last().map(String::as_str), Some("… more is not shown"));
+        assert_eq!(
+            flood.last().map(String::as_str),
+            Some("… more is not shown")
+        );
     }
 }

@@ -5,7 +5,10 @@ use chrono::Utc;
 use super::local_workspace::{LocalWorkspace, no_such, task_ref, was_damaged};
 use crate::{
     cli::{CliError, output},
-    refs::{LoadedRun, LocalRepository, MemoryNotes, RefName, RefsError, RunLines, Save, StateStore, loop_subject},
+    refs::{
+        LoadedRun, LocalRepository, MemoryNotes, RefName, RefsError, RunLines, Save, StateStore,
+        loop_subject,
+    },
     render::{loop_call, reason},
     runner::{self, Extent, Head, Interrupt},
 };
@@ -87,7 +90,10 @@ impl<'g> Session<'g> {
         if let Some(how) = recovered {
             was_damaged(&how);
         }
-        let config = state.reflex.as_ref().and_then(|reflex| reflex.settings.config.as_deref());
+        let config = state
+            .reflex
+            .as_ref()
+            .and_then(|reflex| reflex.settings.config.as_deref());
         let policy = workspace.policy(config)?;
         let artifact = match loaded.tip {
             Some(tip) => store.report(tip).await?,
@@ -111,7 +117,11 @@ impl<'g> Session<'g> {
 
     /// The policy with this loop's settings.
     pub(super) fn governed(&self) -> Policy {
-        reflex::govern(&self.policy, &self.reflex().settings, self.state.max_iterations)
+        reflex::govern(
+            &self.policy,
+            &self.reflex().settings,
+            self.state.max_iterations,
+        )
     }
 
     /// What stands for the code now: HEAD where a fixer commits, else the working tree as it is.
@@ -125,7 +135,10 @@ impl<'g> Session<'g> {
         if tree == head.tree {
             Ok(head)
         } else {
-            Ok(Head { commit: self.workspace.worktree.stand_in(tree, head)?, tree })
+            Ok(Head {
+                commit: self.workspace.worktree.stand_in(tree, head)?,
+                tree,
+            })
         }
     }
 
@@ -145,7 +158,10 @@ impl<'g> Session<'g> {
         )))
     }
 
-    pub(super) async fn save_or_break(&mut self, turn: Result<Turn, Breach>) -> Result<Progress, CliError> {
+    pub(super) async fn save_or_break(
+        &mut self,
+        turn: Result<Turn, Breach>,
+    ) -> Result<Progress, CliError> {
         match turn {
             Ok(turn) => self.save(turn, None).await,
             Err(breach) => self.break_off(reason("breach", &breach)).await,
@@ -159,14 +175,26 @@ impl<'g> Session<'g> {
     }
 
     /// Calls a person instead of going on.
-    pub(super) async fn call_a_person(&mut self, cause: Trigger, notes: Vec<String>) -> Result<Progress, CliError> {
-        let turn = Turn::on(&self.state, Utc::now()).refused(&[cause], loop_call(cause, notes), &self.governed());
+    pub(super) async fn call_a_person(
+        &mut self,
+        cause: Trigger,
+        notes: Vec<String>,
+    ) -> Result<Progress, CliError> {
+        let turn = Turn::on(&self.state, Utc::now()).refused(
+            &[cause],
+            loop_call(cause, notes),
+            &self.governed(),
+        );
         self.save(turn, None).await
     }
 
     /// Saves a transition. Should somebody have saved since (a git process that outlived a killed loop), what they
     /// saved counts, and this transition is dropped: the loop goes on from there.
-    pub(super) async fn save(&mut self, turn: Turn, attempt: Option<(String, String)>) -> Result<Progress, CliError> {
+    pub(super) async fn save(
+        &mut self,
+        turn: Turn,
+        attempt: Option<(String, String)>,
+    ) -> Result<Progress, CliError> {
         let subject = loop_subject(&turn);
         let save = Save {
             state: &turn.state,
@@ -185,29 +213,49 @@ impl<'g> Session<'g> {
         let (state, _) = self.loaded.state(|| turn.state.clone());
         self.state = state;
         if self.state.has_ended() {
-            self.workspace.repository.leave_task(&task_ref(&self.alias)).await?;
+            self.workspace
+                .repository
+                .leave_task(&task_ref(&self.alias))
+                .await?;
             // What is left of the loop for `loopgate metrics` when its state is cleaned away.
             if let Some(tip) = self.loaded.tip
                 && let Some(line) = self.store.line(tip, self.state.updated_at).await?
             {
-                RunLines { objects: &self.workspace.repository, name: RefName::local_metrics() }.append(&line).await?;
+                RunLines {
+                    objects: &self.workspace.repository,
+                    name: RefName::local_metrics(),
+                }
+                .append(&line)
+                .await?;
             }
         }
         Ok(Progress::On)
     }
 
     pub(super) fn reflex(&self) -> &ReflexState {
-        self.state.reflex.as_ref().expect("put in place when the session was opened")
+        self.state
+            .reflex
+            .as_ref()
+            .expect("put in place when the session was opened")
     }
 }
 
 /// Names as the policy has them.
 pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a CheckName>) -> String {
-    names.into_iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ")
+    names
+        .into_iter()
+        .map(CheckName::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The record of a change between two iterations, by a person unless that is changed.
-pub(super) fn fix_record(iteration: u32, head: Sha, subject: String, files: &ChangedFiles) -> FixRecord {
+pub(super) fn fix_record(
+    iteration: u32,
+    head: Sha,
+    subject: String,
+    files: &ChangedFiles,
+) -> FixRecord {
     FixRecord {
         iteration,
         by: reflex::FixMaker::Person,
@@ -215,7 +263,12 @@ pub(super) fn fix_record(iteration: u32, head: Sha, subject: String, files: &Cha
         description: subject.clone(),
         subject,
         diff_summary: runner::diff_summary(files),
-        files_modified: files.known().iter().map(|file| file.path.clone()).take(50).collect(),
+        files_modified: files
+            .known()
+            .iter()
+            .map(|file| file.path.clone())
+            .take(50)
+            .collect(),
         outside_scope: Vec::new(),
         proven: Vec::new(),
         cost_usd: None,

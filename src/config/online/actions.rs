@@ -18,20 +18,35 @@ impl Check<'_> {
     /// on `pull_request_target`; what else such policies hold back is not in its API).
     fn uses(&mut self, policy: &ActionsPolicy) {
         let repository = &self.survey.repository;
-        for ActionUse { file, job, by_default_token, unpinned, is_target_only } in &policy.uses {
+        for ActionUse {
+            file,
+            job,
+            by_default_token,
+            unpinned,
+            is_target_only,
+        } in &policy.uses
+        {
             if *by_default_token && policy.default_token == DefaultToken::Read {
                 let message = format!(
                     "the job `{job}` of `{file}` has no `permissions`, and by default a token in {repository} only \
                      reads: Loopgate cannot save, comment or report there"
                 );
-                self.warn(VERIFY, message, "give it the `permissions` that action/README.md lists");
+                self.warn(
+                    VERIFY,
+                    message,
+                    "give it the `permissions` that action/README.md lists",
+                );
             }
             if let (true, [first, ..]) = (policy.must_pin, unpinned.as_slice()) {
                 let message = format!(
                     "{repository} runs only actions that are named by a whole commit, and the job `{job}` of `{file}` \
                      uses `{first}`: GitHub does not start it"
                 );
-                self.error(VERIFY, message, "name each of its actions by the 40 digits of a commit");
+                self.error(
+                    VERIFY,
+                    message,
+                    "name each of its actions by the 40 digits of a commit",
+                );
             }
             if *is_target_only && policy.is_public {
                 let message = format!(
@@ -57,17 +72,30 @@ impl Check<'_> {
         let checks = &self.policy.verify.checks;
         for (name, check) in checks {
             if matches!(&check.source, CheckSource::External(source) if source.app.is_none()) {
-                let message = format!("`{name}` has no `app:`, so any check run or commit status of this name counts");
+                let message = format!(
+                    "`{name}` has no `app:`, so any check run or commit status of this name counts"
+                );
                 let path = ["verify", "checks", name.as_str(), "from"];
-                self.warn((&path, None), message, "name the App, for jobs of workflows `app: github-actions`");
+                self.warn(
+                    (&path, None),
+                    message,
+                    "name the App, for jobs of workflows `app: github-actions`",
+                );
             }
         }
-        let (by_action, by_workflow) = (checks.values().any(by_action), checks.values().any(by_workflow));
-        let Some(policy) = policy.filter(|_| by_workflow) else { return };
+        let (by_action, by_workflow) = (
+            checks.values().any(by_action),
+            checks.values().any(by_workflow),
+        );
+        let Some(policy) = policy.filter(|_| by_workflow) else {
+            return;
+        };
         self.allowed(&policy.allowed, by_action);
         if policy.holds_outsiders {
             let repository = &self.survey.repository;
-            let message = format!("in {repository} every run of somebody from outside waits for *Approve and run*");
+            let message = format!(
+                "in {repository} every run of somebody from outside waits for *Approve and run*"
+            );
             let hint = "nothing is verified before; with `approve_runs: true` an approval of the security gate lets \
                         them run too. Without a server such pull requests are noticed by the schedule and by comments";
             self.warn(VERIFY, message, hint);
@@ -79,8 +107,14 @@ impl Check<'_> {
         let (repository, owner) = (&self.survey.repository, self.survey.repository.owner());
         match allowed {
             AllowedActions::None => {
-                let message = format!("GitHub Actions is switched off in {repository}, so no workflow brings evidence");
-                self.error(VERIFY, message, "switch it on under Settings, Actions, General");
+                let message = format!(
+                    "GitHub Actions is switched off in {repository}, so no workflow brings evidence"
+                );
+                self.error(
+                    VERIFY,
+                    message,
+                    "switch it on under Settings, Actions, General",
+                );
             }
             AllowedActions::Local if by_action => {
                 let message = format!(
@@ -90,18 +124,32 @@ impl Check<'_> {
                 let hint = "allow selected actions under Settings, Actions, General, and Loopgate's among them";
                 self.warn(VERIFY, message, hint);
             }
-            AllowedActions::Selected(patterns) if by_action && !patterns.iter().any(|one| lets_in(one, owner)) => {
-                let message = format!("{repository} runs selected actions only, and no pattern names Loopgate's");
+            AllowedActions::Selected(patterns)
+                if by_action && !patterns.iter().any(|one| lets_in(one, owner)) =>
+            {
+                let message = format!(
+                    "{repository} runs selected actions only, and no pattern names Loopgate's"
+                );
                 self.warn(
                     VERIFY,
                     message,
-                    format!("add `{}/action@*` under Settings, Actions, General", crate::published()),
+                    format!(
+                        "add `{}/action@*` under Settings, Actions, General",
+                        crate::published()
+                    ),
                 );
             }
-            AllowedActions::Selected(patterns) if by_action && !patterns.iter().any(|one| lets_in(one, "actions")) => {
-                let message =
-                    format!("{repository} runs none of GitHub's own actions, and Loopgate's uploads evidence by one");
-                self.warn(VERIFY, message, "allow actions created by GitHub under Settings, Actions, General");
+            AllowedActions::Selected(patterns)
+                if by_action && !patterns.iter().any(|one| lets_in(one, "actions")) =>
+            {
+                let message = format!(
+                    "{repository} runs none of GitHub's own actions, and Loopgate's uploads evidence by one"
+                );
+                self.warn(
+                    VERIFY,
+                    message,
+                    "allow actions created by GitHub under Settings, Actions, General",
+                );
             }
             _ => {}
         }
@@ -111,5 +159,7 @@ impl Check<'_> {
 /// Whether a pattern of allowed actions may mean Loopgate's: who publishes it is not known here.
 fn lets_in(pattern: &str, owner: &str) -> bool {
     let named = pattern.split('@').next().unwrap_or_default();
-    (owner != "actions" && named.contains("loopgate")) || named == "*" || named.strip_suffix("/*") == Some(owner)
+    (owner != "actions" && named.contains("loopgate"))
+        || named == "*"
+        || named.strip_suffix("/*") == Some(owner)
 }

@@ -35,11 +35,18 @@ impl Check<'_> {
             Some(Err(Unusable::Unknown(reason))) => self.unanswered(spot, login.as_str(), reason),
             Some(Err(_)) => {
                 let collaborators = self.survey.collaborators.iter().flatten();
-                let known = meant(login.as_str(), collaborators.map(|(account, _)| account.login.as_str()));
+                let known = meant(
+                    login.as_str(),
+                    collaborators.map(|(account, _)| account.login.as_str()),
+                );
                 let hint = known.unwrap_or_else(|| {
                     "take the name from the address of the person's page; who was renamed has a new one".to_owned()
                 });
-                self.error(spot, format!("there is no account `{login}` on GitHub"), hint);
+                self.error(
+                    spot,
+                    format!("there is no account `{login}` on GitHub"),
+                    hint,
+                );
             }
             None => self.unanswered(spot, login.as_str(), "there are too many names to look up"),
         }
@@ -47,14 +54,22 @@ impl Check<'_> {
     }
 
     fn unanswered(&mut self, spot: Spot<'_>, name: &str, reason: &str) {
-        self.warn(spot, format!("GitHub did not say whether there is a `{name}`: {reason}"), "check again later");
+        self.warn(
+            spot,
+            format!("GitHub did not say whether there is a `{name}`: {reason}"),
+            "check again later",
+        );
     }
 
     fn approver(&mut self, spot: Spot<'_>, account: &Account, gate: &GatePolicy) {
         let (login, repository) = (&account.login, &self.survey.repository);
         if account.kind == AccountKind::Organization {
             let hint = "name people, or a team as `org/team`";
-            return self.error(spot, format!("`{login}` is an organisation, and only people approve"), hint);
+            return self.error(
+                spot,
+                format!("`{login}` is an organisation, and only people approve"),
+                hint,
+            );
         }
         if login.as_str() == ACTIONS {
             let hint = "every workflow acts as this account: name people";
@@ -62,26 +77,50 @@ impl Check<'_> {
         }
         if is_bot(account) {
             if !gate.exclusions.allow_bots {
-                let hint = "name a person, or set `allow_bots: true` on the gate if a bot shall decide";
-                self.error(spot, format!("`{login}` is a bot, and bots do not approve this gate"), hint);
+                let hint =
+                    "name a person, or set `allow_bots: true` on the gate if a bot shall decide";
+                self.error(
+                    spot,
+                    format!("`{login}` is a bot, and bots do not approve this gate"),
+                    hint,
+                );
             }
             return;
         }
         match self.survey.authority.people.get(&account.id) {
-            Some(Standing::Known { permission: Permission::None, .. }) => {
+            Some(Standing::Known {
+                permission: Permission::None,
+                ..
+            }) => {
                 let hint = "give them access, or take them off the list";
-                self.error(spot, format!("`{login}` cannot see {repository}, so they can approve nothing there"), hint);
+                self.error(
+                    spot,
+                    format!("`{login}` cannot see {repository}, so they can approve nothing there"),
+                    hint,
+                );
             }
-            Some(Standing::Known { permission: Permission::Read | Permission::Triage, .. }) => {
+            Some(Standing::Known {
+                permission: Permission::Read | Permission::Triage,
+                ..
+            }) => {
                 let message = format!(
                     "`{login}` has no write access to {repository}: their word opens this gate, and GitHub counts no \
                      review of theirs where a branch requires one"
                 );
-                self.warn(spot, message, "give them write access, or leave it if that is meant");
+                self.warn(
+                    spot,
+                    message,
+                    "give them write access, or leave it if that is meant",
+                );
             }
             Some(Standing::Unknown(reason)) => {
-                let message = format!("GitHub did not say what `{login}` may do in {repository}: {reason}");
-                self.warn(spot, message, "the credentials need to read the repository's metadata");
+                let message =
+                    format!("GitHub did not say what `{login}` may do in {repository}: {reason}");
+                self.warn(
+                    spot,
+                    message,
+                    "the credentials need to read the repository's metadata",
+                );
             }
             Some(Standing::Known { .. } | Standing::Gone) | None => {}
         }
@@ -92,50 +131,89 @@ impl Check<'_> {
         let repository = &self.survey.repository;
         match self.survey.authority.teams.get(team) {
             Some(Ok(members)) if approves && members.is_empty() => {
-                self.warn(spot, format!("the team `{team}` has no members"), "add people to it");
+                self.warn(
+                    spot,
+                    format!("the team `{team}` has no members"),
+                    "add people to it",
+                );
             }
             Some(Err(Unusable::NoAccess)) => {
                 let (so, least) = match approves {
-                    true => {
-                        ("its members approve nothing there", "give the team read access to the repository at least")
-                    }
-                    false => ("calling it reaches no one", "give the team read access to the repository"),
+                    true => (
+                        "its members approve nothing there",
+                        "give the team read access to the repository at least",
+                    ),
+                    false => (
+                        "calling it reaches no one",
+                        "give the team read access to the repository",
+                    ),
                 };
-                self.error(spot, format!("the team `{team}` cannot read {repository}, so {so}"), least);
+                self.error(
+                    spot,
+                    format!("the team `{team}` cannot read {repository}, so {so}"),
+                    least,
+                );
             }
             Some(Err(Unusable::Unreadable(reason))) if approves => {
-                let message = format!("the members of `{team}` cannot be read, so none of them can approve: {reason}");
+                let message = format!(
+                    "the members of `{team}` cannot be read, so none of them can approve: {reason}"
+                );
                 let hint = "let the App read the organisation's members (`members: read`); a workflow's own token \
                             never may: name users or a permission instead, or give it an App's token";
                 self.error(spot, message, hint);
             }
             Some(Ok(_) | Err(Unusable::Unreadable(_))) => {}
-            Some(Err(Unusable::Unknown(reason))) => self.unanswered(spot, &team.to_string(), reason),
+            Some(Err(Unusable::Unknown(reason))) => {
+                self.unanswered(spot, &team.to_string(), reason)
+            }
             Some(Err(_)) => {
-                let message = format!("there is no team `{team}`, or it is not shown to these credentials");
+                let message =
+                    format!("there is no team `{team}`, or it is not shown to these credentials");
                 let hint = "take the name from the address of the team's page, …/orgs/ORG/teams/NAME; a team that was \
                             renamed has a new one";
                 self.error(spot, message, hint);
             }
-            None => self.unanswered(spot, &team.to_string(), "there are too many names to look up"),
+            None => self.unanswered(
+                spot,
+                &team.to_string(),
+                "there are too many names to look up",
+            ),
         }
     }
 
     /// Owners that are not there: errors where a gate asks the owners, else warnings, since escalations call them.
     pub(super) fn owners(&mut self) {
         let Some(file) = &self.survey.codeowners else {
-            for (name, _) in self.policy.gates.iter().filter(|(_, gate)| gate.approvers.codeowners) {
+            for (name, _) in self
+                .policy
+                .gates
+                .iter()
+                .filter(|(_, gate)| gate.approvers.codeowners)
+            {
                 let path = ["gates", name.as_str(), "approvers", "codeowners"];
-                let message = format!("{} has no CODEOWNERS file on its default branch", self.survey.repository);
-                self.error((&path, None), message, "add .github/CODEOWNERS, or name other approvers");
+                let message = format!(
+                    "{} has no CODEOWNERS file on its default branch",
+                    self.survey.repository
+                );
+                self.error(
+                    (&path, None),
+                    message,
+                    "add .github/CODEOWNERS, or name other approvers",
+                );
             }
             return;
         };
         let source = Source::new(&file.path, &file.text);
         for mention in owner_mentions(&file.text) {
-            let Some((message, hint)) = self.unusable(&mention) else { continue };
+            let Some((message, hint)) = self.unusable(&mention) else {
+                continue;
+            };
             let found = source.error(mention.line, mention.column, message, Some(hint.to_owned()));
-            let list = if asks_owners(self.policy) { &mut self.found.errors } else { &mut self.found.warnings };
+            let list = if asks_owners(self.policy) {
+                &mut self.found.errors
+            } else {
+                &mut self.found.warnings
+            };
             list.push(found);
         }
     }
@@ -144,7 +222,8 @@ impl Check<'_> {
     fn unusable(&self, mention: &OwnerMention) -> Option<(String, &'static str)> {
         let (survey, word) = (self.survey, shorten(&mention.word));
         let repository = &survey.repository;
-        let no_write = || format!("`{word}` cannot write to {repository}, and GitHub takes no such owner");
+        let no_write =
+            || format!("`{word}` cannot write to {repository}, and GitHub takes no such owner");
         match &mention.owner {
             None => Some((
                 format!("`{word}` is no owner, so GitHub skips this line"),
@@ -155,9 +234,10 @@ impl Check<'_> {
                 "name the login",
             )),
             Some(Owner::User(login)) => match survey.authority.logins.get(login)? {
-                Err(Unusable::NoAccount) => {
-                    Some((format!("there is no account `{word}` on GitHub"), "who was renamed has a new login"))
-                }
+                Err(Unusable::NoAccount) => Some((
+                    format!("there is no account `{word}` on GitHub"),
+                    "who was renamed has a new login",
+                )),
                 Ok(account) => match survey.authority.people.get(&account.id)? {
                     Standing::Known { permission, .. } if *permission < Permission::Write => {
                         Some((no_write(), "give them write access, or name somebody else"))
@@ -171,9 +251,13 @@ impl Check<'_> {
                     format!("there is no team `{word}`, or it is not shown to these credentials"),
                     "a team that was renamed has a new name; a secret one owns nothing",
                 )),
-                Err(Unusable::NoAccess) => Some((no_write(), "give the team write access to the repository")),
+                Err(Unusable::NoAccess) => {
+                    Some((no_write(), "give the team write access to the repository"))
+                }
                 Err(Unusable::Unreadable(_)) if asks_owners(self.policy) => Some((
-                    format!("the members of `{word}` cannot be read, so none of them can approve as an owner"),
+                    format!(
+                        "the members of `{word}` cannot be read, so none of them can approve as an owner"
+                    ),
                     "let the App read the organisation's members (`members: read`)",
                 )),
                 _ => None,
@@ -197,10 +281,18 @@ struct Audience {
 impl Check<'_> {
     /// Whether enough people can approve a gate that holds.
     pub(super) fn approvable(&mut self, name: &GateName, gate: &GatePolicy) {
-        if is_advisory(gate, self.policy.mode, &self.survey.repository, &self.survey.authority) {
+        if is_advisory(
+            gate,
+            self.policy.mode,
+            &self.survey.repository,
+            &self.survey.authority,
+        ) {
             return;
         }
-        let Audience { people: able, open_ended } = self.audience(gate);
+        let Audience {
+            people: able,
+            open_ended,
+        } = self.audience(gate);
         if open_ended {
             return;
         }
@@ -208,7 +300,12 @@ impl Check<'_> {
         let path = ["gates", name.as_str(), "approvers"];
         let counted = ["gates", name.as_str(), "approvers", "count"];
         let spot = (if needed > 1 { &counted[..] } else { &path[..] }, None);
-        let who = people(able.values().map(Login::as_str).collect::<Vec<_>>().into_iter());
+        let who = people(
+            able.values()
+                .map(Login::as_str)
+                .collect::<Vec<_>>()
+                .into_iter(),
+        );
         let excluded = !gate.exclusions.allow_author;
         if able.is_empty() {
             let approvers = &gate.approvers;
@@ -220,16 +317,29 @@ impl Check<'_> {
                 (true, ..) => "none of those named can",
             };
             let message = format!("no one can ever approve the gate `{name}`: {because}");
-            self.error(spot, message, "name people or a team who have access to the repository under `approvers`");
+            self.error(
+                spot,
+                message,
+                "name people or a team who have access to the repository under `approvers`",
+            );
         } else if able.len() < needed {
-            let message = format!("the gate `{name}` needs {needed} people, and only {who} can approve it");
+            let message =
+                format!("the gate `{name}` needs {needed} people, and only {who} can approve it");
             self.error(spot, message, "name more people, or set `count: 1`");
         } else if able.len() == needed && excluded {
             let message = match needed {
-                1 => format!("only {who} can approve the gate `{name}`, and not on a pull request of their own"),
-                _ => format!("the gate `{name}` needs all of {who}, so a pull request by one of them never passes"),
+                1 => format!(
+                    "only {who} can approve the gate `{name}`, and not on a pull request of their own"
+                ),
+                _ => format!(
+                    "the gate `{name}` needs all of {who}, so a pull request by one of them never passes"
+                ),
             };
-            self.warn(spot, message, "name one more person, or set `allow_author: true` on the gate");
+            self.warn(
+                spot,
+                message,
+                "name one more person, or set `allow_author: true` on the gate",
+            );
         }
     }
 
@@ -240,7 +350,12 @@ impl Check<'_> {
         let mut permission = approvers.permission;
         let owners_may = approvers.codeowners;
         if owners_may {
-            for mention in self.survey.codeowners.iter().flat_map(|file| owner_mentions(&file.text)) {
+            for mention in self
+                .survey
+                .codeowners
+                .iter()
+                .flat_map(|file| owner_mentions(&file.text))
+            {
                 match mention.owner {
                     Some(Owner::User(login)) => drop(users.insert(login)),
                     Some(Owner::Team(team)) => drop(teams.insert(team)),
@@ -265,7 +380,11 @@ impl Check<'_> {
         for team in &teams {
             match authority.teams.get(team) {
                 Some(Ok(members)) => members.iter().for_each(|(id, login)| {
-                    let account = Account { id: *id, login: login.clone(), kind: AccountKind::User };
+                    let account = Account {
+                        id: *id,
+                        login: login.clone(),
+                        kind: AccountKind::User,
+                    };
                     self.add(&mut audience, &account, gate);
                 }),
                 Some(Err(Unusable::NoTeam | Unusable::NoAccess)) => {}
@@ -295,7 +414,12 @@ impl Check<'_> {
         };
         let blind = matches!(
             self.survey.authority.people.get(&account.id),
-            Some(Standing::Known { permission: Permission::None, .. } | Standing::Gone)
+            Some(
+                Standing::Known {
+                    permission: Permission::None,
+                    ..
+                } | Standing::Gone
+            )
         );
         if may && !blind {
             audience.people.insert(account.id, account.login.clone());

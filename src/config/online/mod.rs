@@ -36,9 +36,19 @@ pub fn online(
 ) -> OnlineFindings {
     let layers = match Layers::read(&Presets::builtin().tree, organisation, repository) {
         Ok(layers) => layers,
-        Err(errors) => return OnlineFindings { errors, warnings: Vec::new() },
+        Err(errors) => {
+            return OnlineFindings {
+                errors,
+                warnings: Vec::new(),
+            };
+        }
     };
-    let mut check = Check { layers, policy, survey, found: OnlineFindings::default() };
+    let mut check = Check {
+        layers,
+        policy,
+        survey,
+        found: OnlineFindings::default(),
+    };
     for (name, gate) in &policy.gates {
         check.approvers(name, gate);
         check.approvable(name, gate);
@@ -79,10 +89,16 @@ impl Check<'_> {
     /// The key a path leads to, or a word below it (`@` and case aside). If the file lacks the key, the innermost key
     /// around it, otherwise the file's start.
     fn place(&self, (path, word): Spot<'_>) -> Place {
-        let file = if self.layers.repository.is_some() { Layer::Repository } else { Layer::Organisation };
+        let file = if self.layers.repository.is_some() {
+            Layer::Repository
+        } else {
+            Layer::Organisation
+        };
         let (mut node, mut place) = (&self.layers.tree, Place::start(file));
         for key in path {
-            let Some(entry) = node.get(key) else { return place };
+            let Some(entry) = node.get(key) else {
+                return place;
+            };
             if entry.key.layer != Layer::Builtin {
                 place = entry.key;
             }
@@ -90,14 +106,17 @@ impl Check<'_> {
         }
         let plain = |word: &str| word.trim_start_matches('@').to_ascii_lowercase();
         let word = word.and_then(|word| node.find_text(&|text| plain(text) == plain(word)));
-        word.filter(|place| place.layer != Layer::Builtin).unwrap_or(place)
+        word.filter(|place| place.layer != Layer::Builtin)
+            .unwrap_or(place)
     }
 
     /// Whom escalations and fixers call.
     fn called(&mut self) {
         for recipient in recipients(self.policy) {
             match recipient {
-                Recipient::User(login) => drop(self.account((&["escalation"], Some(login.as_str())), login)),
+                Recipient::User(login) => {
+                    drop(self.account((&["escalation"], Some(login.as_str())), login))
+                }
                 Recipient::Team(team) => {
                     let word = team.to_string();
                     self.team((&["escalation"], Some(&word)), team, false);
@@ -105,7 +124,10 @@ impl Check<'_> {
                 Recipient::GateApprovers(_) => {}
             }
         }
-        let senior = (&["escalation", "senior"][..], self.policy.escalation.senior.as_ref());
+        let senior = (
+            &["escalation", "senior"][..],
+            self.policy.escalation.senior.as_ref(),
+        );
         let fixers = [(&["fixer"][..], Some(&self.policy.fixer.fixer)), senior];
         for (path, fixer) in fixers {
             if let Some(login) = fixer.and_then(Fixer::mentioned) {
@@ -128,7 +150,11 @@ impl Check<'_> {
             ),
             AnswersApps::Unknown => return,
         };
-        self.warn((path, Some(login.as_str())), format!("`{login}` {message}"), hint);
+        self.warn(
+            (path, Some(login.as_str())),
+            format!("`{login}` {message}"),
+            hint,
+        );
     }
 }
 

@@ -59,19 +59,32 @@ impl CoverageSection {
         ];
         for (code_type, written) in written {
             // Integration uses the minimum of new_function where it has none of its own.
-            let usual = if code_type == CodeType::Integration { CodeType::NewFunction } else { code_type };
+            let usual = if code_type == CodeType::Integration {
+                CodeType::NewFunction
+            } else {
+                code_type
+            };
             let default = policy.target(usual);
             let entry = match written {
-                Some(ShortOr::Short(target)) => CoverageEntry { minimum_coverage: Some(target), required_tests: None },
+                Some(ShortOr::Short(target)) => CoverageEntry {
+                    minimum_coverage: Some(target),
+                    required_tests: None,
+                },
                 Some(ShortOr::Long(entry)) => entry,
                 None => CoverageEntry::default(),
             };
             let row = policy.by_type.entry(code_type).or_default();
             row.target = entry.minimum_coverage.unwrap_or(default);
-            row.required_tests = entry.required_tests.unwrap_or_else(|| std::mem::take(&mut row.required_tests));
+            row.required_tests = entry
+                .required_tests
+                .unwrap_or_else(|| std::mem::take(&mut row.required_tests));
         }
         policy.api_paths = self.api_paths;
-        policy.test_names = self.test_names.into_iter().map(|(sort, patterns)| (sort, patterns.0)).collect();
+        policy.test_names = self
+            .test_names
+            .into_iter()
+            .map(|(sort, patterns)| (sort, patterns.0))
+            .collect();
         policy.below_minimum = self.below_minimum.unwrap_or(policy.below_minimum);
         policy.prove_regression = self.prove_regression;
         policy

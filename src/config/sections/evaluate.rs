@@ -35,7 +35,10 @@ pub(super) fn lower(
                 let problem = Problem::wrong(place, format!("there is no check `{check}`"));
                 cx.refuse(problem.hint(suggest::among(check.as_str(), &names)));
             }
-            RuleCheck::Size { max_lines: None, max_files: None } => {
+            RuleCheck::Size {
+                max_lines: None,
+                max_files: None,
+            } => {
                 let problem = Problem::wrong(place, "the rule's `size` names no limit");
                 cx.refuse(problem.hint("add `max_lines` or `max_files`"));
             }

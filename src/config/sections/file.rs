@@ -22,9 +22,9 @@ use crate::config::{
 use loopgate_core::{
     GateName, Login,
     policy::{
-        EscalationAction, EscalationPolicy, EvaluatePolicy, ExternalRetry, GateRole, GateTrigger, LabelPolicy,
-        LoopPolicy, MemoryPolicy, Mode, NameGlob, Policy, PolicyOrigin, StateBackend, Waits, Whole,
-        known_coding_agents,
+        EscalationAction, EscalationPolicy, EvaluatePolicy, ExternalRetry, GateRole, GateTrigger,
+        LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, Policy, PolicyOrigin, StateBackend,
+        Waits, Whole, known_coding_agents,
     },
 };
 
@@ -106,29 +106,55 @@ pub(in crate::config) struct OnCompleteSection {
 impl File {
     /// The policy this file means; `tree` is what it was made from. A repository that has no file of its own is off
     /// unless the organisation switches it on.
-    pub fn lower(self, has_file: bool, known: KnownGates<'_>, tree: &Node, cx: &mut Lowering) -> Policy {
-        if let Some(place) = tree.written("policy").filter(|place| place.layer == Layer::Repository) {
+    pub fn lower(
+        self,
+        has_file: bool,
+        known: KnownGates<'_>,
+        tree: &Node,
+        cx: &mut Lowering,
+    ) -> Policy {
+        if let Some(place) = tree
+            .written("policy")
+            .filter(|place| place.layer == Layer::Repository)
+        {
             let problem = Problem::wrong(place, "only an organisation's file can lock settings");
-            cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
+            cx.refuse(
+                problem
+                    .hint("move it to `loopgate.yml` of the organisation's `.github` repository"),
+            );
         }
         let mut verify = self.verify.lower(tree.at("verify"), cx);
         add_reviewers(self.reviewers, &mut verify, tree.at("reviewers"), cx);
         let mut gates = gates::lower(self.gates, known, tree.at("gates"), cx);
-        let coding_agents: BTreeSet<Login> =
-            known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect();
-        for condition in gates.values_mut().flat_map(|gate| gate.trigger.conditions_mut()) {
+        let coding_agents: BTreeSet<Login> = known_coding_agents()
+            .chain(self.coding_agents.into_iter().map(|agent| agent.0))
+            .collect();
+        for condition in gates
+            .values_mut()
+            .flat_map(|gate| gate.trigger.conditions_mut())
+        {
             if let GateTrigger::Agent(known) = condition {
                 known.clone_from(&coding_agents);
             }
         }
         if self.approve_runs && !gates.values().any(|gate| gate.has_role(GateRole::Security)) {
             let place = tree.at("approve_runs").place;
-            let problem = Problem::wrong(place, "the security gate is off, so nothing lets runs go");
-            cx.warnings.push(problem.hint("take this key away, or the `off` of the gate"));
+            let problem =
+                Problem::wrong(place, "the security gate is off, so nothing lets runs go");
+            cx.warnings
+                .push(problem.hint("take this key away, or the `off` of the gate"));
         }
-        check_waits(&self.retry.external_retry, tree.at("loop").at("external_retry"), cx);
+        check_waits(
+            &self.retry.external_retry,
+            tree.at("loop").at("external_retry"),
+            cx,
+        );
         Policy {
-            origin: if has_file { PolicyOrigin::WorkingTree } else { PolicyOrigin::Defaults },
+            origin: if has_file {
+                PolicyOrigin::WorkingTree
+            } else {
+                PolicyOrigin::Defaults
+            },
             overruled: Vec::new(),
             is_active: self.enabled.unwrap_or(has_file),
             mode: self.mode,
@@ -161,9 +187,21 @@ impl File {
 }
 
 /// `escalation:`, who is called, where, and with what.
-fn lower_escalation(written: EscalationPolicy<FixerSection>, node: &Node, cx: &mut Lowering) -> EscalationPolicy {
-    let EscalationPolicy { notify, ops, product_owner, channels, include_in_report, triggers, template, senior } =
-        written;
+fn lower_escalation(
+    written: EscalationPolicy<FixerSection>,
+    node: &Node,
+    cx: &mut Lowering,
+) -> EscalationPolicy {
+    let EscalationPolicy {
+        notify,
+        ops,
+        product_owner,
+        channels,
+        include_in_report,
+        triggers,
+        template,
+        senior,
+    } = written;
     for (trigger, own) in &triggers {
         if own.action == Some(EscalationAction::SeniorAgent) && senior.is_none() {
             let place = node.at("triggers").at(trigger.as_str()).at("action").place;
@@ -173,15 +211,36 @@ fn lower_escalation(written: EscalationPolicy<FixerSection>, node: &Node, cx: &m
     }
     let template = cx.inside_repository(template, node.at("template"));
     let senior = senior.map(|senior| senior.lower_senior(node.at("senior"), cx));
-    EscalationPolicy { notify, ops, product_owner, channels, include_in_report, triggers, template, senior }
+    EscalationPolicy {
+        notify,
+        ops,
+        product_owner,
+        channels,
+        include_in_report,
+        triggers,
+        template,
+        senior,
+    }
 }
 
 fn check_waits(retry: &ExternalRetry, node: &Node, cx: &mut Lowering) {
-    for (waits, node) in [(retry.commands(), node), (retry.workflows, node.at("workflows"))] {
-        let Waits { first_wait, longest_wait, .. } = waits;
-        let written = node.written("longest_wait").or_else(|| node.written("first_wait"));
+    for (waits, node) in [
+        (retry.commands(), node),
+        (retry.workflows, node.at("workflows")),
+    ] {
+        let Waits {
+            first_wait,
+            longest_wait,
+            ..
+        } = waits;
+        let written = node
+            .written("longest_wait")
+            .or_else(|| node.written("first_wait"));
         if let (true, Some(place)) = (longest_wait < first_wait, written) {
-            cx.refuse(Problem::wrong(place, "the longest wait is shorter than the first"));
+            cx.refuse(Problem::wrong(
+                place,
+                "the longest wait is shorter than the first",
+            ));
         }
     }
 }

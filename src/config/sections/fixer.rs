@@ -12,7 +12,9 @@ use crate::config::{
     problem::Problem,
     sections::Lowering,
 };
-use loopgate_core::policy::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, Timeout};
+use loopgate_core::policy::{
+    CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, Timeout,
+};
 
 /// Who tries to repair between attempts, and what it may spend.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -71,7 +73,10 @@ const KEYS: [(&str, FixerKind); 7] = [
 
 impl FixerSection {
     pub fn lower(self, node: &Node, cx: &mut Lowering) -> FixerPolicy {
-        FixerPolicy { budget: self.budget, fixer: self.lower_fixer(node, cx) }
+        FixerPolicy {
+            budget: self.budget,
+            fixer: self.lower_fixer(node, cx),
+        }
     }
 
     /// `escalation.senior`: it works on the first fixer's budget.
@@ -86,23 +91,39 @@ impl FixerSection {
     fn lower_fixer(self, node: &Node, cx: &mut Lowering) -> Fixer {
         let kind = self.kind;
         // A key that this kind does not read would be a setting without effect.
-        for (key, belongs_to) in KEYS.into_iter().filter(|(_, belongs_to)| *belongs_to != kind) {
+        for (key, belongs_to) in KEYS
+            .into_iter()
+            .filter(|(_, belongs_to)| *belongs_to != kind)
+        {
             if let Some(place) = node.written(key) {
-                let problem = Problem::wrong(place, format!("`{key}` has no effect with `kind: {}`", kind.as_str()));
+                let problem = Problem::wrong(
+                    place,
+                    format!("`{key}` has no effect with `kind: {}`", kind.as_str()),
+                );
                 cx.refuse(problem.hint(format!("it belongs to `kind: {}`", belongs_to.as_str())));
             }
         }
         let (fixer, needed) = match kind {
             FixerKind::None => return Fixer::Author,
-            FixerKind::Command => (self.command(node, cx).map(Fixer::Command), "`command:` with the program to call"),
-            FixerKind::Mention => {
-                (self.mention.map(|handle| Fixer::Mention(handle.0)), "`mention:` with the account to ask")
-            }
-            FixerKind::Dispatch => (self.dispatch(node, cx).map(Fixer::Dispatch), "either `event:` or `workflow:`"),
+            FixerKind::Command => (
+                self.command(node, cx).map(Fixer::Command),
+                "`command:` with the program to call",
+            ),
+            FixerKind::Mention => (
+                self.mention.map(|handle| Fixer::Mention(handle.0)),
+                "`mention:` with the account to ask",
+            ),
+            FixerKind::Dispatch => (
+                self.dispatch(node, cx).map(Fixer::Dispatch),
+                "either `event:` or `workflow:`",
+            ),
         };
         if fixer.is_none() {
             let place = node.at("kind").place;
-            cx.refuse(Problem::wrong(place, format!("a fixer of this kind needs {needed}")));
+            cx.refuse(Problem::wrong(
+                place,
+                format!("a fixer of this kind needs {needed}"),
+            ));
         }
         fixer.unwrap_or_default()
     }
@@ -111,15 +132,30 @@ impl FixerSection {
         let run = cx.some_text(self.command?, node.at("command"), "the command");
         let timeout = self.timeout.map_or(DEFAULT_TIMEOUT, |timeout| timeout.0);
         if timeout > LONGEST_TIMEOUT {
-            cx.refuse(Problem::wrong(node.at("timeout").place, "a fixer may take at most 6h"));
+            cx.refuse(Problem::wrong(
+                node.at("timeout").place,
+                "a fixer may take at most 6h",
+            ));
         }
-        for (key, part) in self.author.iter().flat_map(|author| [("name", &author.name), ("email", &author.email)]) {
+        for (key, part) in self
+            .author
+            .iter()
+            .flat_map(|author| [("name", &author.name), ("email", &author.email)])
+        {
             if part.contains(['<', '>', '\n', '\0']) || part.trim().is_empty() {
                 let place = node.at("author").at(key).place;
-                cx.refuse(Problem::wrong(place, "git takes no such name or address for an author"));
+                cx.refuse(Problem::wrong(
+                    place,
+                    "git takes no such name or address for an author",
+                ));
             }
         }
-        Some(CommandFixer { run, environment: environment(self.env), timeout, author: self.author.unwrap_or_default() })
+        Some(CommandFixer {
+            run,
+            environment: environment(self.env),
+            timeout,
+            author: self.author.unwrap_or_default(),
+        })
     }
 
     fn dispatch(self, node: &Node, cx: &mut Lowering) -> Option<DispatchFixer> {

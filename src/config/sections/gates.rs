@@ -19,8 +19,8 @@ use loopgate_core::{
     GateName, Login, PatternName, TeamSlug,
     observed::Permission,
     policy::{
-        ApproveBy, Approvers, ChecklistMode, ChosenRules, Exclusions, GatePolicy, GatePreset, GateTrigger,
-        InvalidateOnPush, Period, RequestTime, RuleTier, Whole,
+        ApproveBy, Approvers, ChecklistMode, ChosenRules, Exclusions, GatePolicy, GatePreset,
+        GateTrigger, InvalidateOnPush, Period, RequestTime, RuleTier, Whole,
     },
     stage::Stage,
 };
@@ -139,14 +139,21 @@ pub(in crate::config) fn lower(
     for (name, gate) in written {
         let ShortOr::Long(gate) = gate else { continue };
         let (node, preset) = (node.at(name.as_str()), known.presets.get(&name));
-        if preset.is_some_and(|preset| preset.only_where_written) && !known.configured.contains(&name) {
+        if preset.is_some_and(|preset| preset.only_where_written)
+            && !known.configured.contains(&name)
+        {
             continue;
         }
-        let Some(gate) = gate.lower(&name, known, node, cx) else { continue };
+        let Some(gate) = gate.lower(&name, known, node, cx) else {
+            continue;
+        };
         // Taking one gate's label away must not hide that another is pending.
         let other = labels.insert(gate.label.to_lowercase(), name.clone());
         if let (Some(other), Some(place)) = (other, node.written("label")) {
-            cx.refuse(Problem::wrong(place, format!("the gate `{other}` has this label too")));
+            cx.refuse(Problem::wrong(
+                place,
+                format!("the gate `{other}` has this label too"),
+            ));
         }
         gates.insert(name, gate);
     }
@@ -154,30 +161,54 @@ pub(in crate::config) fn lower(
 }
 
 impl GateSection {
-    fn lower(self, name: &GateName, known: KnownGates<'_>, node: &Node, cx: &mut Lowering) -> Option<GatePolicy> {
+    fn lower(
+        self,
+        name: &GateName,
+        known: KnownGates<'_>,
+        node: &Node,
+        cx: &mut Lowering,
+    ) -> Option<GatePolicy> {
         let Some(when) = self.when else {
-            let usual = known.presets.iter().filter(|(_, preset)| !preset.only_where_written);
+            let usual = known
+                .presets
+                .iter()
+                .filter(|(_, preset)| !preset.only_where_written);
             let hint = match suggest::nearest(name.as_str(), usual.map(|(name, _)| name.as_str())) {
-                Some(preset) => format!("say when it opens, or did you mean the preset `{preset}`?"),
-                None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`".to_owned(),
+                Some(preset) => {
+                    format!("say when it opens, or did you mean the preset `{preset}`?")
+                }
+                None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`"
+                    .to_owned(),
             };
             return cx.refused(Problem::missing(node.place, "when").hint(hint));
         };
         let preset = known.presets.get(name);
         let mut trigger = GateTrigger::from(when);
         for (rule, choice) in &self.rules {
-            choose(&mut trigger, rule, *choice, node.at("rules").at(rule.as_str()), cx);
+            choose(
+                &mut trigger,
+                rule,
+                *choice,
+                node.at("rules").at(rule.as_str()),
+                cx,
+            );
         }
         let label = self.label.unwrap_or_else(|| format!("needs:{name}-review"));
         let label_place = node.written("label").unwrap_or(node.at("when").place);
-        let period = |written: Option<Period>, hours| written.map_or(TimeDelta::hours(hours), |period| period.0);
+        let period = |written: Option<Period>, hours| {
+            written.map_or(TimeDelta::hours(hours), |period| period.0)
+        };
         let gate = GatePolicy {
             is_configured: known.configured.contains(name),
             preset: preset.cloned(),
             trigger,
-            holds: self.blocks.map_or(Stage::Validate, |transition| transition.from),
+            holds: self
+                .blocks
+                .map_or(Stage::Validate, |transition| transition.from),
             approvers: self.approvers.lower(preset, node.at("approvers"), cx),
-            approve_by: self.approve_by.map_or(ApproveBy::Comment, |ways| approve_by(&ways, node.at("approve_by"), cx)),
+            approve_by: self.approve_by.map_or(ApproveBy::Comment, |ways| {
+                approve_by(&ways, node.at("approve_by"), cx)
+            }),
             invalidate_on_push: self.invalidate_on_push,
             exclusions: Exclusions {
                 allow_author: self.allow_author,
@@ -194,27 +225,52 @@ impl GateSection {
             remind_after: period(self.remind_after, 24),
             escalate_after: period(self.escalate_after, 72),
         };
-        let written = node.written("escalate_after").or_else(|| node.written("remind_after"));
+        let written = node
+            .written("escalate_after")
+            .or_else(|| node.written("remind_after"));
         if let (true, Some(place)) = (gate.escalate_after < gate.remind_after, written) {
-            let problem = Problem::wrong(place, "a person would be called before the approvers are reminded");
-            cx.refuse(problem.hint("`remind_after` (24h unless set) comes before `escalate_after` (72h unless set)"));
+            let problem = Problem::wrong(
+                place,
+                "a person would be called before the approvers are reminded",
+            );
+            cx.refuse(problem.hint(
+                "`remind_after` (24h unless set) comes before `escalate_after` (72h unless set)",
+            ));
         }
         Some(gate)
     }
 }
 
 /// Gives a rule its tier in the rules that a trigger goes by.
-fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: RuleChoice, node: &Node, cx: &mut Lowering) {
+fn choose(
+    trigger: &mut GateTrigger,
+    rule: &PatternName,
+    choice: RuleChoice,
+    node: &Node,
+    cx: &mut Lowering,
+) {
     let rules_of = |condition| match condition {
         &mut GateTrigger::Rules(ref mut rules) => Some(rules),
         _ => None,
     };
-    let chosen: Vec<&mut ChosenRules> = trigger.conditions_mut().into_iter().filter_map(rules_of).collect();
-    let known: Vec<String> =
-        chosen.iter().flat_map(|rules| &rules.book.rules).map(|rule| rule.id.to_string()).collect();
+    let chosen: Vec<&mut ChosenRules> = trigger
+        .conditions_mut()
+        .into_iter()
+        .filter_map(rules_of)
+        .collect();
+    let known: Vec<String> = chosen
+        .iter()
+        .flat_map(|rules| &rules.book.rules)
+        .map(|rule| rule.id.to_string())
+        .collect();
     let mut is_known = false;
     for rules in chosen {
-        let Some(index) = rules.tiers.keys().copied().find(|&index| rules.book.rules[index].id == *rule) else {
+        let Some(index) = rules
+            .tiers
+            .keys()
+            .copied()
+            .find(|&index| rules.book.rules[index].id == *rule)
+        else {
             continue;
         };
         is_known = true;
@@ -227,11 +283,16 @@ fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: RuleChoice, nod
     if !is_known {
         let problem = Problem::wrong(node.place, format!("this gate has no rule `{rule}`"));
         let nearest = suggest::nearest(rule.as_str(), known.iter().map(String::as_str));
-        cx.refuse(problem.hint(match (nearest, known.is_empty()) {
-            (_, true) => "its `when` names no rules: write `rules: security` there, or leave this out".to_owned(),
-            (Some(nearest), false) => format!("did you mean `{nearest}`?"),
-            (None, false) => "docs/rules.md names the rules of each gate".to_owned(),
-        }));
+        cx.refuse(
+            problem.hint(match (nearest, known.is_empty()) {
+                (_, true) => {
+                    "its `when` names no rules: write `rules: security` there, or leave this out"
+                        .to_owned()
+                }
+                (Some(nearest), false) => format!("did you mean `{nearest}`?"),
+                (None, false) => "docs/rules.md names the rules of each gate".to_owned(),
+            }),
+        );
     }
 }
 
@@ -243,22 +304,38 @@ impl ApproversSection {
             ApproverPermission::Maintain => Permission::Maintain,
             ApproverPermission::Admin => Permission::Admin,
         });
-        let (teams, codeowners): (BTreeSet<TeamSlug>, _) = (self.teams.into_iter().collect(), self.codeowners);
+        let (teams, codeowners): (BTreeSet<TeamSlug>, _) =
+            (self.teams.into_iter().collect(), self.codeowners);
         let only_users = teams.is_empty() && permission.is_none() && !codeowners;
         let count = self.count.map_or(1, |count| count.0);
         if only_users && !users.is_empty() && users.len() < count as usize {
             let place = node.at("count").place;
-            let problem = Problem::wrong(place, format!("{count} people are needed and {} may approve", users.len()));
+            let problem = Problem::wrong(
+                place,
+                format!("{count} people are needed and {} may approve", users.len()),
+            );
             cx.refuse(problem.hint("no one can ever open this gate: name more people, or a team"));
         }
         // A preset's team is a default: it goes when somebody is named.
-        let preset_team = preset.filter(|_| users.is_empty() && only_users).map(|preset| preset.team.clone());
-        Approvers { users, teams, permission, codeowners, count, preset_team }
+        let preset_team = preset
+            .filter(|_| users.is_empty() && only_users)
+            .map(|preset| preset.team.clone());
+        Approvers {
+            users,
+            teams,
+            permission,
+            codeowners,
+            count,
+            preset_team,
+        }
     }
 }
 
 fn approve_by(ways: &[ApprovalWay], node: &Node, cx: &mut Lowering) -> ApproveBy {
-    match (ways.contains(&ApprovalWay::Comment), ways.contains(&ApprovalWay::Review)) {
+    match (
+        ways.contains(&ApprovalWay::Comment),
+        ways.contains(&ApprovalWay::Review),
+    ) {
         (true, true) => ApproveBy::CommentOrReview,
         (true, false) => ApproveBy::Comment,
         (false, true) => ApproveBy::Review,

@@ -41,7 +41,10 @@ impl Lowering {
             _ => None,
         };
         if let Some(beyond) = beyond {
-            self.refuse(Problem::wrong(beyond.place, format!("more than {limit} {what}")));
+            self.refuse(Problem::wrong(
+                beyond.place,
+                format!("more than {limit} {what}"),
+            ));
         }
         beyond.is_none()
     }
@@ -49,9 +52,13 @@ impl Lowering {
     /// A path inside the repository.
     pub fn inside_repository(&mut self, written: String, node: &Node) -> String {
         let path = written.replace('\\', "/");
-        let leaves = path.starts_with('/') || path.contains(':') || path.split('/').any(|part| part == "..");
+        let leaves =
+            path.starts_with('/') || path.contains(':') || path.split('/').any(|part| part == "..");
         if leaves || path.is_empty() || path.contains('\0') {
-            let message = format!("`{}` is not a path inside the repository", shorten(&written));
+            let message = format!(
+                "`{}` is not a path inside the repository",
+                shorten(&written)
+            );
             self.refuse(Problem::wrong(node.place, message));
         }
         written
@@ -69,10 +76,16 @@ impl Lowering {
     pub fn label(&mut self, place: Place, name: String) -> String {
         let length = name.chars().count();
         if length > 50 {
-            let message = format!("a label has at most 50 characters; `{}` has {length}", shorten(&name));
+            let message = format!(
+                "a label has at most 50 characters; `{}` has {length}",
+                shorten(&name)
+            );
             self.refuse(Problem::wrong(place, message));
         } else if name.trim().is_empty() || name.chars().any(char::is_control) {
-            self.refuse(Problem::wrong(place, "a label needs a visible name on one line"));
+            self.refuse(Problem::wrong(
+                place,
+                "a label needs a visible name on one line",
+            ));
         }
         name
     }

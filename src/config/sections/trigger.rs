@@ -11,8 +11,8 @@ use loopgate_core::{
     GateName, Login, PatternName,
     evidence::FindingSeverity,
     policy::{
-        ChosenRules, FileGlob, GateTrigger, LineCondition, NameGlob, NonEmpty, PathCondition, PathGlobs, Pattern,
-        SignedGlobs, Whole, Yes,
+        ChosenRules, FileGlob, GateTrigger, LineCondition, NameGlob, NonEmpty, PathCondition,
+        PathGlobs, Pattern, SignedGlobs, Whole, Yes,
     },
 };
 
@@ -117,7 +117,8 @@ impl From<When> for GateTrigger {
                     && paths.except.as_slice().is_empty()
                 {
                     let globs = paths.globs.as_slice().iter();
-                    let excluded = globs.filter_map(|glob| NameGlob::excluded_path(glob.as_str()).ok());
+                    let excluded =
+                        globs.filter_map(|glob| NameGlob::excluded_path(glob.as_str()).ok());
                     paths.globs = PathGlobs::new(excluded.collect());
                 }
                 Self::Not(Box::new(trigger))
@@ -128,8 +129,12 @@ impl From<When> for GateTrigger {
             When::AddedLines(lines) => Self::AddedLines(LinesSection::lower(lines)),
             When::RemovedLines(lines) => Self::RemovedLines(LinesSection::lower(lines)),
             When::Api(Yes) => Self::Rules(Presets::builtin().opening(&API)),
-            When::DependenciesAdded(Yes) => Self::Rules(Presets::builtin().opening(&["new-dependency"])),
-            When::NewTopLevelFolder(Yes) => Self::Rules(Presets::builtin().opening(&["new-folder"])),
+            When::DependenciesAdded(Yes) => {
+                Self::Rules(Presets::builtin().opening(&["new-dependency"]))
+            }
+            When::NewTopLevelFolder(Yes) => {
+                Self::Rules(Presets::builtin().opening(&["new-folder"]))
+            }
             When::Labels(labels) => Self::Labels(labels.0),
             When::BaseBranch(globs) => Self::BaseBranch(globs.0),
             When::Author(logins) => Self::Author(logins.0),
@@ -147,27 +152,47 @@ impl From<When> for GateTrigger {
 
 impl PathsSection {
     fn lower(written: ShortOr<SignedGlobs, Self>) -> PathCondition {
-        let Self { name, globs: SignedGlobs { globs, mut except }, except: more } = match written {
-            ShortOr::Short(globs) => Self { name: None, globs, except: Vec::new() },
+        let Self {
+            name,
+            globs: SignedGlobs { globs, mut except },
+            except: more,
+        } = match written {
+            ShortOr::Short(globs) => Self {
+                name: None,
+                globs,
+                except: Vec::new(),
+            },
             ShortOr::Long(section) => section,
         };
         except.extend(more.into_iter().map(|glob| glob.0));
-        PathCondition { name, globs: PathGlobs::new(globs), except: PathGlobs::new(except) }
+        PathCondition {
+            name,
+            globs: PathGlobs::new(globs),
+            except: PathGlobs::new(except),
+        }
     }
 }
 
 impl LinesSection {
     fn lower(written: ShortOr<NonEmpty<Pattern>, Self>) -> LineCondition {
         let Self { patterns, except } = match written {
-            ShortOr::Short(patterns) => Self { patterns: ShortOr::Short(patterns), except: Vec::new() },
+            ShortOr::Short(patterns) => Self {
+                patterns: ShortOr::Short(patterns),
+                except: Vec::new(),
+            },
             ShortOr::Long(section) => section,
         };
         let patterns = match patterns {
             ShortOr::Short(patterns) => patterns.0,
             ShortOr::Long(named) => {
-                let each = named.into_iter().flat_map(|(name, patterns): (PatternName, NonEmpty<Pattern>)| {
-                    patterns.0.into_iter().map(move |pattern| (name.clone(), pattern))
-                });
+                let each = named.into_iter().flat_map(
+                    |(name, patterns): (PatternName, NonEmpty<Pattern>)| {
+                        patterns
+                            .0
+                            .into_iter()
+                            .map(move |pattern| (name.clone(), pattern))
+                    },
+                );
                 let named = each.map(|(name, mut pattern)| {
                     pattern.name = Some(name);
                     pattern
@@ -175,7 +200,10 @@ impl LinesSection {
                 named.collect()
             }
         };
-        LineCondition { patterns, except: PathGlobs::new(except.into_iter().map(|glob| glob.0).collect()) }
+        LineCondition {
+            patterns,
+            except: PathGlobs::new(except.into_iter().map(|glob| glob.0).collect()),
+        }
     }
 }
 
@@ -183,17 +211,26 @@ impl LinesSection {
 fn preset_rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ChosenRules, D::Error> {
     let (preset, presets) = (GateName::deserialize(deserializer)?, Presets::builtin());
     presets.rules_of(&preset).ok_or_else(|| {
-        let with_rules = presets.gates.keys().filter(|name| presets.rules_of(name).is_some());
-        let hint = suggest::among(preset.as_str(), &with_rules.map(GateName::as_str).collect::<Vec<_>>());
+        let with_rules = presets
+            .gates
+            .keys()
+            .filter(|name| presets.rules_of(name).is_some());
+        let hint = suggest::among(
+            preset.as_str(),
+            &with_rules.map(GateName::as_str).collect::<Vec<_>>(),
+        );
         D::Error::custom(format!("`{preset}` is no preset with rules\n{hint}"))
     })
 }
 
 fn some_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SizeSection, D::Error> {
     match SizeSection::deserialize(deserializer)? {
-        SizeSection { lines: None, files: None } => {
-            Err(D::Error::custom("this names no limit\nadd `lines` or `files`"))
-        }
+        SizeSection {
+            lines: None,
+            files: None,
+        } => Err(D::Error::custom(
+            "this names no limit\nadd `lines` or `files`",
+        )),
         size => Ok(size),
     }
 }

@@ -18,8 +18,8 @@ use loopgate_core::{
     CheckName,
     evidence::{CheckKind, FindingSeverity},
     policy::{
-        CheckPolicy, CheckSource, CommandCheck, ExternalSource, FileGlob, NameGlob, Pattern, ReadLogs, ReviewerSource,
-        Severity, Timeout, VerifyPolicy, WhenSkipped, Whole,
+        CheckPolicy, CheckSource, CommandCheck, ExternalSource, FileGlob, NameGlob, Pattern,
+        ReadLogs, ReviewerSource, Severity, Timeout, VerifyPolicy, WhenSkipped, Whole,
     },
 };
 
@@ -102,8 +102,14 @@ impl VerifySection {
         if !cx.at_most(MOST_CHECKS, nodes, "checks") {
             return VerifyPolicy::default();
         }
-        let longest = self.max_timeout_seconds.map_or(LONGEST_TIMEOUT, |seconds| seconds.0);
-        if self.analyzer.as_ref().is_some_and(|analyzer| analyzer.trim().is_empty()) {
+        let longest = self
+            .max_timeout_seconds
+            .map_or(LONGEST_TIMEOUT, |seconds| seconds.0);
+        if self
+            .analyzer
+            .as_ref()
+            .is_some_and(|analyzer| analyzer.trim().is_empty())
+        {
             let problem = Problem::wrong(node.at("analyzer").place, "the command is empty");
             cx.refuse(problem.hint("leave `analyzer` out"));
         }
@@ -117,46 +123,77 @@ impl VerifySection {
         warn_of_missing_tests(&checks, nodes, cx);
         let workflows = node.at("workflows").each(&self.workflows);
         let workflows = workflows.filter_map(|(path, node)| workflow(path, node, cx));
-        VerifyPolicy { workflows: workflows.collect(), checks, analyzer: self.analyzer, logs: self.logs }
+        VerifyPolicy {
+            workflows: workflows.collect(),
+            checks,
+            analyzer: self.analyzer,
+            logs: self.logs,
+        }
     }
 }
 
 /// The keys of a check that belong to commands alone.
-const ONLY_OF_COMMANDS: [&str; 9] =
-    ["working_directory", "env", "timeout", "report", "report_pattern", "needs", "allow_empty", "fail_fast", "verbose"];
+const ONLY_OF_COMMANDS: [&str; 9] = [
+    "working_directory",
+    "env",
+    "timeout",
+    "report",
+    "report_pattern",
+    "needs",
+    "allow_empty",
+    "fail_fast",
+    "verbose",
+];
 
 impl CheckSection {
     fn lower(self, longest: u32, node: &Node, cx: &mut Lowering) -> Option<CheckPolicy> {
         let kind = self.kind;
         let source = match (&self.run, &self.from) {
             (None, None) => {
-                let problem = Problem::wrong(node.place, "nothing says where the evidence of this check comes from");
-                return cx.refused(problem.hint("add `run:` with a command, or `from:` with an existing check"));
+                let problem = Problem::wrong(
+                    node.place,
+                    "nothing says where the evidence of this check comes from",
+                );
+                return cx.refused(
+                    problem.hint("add `run:` with a command, or `from:` with an existing check"),
+                );
             }
             (Some(_), Some(_)) => {
-                let problem = Problem::wrong(node.at("from").place, "a check has either `run` or `from`");
+                let problem =
+                    Problem::wrong(node.at("from").place, "a check has either `run` or `from`");
                 return cx.refused(problem.hint("make two checks of them"));
             }
             (Some(_), None) => CheckSource::Command(self.command(longest, node, cx)),
             (None, Some(_)) => CheckSource::External(self.external(node, cx)?),
         };
-        Some(CheckPolicy { kind, source, is_detected: false })
+        Some(CheckPolicy {
+            kind,
+            source,
+            is_detected: false,
+        })
     }
 
     fn command(self, longest: u32, node: &Node, cx: &mut Lowering) -> CommandCheck {
         if let Some(place) = node.written("when_skipped") {
-            let problem = Problem::wrong(place, "`when_skipped` belongs to checks that exist already");
-            cx.refuse(problem.hint("remove it: a command is never skipped by a condition of a workflow"));
+            let problem =
+                Problem::wrong(place, "`when_skipped` belongs to checks that exist already");
+            cx.refuse(
+                problem.hint("remove it: a command is never skipped by a condition of a workflow"),
+            );
         }
         let run = cx.some_text(self.run.unwrap_or_default(), node.at("run"), "the command");
         let default = CommandCheck::new(run);
-        let reports = node.at("report").each(self.report.iter().map(|glob| glob.0.as_str().to_owned()));
+        let reports = node
+            .at("report")
+            .each(self.report.iter().map(|glob| glob.0.as_str().to_owned()));
         CommandCheck {
             working_directory: self
                 .working_directory
                 .map(|path| cx.inside_repository(path, node.at("working_directory"))),
             environment: environment(self.env),
-            reports: reports.map(|(glob, node)| cx.inside_repository(glob, node)).collect(),
+            reports: reports
+                .map(|(glob, node)| cx.inside_repository(glob, node))
+                .collect(),
             timeout: match self.timeout {
                 Some(timeout) => checked_timeout(timeout.0, longest, node.at("timeout"), cx),
                 None => default.timeout,
@@ -171,30 +208,47 @@ impl CheckSection {
     }
 
     fn external(self, node: &Node, cx: &mut Lowering) -> Option<ExternalSource> {
-        for key in ONLY_OF_COMMANDS.into_iter().filter(|key| node.written(key).is_some()) {
+        for key in ONLY_OF_COMMANDS
+            .into_iter()
+            .filter(|key| node.written(key).is_some())
+        {
             let message = format!("`{key}` belongs to commands, and this check comes from outside");
             let problem = Problem::wrong(node.place, message);
             cx.refuse(problem.hint(format!("remove `{key}`, or give the check a `run:`")));
         }
         let (from, node) = (self.from?, node.at("from"));
-        let app = from.app.map(|app| cx.some_text(app, node.at("app"), "the App's slug"));
-        Some(ExternalSource { name: from.check, app, when_skipped: self.when_skipped })
+        let app = from
+            .app
+            .map(|app| cx.some_text(app, node.at("app"), "the App's slug"));
+        Some(ExternalSource {
+            name: from.check,
+            app,
+            when_skipped: self.when_skipped,
+        })
     }
 }
 
 /// The environment of a command or fixer.
 pub(super) fn environment(written: IndexMap<EnvName, EnvValue>) -> BTreeMap<String, String> {
-    written.into_iter().map(|(name, value)| (name.0, value.0)).collect()
+    written
+        .into_iter()
+        .map(|(name, value)| (name.0, value.0))
+        .collect()
 }
 
 fn checked_timeout(timeout: TimeDelta, longest: u32, node: &Node, cx: &mut Lowering) -> TimeDelta {
     let allowed = SHORTEST_TIMEOUT..=TimeDelta::seconds(i64::from(longest));
     if !allowed.contains(&timeout) {
         let seconds = timeout.num_seconds();
-        let problem = Problem::wrong(node.place, format!("a timeout is 5 to {longest} seconds, not {seconds}"));
+        let problem = Problem::wrong(
+            node.place,
+            format!("a timeout is 5 to {longest} seconds, not {seconds}"),
+        );
         let raisable = (i64::from(LONGEST_TIMEOUT)..=21_600).contains(&seconds);
         cx.refuse(if raisable {
-            problem.hint(format!("allow it with `verify.max_timeout_seconds: {seconds}`"))
+            problem.hint(format!(
+                "allow it with `verify.max_timeout_seconds: {seconds}`"
+            ))
         } else {
             problem
         });
@@ -208,11 +262,16 @@ fn workflow(written: &str, node: &Node, cx: &mut Lowering) -> Option<String> {
     let path = written.split('@').next().unwrap_or_default();
     let file = path.find(FOLDER).map(|start| &path[start + FOLDER.len()..]);
     match file {
-        Some(file) if !file.contains('/') && (file.ends_with(".yml") || file.ends_with(".yaml")) => {
+        Some(file)
+            if !file.contains('/') && (file.ends_with(".yml") || file.ends_with(".yaml")) =>
+        {
             Some(format!("{FOLDER}{file}"))
         }
         _ => {
-            let problem = Problem::wrong(node.place, format!("`{}` is not a workflow file", shorten(written)));
+            let problem = Problem::wrong(
+                node.place,
+                format!("`{}` is not a workflow file", shorten(written)),
+            );
             cx.refused(problem.hint("write its path: `.github/workflows/ci.yml`"))
         }
     }
@@ -233,9 +292,16 @@ fn place_of_need(checks: &Node, check: &CheckName, index: usize) -> Place {
 
 fn refuse_unknown_needs(checks: &IndexMap<CheckName, CheckPolicy>, node: &Node, cx: &mut Lowering) {
     for (name, check) in checks {
-        for (index, need) in needs_of(check).iter().enumerate().filter(|(_, need)| !checks.contains_key(*need)) {
+        for (index, need) in needs_of(check)
+            .iter()
+            .enumerate()
+            .filter(|(_, need)| !checks.contains_key(*need))
+        {
             let names: Vec<&str> = checks.keys().map(CheckName::as_str).collect();
-            let problem = Problem::wrong(place_of_need(node, name, index), format!("there is no check `{need}`"));
+            let problem = Problem::wrong(
+                place_of_need(node, name, index),
+                format!("there is no check `{need}`"),
+            );
             cx.refuse(problem.hint(suggest::among(need.as_str(), &names)));
         }
     }
@@ -250,7 +316,11 @@ fn refuse_cycles(checks: &IndexMap<CheckName, CheckPolicy>, node: &Node, cx: &mu
         if trail.is_empty() {
             trail.push(last);
         }
-        let mut needs = checks.get(last).map_or(&[][..], needs_of).iter().enumerate();
+        let mut needs = checks
+            .get(last)
+            .map_or(&[][..], needs_of)
+            .iter()
+            .enumerate();
         let Some((index, need)) = needs.find(|(_, need)| open.contains(need)) else {
             open.shift_remove(last);
             trail.pop();
@@ -261,7 +331,11 @@ fn refuse_cycles(checks: &IndexMap<CheckName, CheckPolicy>, node: &Node, cx: &mu
             continue;
         };
         let cycle = trail.split_off(start);
-        let names: Vec<String> = cycle.iter().chain(cycle.first()).map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = cycle
+            .iter()
+            .chain(cycle.first())
+            .map(|name| format!("`{name}`"))
+            .collect();
         let message = format!("these checks wait for each other: {}", names.join(" → "));
         let problem = Problem::wrong(place_of_need(node, last, index), message);
         cx.refuse(problem.hint("remove one of the `needs`"));
@@ -270,12 +344,22 @@ fn refuse_cycles(checks: &IndexMap<CheckName, CheckPolicy>, node: &Node, cx: &mu
 }
 
 /// A configuration without a `test` check is accepted, with a warning that people see. What tests has been built.
-fn warn_of_missing_tests(checks: &IndexMap<CheckName, CheckPolicy>, node: &Node, cx: &mut Lowering) {
-    let Some(first) = checks.keys().next() else { return };
+fn warn_of_missing_tests(
+    checks: &IndexMap<CheckName, CheckPolicy>,
+    node: &Node,
+    cx: &mut Lowering,
+) {
+    let Some(first) = checks.keys().next() else {
+        return;
+    };
     if !checks.values().any(|check| check.kind == CheckKind::Test) {
         let place = node.at(first.as_str()).place;
-        let warning = Problem::wrong(place, "no check has `kind: test`, so nothing shows that tests pass");
-        cx.warnings.push(warning.hint("add a check of kind `test`, a command or an existing one"));
+        let warning = Problem::wrong(
+            place,
+            "no check has `kind: test`, so nothing shows that tests pass",
+        );
+        cx.warnings
+            .push(warning.hint("add a check of kind `test`, a command or an existing one"));
     }
 }
 
@@ -299,23 +383,58 @@ pub(in crate::config) struct ReviewerSection {
 }
 
 /// Adds each reviewer to the checks.
-pub(super) fn add_reviewers(written: Vec<ReviewerSection>, verify: &mut VerifyPolicy, node: &Node, cx: &mut Lowering) {
+pub(super) fn add_reviewers(
+    written: Vec<ReviewerSection>,
+    verify: &mut VerifyPolicy,
+    node: &Node,
+    cx: &mut Lowering,
+) {
     if !cx.at_most(MOST_REVIEWERS, node, "reviewers") {
         return;
     }
-    for (ReviewerSection { app, severity, at_least, timeout }, node) in node.each(written) {
+    for (
+        ReviewerSection {
+            app,
+            severity,
+            at_least,
+            timeout,
+        },
+        node,
+    ) in node.each(written)
+    {
         let timeout = timeout.map_or(TimeDelta::minutes(15), |timeout| timeout.0);
         if !(TimeDelta::minutes(1)..=LONGEST_REVIEW).contains(&timeout) {
-            cx.refuse(Problem::wrong(node.at("timeout").place, "a reviewer is waited for from 1m to 24h"));
+            cx.refuse(Problem::wrong(
+                node.at("timeout").place,
+                "a reviewer is waited for from 1m to 24h",
+            ));
         }
         if verify.checks.contains_key(&app) {
-            let problem = Problem::wrong(node.at("app").place, format!("there is a check `{app}` already"));
+            let problem = Problem::wrong(
+                node.at("app").place,
+                format!("there is a check `{app}` already"),
+            );
             cx.refuse(problem.hint("name each reviewer once, and the check otherwise"));
             continue;
         }
-        let (severity, at_least) = (severity.unwrap_or(Severity::Warn), at_least.unwrap_or(FindingSeverity::High));
-        let source = ReviewerSource { app: app.to_string(), severity, at_least, timeout };
+        let (severity, at_least) = (
+            severity.unwrap_or(Severity::Warn),
+            at_least.unwrap_or(FindingSeverity::High),
+        );
+        let source = ReviewerSource {
+            app: app.to_string(),
+            severity,
+            at_least,
+            timeout,
+        };
         let (kind, is_detected) = (CheckKind::Custom, false);
-        verify.checks.insert(app, CheckPolicy { kind, source: CheckSource::Reviewer(source), is_detected });
+        verify.checks.insert(
+            app,
+            CheckPolicy {
+                kind,
+                source: CheckSource::Reviewer(source),
+                is_detected,
+            },
+        );
     }
 }

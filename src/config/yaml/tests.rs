@@ -6,7 +6,8 @@ use super::*;
 
 fn read_text(text: &str) -> Result<Value, String> {
     let node = read(Source::new("f", text), Layer::Repository);
-    node.map(|node| node.to_json()).map_err(|problem| problem.to_string())
+    node.map(|node| node.to_json())
+        .map_err(|problem| problem.to_string())
 }
 
 #[test]
@@ -15,21 +16,42 @@ fn texts_are_read_as_yaml_1_2_says() {
         ("", json!({})),
         ("# nothing\n", json!({})),
         ("---\n", json!(null)),
-        ("a:\nb: ~\nc: ''\n", json!({ "a": null, "b": null, "c": "" })),
-        ("a: 0x1F\nb: '0x1F'\nc: \"\\x41\\n\"\n", json!({ "a": "0x1F", "b": "0x1F", "c": "A\n" })),
-        ("a: yes\nb: True\nc: off\n", json!({ "a": "yes", "b": true, "c": "off" })),
+        (
+            "a:\nb: ~\nc: ''\n",
+            json!({ "a": null, "b": null, "c": "" }),
+        ),
+        (
+            "a: 0x1F\nb: '0x1F'\nc: \"\\x41\\n\"\n",
+            json!({ "a": "0x1F", "b": "0x1F", "c": "A\n" }),
+        ),
+        (
+            "a: yes\nb: True\nc: off\n",
+            json!({ "a": "yes", "b": true, "c": "off" }),
+        ),
         ("a: b\n  c\n\n  d\n", json!({ "a": "b c\nd" })),
-        ("a: http://x # y\nb: x#y\nc: [1, {d: e}]\n", json!({ "a": "http://x", "b": "x#y", "c": [1, { "d": "e" }] })),
+        (
+            "a: http://x # y\nb: x#y\nc: [1, {d: e}]\n",
+            json!({ "a": "http://x", "b": "x#y", "c": [1, { "d": "e" }] }),
+        ),
         // Keys are words, whatever they look like.
-        ("1: a\ntrue: b\n~: c\n", json!({ "1": "a", "true": "b", "~": "c" })),
+        (
+            "1: a\ntrue: b\n~: c\n",
+            json!({ "1": "a", "true": "b", "~": "c" }),
+        ),
         // Line ends, byte order mark, tabs between words.
         ("\u{feff}a: 1\r\nb: 2\r\n", json!({ "a": 1, "b": 2 })),
         ("a: 1\rb: 2", json!({ "a": 1, "b": 2 })),
         ("a: 1\t# x\n", json!({ "a": 1 })),
         // What older YAML took for line ends is none.
-        ("a: b\u{2028}c\n# x\u{85}e: f\n", json!({ "a": "b\u{2028}c" })),
+        (
+            "a: b\u{2028}c\n# x\u{85}e: f\n",
+            json!({ "a": "b\u{2028}c" }),
+        ),
         // Anchors, aliases, merge keys: what is written here stands, else the first that is merged.
-        ("a: &x [1]\nb: *x\nc: &y\nd: *y\n", json!({ "a": [1], "b": [1], "c": null, "d": null })),
+        (
+            "a: &x [1]\nb: *x\nc: &y\nd: *y\n",
+            json!({ "a": [1], "b": [1], "c": null, "d": null }),
+        ),
         (
             "a: &x { k: 1, l: 2 }\nb: &y { k: 3, m: 4 }\nc: { <<: [*x, *y], l: 5 }\nd: { <<: *x }\n",
             json!({
@@ -66,7 +88,10 @@ fn block_scalars_end_as_they_are_written() {
     ] {
         assert_eq!(read_text(text), Ok(json!({ "a": expected })), "{text:?}");
     }
-    assert_eq!(read_text("a: |\n  x\nb: x"), Ok(json!({ "a": "x\n", "b": "x" })));
+    assert_eq!(
+        read_text("a: |\n  x\nb: x"),
+        Ok(json!({ "a": "x\n", "b": "x" }))
+    );
 }
 
 #[test]
@@ -76,10 +101,19 @@ fn what_means_nothing_here_is_refused() {
         ("a: !!str 1\n", "YAML tags (`!…`) mean nothing here"),
         ("a: 1\na: 2\n", "the key `a` is written twice"),
         ("a: 1\n'a': 2\n", "the key `a` is written twice"),
-        ("a: &x [*x]\n", "this alias stands inside the value it refers to"),
-        ("a: &x b\n*x : 1\n", "a key must be written out, not an alias"),
+        (
+            "a: &x [*x]\n",
+            "this alias stands inside the value it refers to",
+        ),
+        (
+            "a: &x b\n*x : 1\n",
+            "a key must be written out, not an alias",
+        ),
         ("? [a]\n: 1\n", "a key must be a word, not a list or a map"),
-        ("a: { <<: 1 }\n", "`<<` takes an alias of a map, or a list of them"),
+        (
+            "a: { <<: 1 }\n",
+            "`<<` takes an alias of a map, or a list of them",
+        ),
         ("a: 99999999999999999999\n", "this number is too large"),
         ("- a\n", "a configuration is keys with values"),
         ("a\n", "a configuration is keys with values"),
@@ -100,19 +134,29 @@ fn plain_words_are_what_they_look_like() {
         (&["-31"], Whole(-31)),
         (&["9223372036854775807"], Whole(i64::MAX)),
         (&["-9223372036854775808"], Whole(i64::MIN)),
-        (&["1000.0", "1e3", "1E3", "+1e3", "1.e3", "1e+3"], Float(1000.0)),
+        (
+            &["1000.0", "1e3", "1E3", "+1e3", "1.e3", "1e+3"],
+            Float(1000.0),
+        ),
         (&["0.5", ".5", "+.5", "5e-1", "00.5"], Float(0.5)),
         (&["-0.5", "-.5"], Float(-0.5)),
         (&[".inf", ".Inf", ".INF", "+.inf"], Float(f64::INFINITY)),
         (&["-.inf", "-.Inf", "-.INF"], Float(f64::NEG_INFINITY)),
     ] {
         for word in words {
-            assert_eq!(resolve(word, ScalarStyle::Plain), Some(kind.clone()), "{word}");
+            assert_eq!(
+                resolve(word, ScalarStyle::Plain),
+                Some(kind.clone()),
+                "{word}"
+            );
         }
     }
     for word in [".nan", ".NaN", ".NAN"] {
         let number = resolve(word, ScalarStyle::Plain);
-        assert!(matches!(number, Some(Float(number)) if number.is_nan()), "{word}: {number:?}");
+        assert!(
+            matches!(number, Some(Float(number)) if number.is_nan()),
+            "{word}: {number:?}"
+        );
     }
 }
 
@@ -159,11 +203,24 @@ fn words_that_only_look_like_more_are_text() {
         "=",
         "٣",
     ] {
-        assert_eq!(resolve(word, ScalarStyle::Plain), Some(Kind::Text(word.to_owned())), "{word}");
+        assert_eq!(
+            resolve(word, ScalarStyle::Plain),
+            Some(Kind::Text(word.to_owned())),
+            "{word}"
+        );
     }
-    for style in [ScalarStyle::SingleQuoted, ScalarStyle::DoubleQuoted, ScalarStyle::Literal, ScalarStyle::Folded] {
+    for style in [
+        ScalarStyle::SingleQuoted,
+        ScalarStyle::DoubleQuoted,
+        ScalarStyle::Literal,
+        ScalarStyle::Folded,
+    ] {
         for word in ["", "~", "true", "1", ".inf", "18446744073709551616"] {
-            assert_eq!(resolve(word, style), Some(Kind::Text(word.to_owned())), "{word}");
+            assert_eq!(
+                resolve(word, style),
+                Some(Kind::Text(word.to_owned())),
+                "{word}"
+            );
         }
     }
 }

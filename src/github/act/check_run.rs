@@ -22,8 +22,19 @@ use loopgate_core::{
 /// (<https://docs.github.com/en/rest/checks/runs#update-a-check-run>); further ones follow in further requests.
 pub(super) const PER_REQUEST: usize = 50;
 
-pub(super) fn digest(state: CheckRunPlan, text: &CheckRunText, by_word: bool, base: &str) -> Digest {
-    let CheckRunText { title, summary, text: details, annotations, actions } = text;
+pub(super) fn digest(
+    state: CheckRunPlan,
+    text: &CheckRunText,
+    by_word: bool,
+    base: &str,
+) -> Digest {
+    let CheckRunText {
+        title,
+        summary,
+        text: details,
+        annotations,
+        actions,
+    } = text;
     Digest {
         text: short_hash(&format!("{:?}", (state, title, summary, details, actions))),
         annotations: short_hash(&format!("{annotations:?}")),
@@ -36,7 +47,9 @@ pub(super) fn digest(state: CheckRunPlan, text: &CheckRunText, by_word: bool, ba
 pub(super) fn shows(progress: &CheckProgress, state: CheckRunPlan) -> bool {
     match (progress, state) {
         (CheckProgress::InProgress | CheckProgress::Queued, CheckRunPlan::InProgress) => true,
-        (CheckProgress::Completed { conclusion, .. }, CheckRunPlan::Completed(wished)) => *conclusion == wished,
+        (CheckProgress::Completed { conclusion, .. }, CheckRunPlan::Completed(wished)) => {
+            *conclusion == wished
+        }
         _ => false,
     }
 }
@@ -52,9 +65,16 @@ pub(super) fn creation(write: &CheckRunWrite, head: Sha, now: Timestamp) -> Valu
 
 /// The body of the request that changes a run, with its first annotations.
 pub(super) fn update(write: &CheckRunWrite, now: Timestamp) -> Value {
-    let CheckRunWrite { state, text, annotations, digest, .. } = write;
+    let CheckRunWrite {
+        state,
+        text,
+        annotations,
+        digest,
+        ..
+    } = write;
     let first = &annotations[..annotations.len().min(PER_REQUEST)];
-    let mut body = json!({ "external_id": digest, "output": output(text, first), "actions": text.actions });
+    let mut body =
+        json!({ "external_id": digest, "output": output(text, first), "actions": text.actions });
     match state {
         CheckRunPlan::InProgress => body["status"] = json!("in_progress"),
         CheckRunPlan::Completed(conclusion) => end(&mut body, *conclusion, now),
@@ -63,7 +83,11 @@ pub(super) fn update(write: &CheckRunWrite, now: Timestamp) -> Value {
 }
 
 /// The body that ends a run whose head or base was left.
-pub(super) fn cancellation(left: &LeftCheckRun, surface: &ObservedSurface, now: Timestamp) -> Value {
+pub(super) fn cancellation(
+    left: &LeftCheckRun,
+    surface: &ObservedSurface,
+    now: Timestamp,
+) -> Value {
     let PullRequest { head, base, .. } = &surface.pull_request;
     let text = render::superseded((left.head != head.sha).then_some(head.sha), &base.branch);
     let mut body = json!({ "external_id": ENDED, "output": output(&text, &[]) });
@@ -82,7 +106,8 @@ fn time(moment: Timestamp) -> String {
 }
 
 pub(super) fn output(text: &CheckRunText, annotations: &[CheckAnnotation]) -> Value {
-    let mut output = json!({ "title": text.title, "summary": text.summary, "annotations": annotations });
+    let mut output =
+        json!({ "title": text.title, "summary": text.summary, "annotations": annotations });
     if let Some(details) = &text.text {
         output["text"] = json!(details);
     }

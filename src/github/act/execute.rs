@@ -104,8 +104,16 @@ impl Executor {
     ///
     /// # Errors
     /// Faults and rate limits; what was done before them stays done.
-    pub async fn execute(&self, client: &Client, surface: &ObservedSurface, effects: &[Effect]) -> Result<Execution> {
-        let place = EffectPlace { repo: client.repo(&surface.repository), surface };
+    pub async fn execute(
+        &self,
+        client: &Client,
+        surface: &ObservedSurface,
+        effects: &[Effect],
+    ) -> Result<Execution> {
+        let place = EffectPlace {
+            repo: client.repo(&surface.repository),
+            surface,
+        };
         let mut executed = Execution::default();
         let mut left_out: Option<Need> = None;
         let mut waiting = ByKind::new();
@@ -118,8 +126,12 @@ impl Executor {
                 continue;
             }
             let changed_post = match effect {
-                Effect::UpdateComment { comment, .. } => Some(place.repo.path(format!("issues/comments/{comment}"))),
-                Effect::UpdateCheckRun { id, .. } => Some(place.repo.path(format!("check-runs/{id}"))),
+                Effect::UpdateComment { comment, .. } => {
+                    Some(place.repo.path(format!("issues/comments/{comment}")))
+                }
+                Effect::UpdateCheckRun { id, .. } => {
+                    Some(place.repo.path(format!("check-runs/{id}")))
+                }
                 _ => None,
             };
             let did = match self.carry_out(&place, effect).await {
@@ -181,11 +193,24 @@ impl Executor {
         let (key, now) = ((place.surface.pull(), marker), place.repo.now());
         if self.lately(&key, now) > MOST_REMADE {
             let message = format!("it was deleted {MOST_REMADE} times within an hour");
-            return Err(Error::Rejected { path: "a comment of ours".to_owned(), status: 410, message });
+            return Err(Error::Rejected {
+                path: "a comment of ours".to_owned(),
+                status: 410,
+                message,
+            });
         }
-        let path = place.repo.path(format!("issues/{}/comments", place.surface.pull_request.number));
-        let _booked = place.repo.book(need, place.surface.pull_request.head.sha).await?;
-        let created: Value = place.repo.post(&path, &json!({ "body": body }), Repeat::Never).await?;
+        let path = place.repo.path(format!(
+            "issues/{}/comments",
+            place.surface.pull_request.number
+        ));
+        let _booked = place
+            .repo
+            .book(need, place.surface.pull_request.head.sha)
+            .await?;
+        let created: Value = place
+            .repo
+            .post(&path, &json!({ "body": body }), Repeat::Never)
+            .await?;
         if let Some(id) = created["id"].as_u64() {
             place.repo.created(&path, id, created);
         }
@@ -216,9 +241,17 @@ impl Executor {
     /// Labels and review requests that were changed a moment ago win over what was read of the pull request before
     /// that.
     pub fn recall_marks(&self, observation: &mut Observation, now: Timestamp) {
-        let Observation { snapshot: Snapshot { pull_request, .. }, surface, pull, .. } = observation;
+        let Observation {
+            snapshot: Snapshot { pull_request, .. },
+            surface,
+            pull,
+            ..
+        } = observation;
         let marks = self.marks.get(&surface.pull(), now).unwrap_or_default();
-        for (_, effect) in marks.iter().filter(|(at, _)| pull.updated_at.is_some_and(|read_as_of| read_as_of <= *at)) {
+        for (_, effect) in marks
+            .iter()
+            .filter(|(at, _)| pull.updated_at.is_some_and(|read_as_of| read_as_of <= *at))
+        {
             effect.mark(pull_request);
             effect.mark(&mut surface.pull_request);
         }
@@ -253,14 +286,18 @@ impl Executor {
             "name": name, "head_sha": head, "status": "in_progress", "external_id": BEGUN,
         });
         let path = repo.path("check-runs");
-        let Ok(_booked) = repo.book(Need::Verify, head).await else { return Ok(None) };
+        let Ok(_booked) = repo.book(Need::Verify, head).await else {
+            return Ok(None);
+        };
         let created = repo.post(&path, &body, Repeat::Never).await;
         match created.and_then(|created| remember_check_run(repo, head, created)) {
             // If we went on, we would never find our own comments again.
             Ok(CheckRun { app: Some(app), .. }) if app.id != us.id => {
                 let (slug, us) = (app.slug.as_deref().unwrap_or("another App"), &us.bot);
                 let advice = format!("name the App in LOOPGATE_APP_SLUG, as `{slug}`");
-                Err(Error::Setup(format!("the token is one of the App {slug}, not of {us}: {advice}")))
+                Err(Error::Setup(format!(
+                    "the token is one of the App {slug}, not of {us}: {advice}"
+                )))
             }
             Ok(CheckRun { id, .. }) => Ok(Some(OwnCheckRun {
                 id,
@@ -279,7 +316,10 @@ impl Executor {
                 let head = place.surface.pull_request.head.sha;
                 let body = check_run::creation(write, head, place.repo.now());
                 let booked = place.repo.book(write.need(place.surface), head).await?;
-                let created = place.repo.post(&place.repo.path("check-runs"), &body, Repeat::Never).await?;
+                let created = place
+                    .repo
+                    .post(&place.repo.path("check-runs"), &body, Repeat::Never)
+                    .await?;
                 drop(booked);
                 let run = remember_check_run(place.repo, head, created)?;
                 place.annotate(run.id, write).await?;
@@ -287,13 +327,31 @@ impl Executor {
             Effect::UpdateCheckRun { id, write } => {
                 let body = check_run::update(write, place.repo.now());
                 // Annotations add up: a second request would show them twice.
-                let repeat = if write.annotations.is_empty() { Repeat::Safe } else { Repeat::Never };
-                place.send(Method::PATCH, &format!("check-runs/{id}"), Some(&body), repeat).await?;
+                let repeat = if write.annotations.is_empty() {
+                    Repeat::Safe
+                } else {
+                    Repeat::Never
+                };
+                place
+                    .send(
+                        Method::PATCH,
+                        &format!("check-runs/{id}"),
+                        Some(&body),
+                        repeat,
+                    )
+                    .await?;
                 place.annotate(*id, write).await?;
             }
             Effect::CancelCheckRun(left) => {
                 let body = check_run::cancellation(left, place.surface, place.repo.now());
-                place.send(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
+                place
+                    .send(
+                        Method::PATCH,
+                        &format!("check-runs/{}", left.id),
+                        Some(&body),
+                        Repeat::Safe,
+                    )
+                    .await?;
             }
             Effect::CreateStatusComment { body } => self.comment(place, body, Need::Status).await?,
             Effect::PostComment { body, dispatch, .. } => {
@@ -304,45 +362,81 @@ impl Executor {
             }
             Effect::UpdateComment { comment, body } => {
                 let below = format!("issues/comments/{comment}");
-                place.send(Method::PATCH, &below, Some(&json!({ "body": body })), Repeat::Safe).await?;
+                place
+                    .send(
+                        Method::PATCH,
+                        &below,
+                        Some(&json!({ "body": body })),
+                        Repeat::Safe,
+                    )
+                    .await?;
             }
             Effect::DeleteComment(comment) => {
                 let below = format!("issues/comments/{comment}");
                 place.remove(&below, None).await?;
                 place.repo.deleted(place.repo.path(&below));
             }
-            Effect::CreateLabel { name, color, description } => {
+            Effect::CreateLabel {
+                name,
+                color,
+                description,
+            } => {
                 return self.create_label(place, name, color, description).await;
             }
             Effect::AddLabels(names) => {
                 let below = format!("issues/{}/labels", place.surface.pull_request.number);
-                place.create(&below, &json!({ "labels": names }), Need::Mark).await?;
+                place
+                    .create(&below, &json!({ "labels": names }), Need::Mark)
+                    .await?;
             }
             Effect::RemoveLabel(name) => {
-                let below = format!("issues/{}/labels/{}", place.surface.pull_request.number, path::escape(name));
+                let below = format!(
+                    "issues/{}/labels/{}",
+                    place.surface.pull_request.number,
+                    path::escape(name)
+                );
                 return place.remove(&below, None).await;
             }
-            Effect::RequestReviewer(reviewer) => return self.request_reviewer(place, reviewer).await,
+            Effect::RequestReviewer(reviewer) => {
+                return self.request_reviewer(place, reviewer).await;
+            }
             Effect::WithdrawReviewer(reviewer) => {
                 let (path, body) = place.reviewer_request(reviewer);
                 return place.remove(&path, Some(&body)).await;
             }
-            Effect::TakeBackReaction { to, kind } => return self.take_back(place, *to, *kind).await,
-            Effect::React { to, kind, may_be_ours } => return self.react(place, *to, *kind, *may_be_ours).await,
+            Effect::TakeBackReaction { to, kind } => {
+                return self.take_back(place, *to, *kind).await;
+            }
+            Effect::React {
+                to,
+                kind,
+                may_be_ours,
+            } => return self.react(place, *to, *kind, *may_be_ours).await,
             Effect::Rerun(ask) => {
                 let key = format!("{} {:?}", place.repo.name, ask.what);
-                return self.once(place, key, async || place.post(&rerun_path(*ask)).await).await;
+                return self
+                    .once(place, key, async || place.post(&rerun_path(*ask)).await)
+                    .await;
             }
             Effect::ApproveRun(run) => {
                 let path = format!("actions/runs/{run}/approve");
-                return self.once(place, place.repo.path(&path), async || place.post(&path).await).await;
+                return self
+                    .once(place, place.repo.path(&path), async || {
+                        place.post(&path).await
+                    })
+                    .await;
             }
             Effect::DeleteBranch(merged) => return delete_branch(place.repo, merged).await,
-            Effect::Announce { channel, key, announcement: Announcement { subject, text } } => {
+            Effect::Announce {
+                channel,
+                key,
+                announcement: Announcement { subject, text },
+            } => {
                 let key = format!("{:?} {key} {}", place.surface.pull(), channel.as_str());
                 let send = async || -> Result<Did> {
                     let sent = self.channels.send(*channel, subject, text).await;
-                    Ok(sent.map_or_else(|error| Did::Refused(error.to_string()), |()| Did::Something))
+                    Ok(sent
+                        .map_or_else(|error| Did::Refused(error.to_string()), |()| Did::Something))
                 };
                 return self.once(place, key, send).await;
             }
@@ -352,7 +446,13 @@ impl Executor {
 
     /// Adding a label that does not exist would make one without colour or description. One that exists is left as the
     /// repository has it.
-    async fn create_label(&self, place: &EffectPlace<'_>, name: &str, color: &str, description: &str) -> Result<Did> {
+    async fn create_label(
+        &self,
+        place: &EffectPlace<'_>,
+        name: &str,
+        color: &str,
+        description: &str,
+    ) -> Result<Did> {
         let key = format!("{} label {}", place.repo.name, name.to_lowercase());
         // Many pull requests may ask for the first of its kind at once.
         let _alone = self.label_creation.lock().await;
@@ -375,7 +475,12 @@ impl Executor {
     async fn request_reviewer(&self, place: &EffectPlace<'_>, reviewer: &Reviewer) -> Result<Did> {
         let key = format!("{:?} {reviewer:?}", place.surface.pull());
         let (path, body) = place.reviewer_request(reviewer);
-        let ask = async || place.create(&path, &body, Need::Mark).await.map(|()| Did::Something);
+        let ask = async || {
+            place
+                .create(&path, &body, Need::Mark)
+                .await
+                .map(|()| Did::Something)
+        };
         let did = self.once(place, key.clone(), ask).await?;
         if did == Did::Something {
             self.answers.remove(&key);
@@ -384,7 +489,12 @@ impl Executor {
     }
 
     /// Asks once. A refusal is shown as long as the effect is wanted, without asking again.
-    async fn once(&self, place: &EffectPlace<'_>, key: String, ask: impl AsyncFnOnce() -> Result<Did>) -> Result<Did> {
+    async fn once(
+        &self,
+        place: &EffectPlace<'_>,
+        key: String,
+        ask: impl AsyncFnOnce() -> Result<Did>,
+    ) -> Result<Did> {
         if let Some(answer) = self.answers.recall(&key, &place.repo) {
             return Ok(answer);
         }
@@ -401,9 +511,17 @@ impl Executor {
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
-    async fn react(&self, place: &EffectPlace<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did> {
+    async fn react(
+        &self,
+        place: &EffectPlace<'_>,
+        to: Reacted,
+        kind: ReactionKind,
+        may_be_ours: bool,
+    ) -> Result<Did> {
         let (key, now) = ((to, kind), place.repo.now());
-        if may_be_ours && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
+        if may_be_ours
+            && (self.reactions.get(&key, now) == Some(true)
+                || place.own_reaction(to, kind).await?.is_some())
         {
             self.reactions.put(key, true, now);
             return Ok(Did::Nothing);
@@ -414,7 +532,12 @@ impl Executor {
         Ok(Did::Something)
     }
 
-    async fn take_back(&self, place: &EffectPlace<'_>, to: Reacted, kind: ReactionKind) -> Result<Did> {
+    async fn take_back(
+        &self,
+        place: &EffectPlace<'_>,
+        to: Reacted,
+        kind: ReactionKind,
+    ) -> Result<Did> {
         let (key, now) = ((to, kind), place.repo.now());
         if self.reactions.get(&key, now) == Some(false) {
             return Ok(Did::Nothing);
@@ -422,18 +545,29 @@ impl Executor {
         let own = place.own_reaction(to, kind).await?;
         if let Some(id) = own {
             let path = place.repo.path(format!("{}/{id}", reactions(to)));
-            place.repo.send(Method::DELETE, &path, None, Repeat::Safe).await.or_absent()?;
+            place
+                .repo
+                .send(Method::DELETE, &path, None, Repeat::Safe)
+                .await
+                .or_absent()?;
         }
         self.reactions.put(key, false, now);
-        Ok(if own.is_some() { Did::Something } else { Did::Nothing })
+        Ok(if own.is_some() {
+            Did::Something
+        } else {
+            Did::Nothing
+        })
     }
 }
 
 /// Remembers a check run that was just created, until the commit's list shows it.
 fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<CheckRun> {
     let list = repo.path(format!("commits/{head}/check-runs"));
-    let run: CheckRun = serde_json::from_value(created.clone())
-        .map_err(|error| Error::Unreadable { path: list.clone(), message: error.to_string() })?;
+    let run: CheckRun =
+        serde_json::from_value(created.clone()).map_err(|error| Error::Unreadable {
+            path: list.clone(),
+            message: error.to_string(),
+        })?;
     repo.created(&list, run.id.get(), created);
     Ok(run)
 }
@@ -445,21 +579,41 @@ impl EffectPlace<'_> {
             Reviewer::User(login) => json!({ "reviewers": [login] }),
             Reviewer::Team(team) => json!({ "reviewers": [], "team_reviewers": [team.slug()] }),
         };
-        (format!("pulls/{}/requested_reviewers", self.surface.pull_request.number), body)
+        (
+            format!(
+                "pulls/{}/requested_reviewers",
+                self.surface.pull_request.number
+            ),
+            body,
+        )
     }
 
-    async fn send(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
-        self.repo.send(method, &self.repo.path(below), body, repeat).await
+    async fn send(
+        &self,
+        method: Method,
+        below: &str,
+        body: Option<&Value>,
+        repeat: Repeat,
+    ) -> Result<()> {
+        self.repo
+            .send(method, &self.repo.path(below), body, repeat)
+            .await
     }
 
     async fn post(&self, below: &str) -> Result<Did> {
-        self.send(Method::POST, below, None, Repeat::Never).await.map(|()| Did::Something)
+        self.send(Method::POST, below, None, Repeat::Never)
+            .await
+            .map(|()| Did::Something)
     }
 
     /// Creates what is there only once however often it is created, when it may.
     async fn create(&self, below: &str, body: &Value, need: Need) -> Result<()> {
-        let _booked = self.repo.book(need, self.surface.pull_request.head.sha).await?;
-        self.send(Method::POST, below, Some(body), Repeat::Safe).await
+        let _booked = self
+            .repo
+            .book(need, self.surface.pull_request.head.sha)
+            .await?;
+        self.send(Method::POST, below, Some(body), Repeat::Safe)
+            .await
     }
 
     /// Starts the fixer's workflow. A request whose answer is lost is not repeated: its comment is there already.
@@ -467,14 +621,16 @@ impl EffectPlace<'_> {
         match &dispatch.to {
             DispatchFixer::Repository { event_type } => {
                 let body = json!({ "event_type": event_type, "client_payload": dispatch.payload });
-                self.send(Method::POST, "dispatches", Some(&body), Repeat::Never).await
+                self.send(Method::POST, "dispatches", Some(&body), Repeat::Never)
+                    .await
             }
             DispatchFixer::Workflow { file } => {
                 // Inputs are texts, and the workflow declares this one.
                 let inputs = json!({ "payload": dispatch.payload.to_string() });
                 let body = json!({ "ref": dispatch.branch, "inputs": inputs });
                 let below = format!("actions/workflows/{}/dispatches", path::escape(file));
-                self.send(Method::POST, &below, Some(&body), Repeat::Never).await
+                self.send(Method::POST, &below, Some(&body), Repeat::Never)
+                    .await
             }
         }
     }
@@ -491,18 +647,31 @@ impl EffectPlace<'_> {
     async fn annotate(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<()> {
         for batch in write.annotations.chunks(check_run::PER_REQUEST).skip(1) {
             let body = json!({ "output": check_run::output(&write.text, batch) });
-            self.send(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Never).await?;
+            self.send(
+                Method::PATCH,
+                &format!("check-runs/{id}"),
+                Some(&body),
+                Repeat::Never,
+            )
+            .await?;
         }
         Ok(())
     }
 
     /// The id of our reaction of this kind.
     async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>> {
-        let Some(us) = self.surface.us else { return Ok(None) };
+        let Some(us) = self.surface.us else {
+            return Ok(None);
+        };
         let content = path::escape(kind.as_str());
-        let path = self.repo.path(format!("{}?content={content}", reactions(to)));
+        let path = self
+            .repo
+            .path(format!("{}?content={content}", reactions(to)));
         let given = self.repo.list::<Value>(&path, 3).await?;
-        let own = given.items.iter().find(|reaction| reaction["user"]["id"] == us.get());
+        let own = given
+            .items
+            .iter()
+            .find(|reaction| reaction["user"]["id"] == us.get());
         Ok(own.and_then(|reaction| reaction["id"].as_u64()))
     }
 }
@@ -517,7 +686,9 @@ fn reactions(to: Reacted) -> String {
 
 fn rerun_path(ask: RerunRequest) -> String {
     match (ask.what, ask.only_failed_jobs) {
-        (Repeatable::WorkflowRun { id, .. }, true) => format!("actions/runs/{id}/rerun-failed-jobs"),
+        (Repeatable::WorkflowRun { id, .. }, true) => {
+            format!("actions/runs/{id}/rerun-failed-jobs")
+        }
         (Repeatable::WorkflowRun { id, .. }, false) => format!("actions/runs/{id}/rerun"),
         (Repeatable::Job { id }, _) => format!("actions/jobs/{id}/rerun"),
         (Repeatable::CheckRun { id, .. }, _) => format!("check-runs/{id}/rerequest"),
@@ -536,7 +707,11 @@ fn rerun_path(ask: RerunRequest) -> String {
 async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did> {
     let name = path::escape_path(&merged.name);
     let kept = |reason: &str| Did::Refused(reason.to_owned());
-    let Some(branch) = repo.get::<Branch>(&repo.path(format!("branches/{name}"))).await.or_absent()? else {
+    let Some(branch) = repo
+        .get::<Branch>(&repo.path(format!("branches/{name}")))
+        .await
+        .or_absent()?
+    else {
         return Ok(Did::Nothing);
     };
     if branch.commit.sha != merged.sha {
@@ -550,13 +725,18 @@ async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did> {
     }
     let (owner, value) = (path::escape(repo.name.owner()), path::escape(&merged.name));
     for filter in [format!("head={owner}:{value}"), format!("base={value}")] {
-        let open = repo.list::<IgnoredAny>(&repo.path(format!("pulls?state=open&{filter}")), 1).await?;
+        let open = repo
+            .list::<IgnoredAny>(&repo.path(format!("pulls?state=open&{filter}")), 1)
+            .await?;
         if !open.items.is_empty() {
             return Ok(kept("another open pull request uses it"));
         }
     }
     let reference = repo.path(format!("git/refs/heads/{name}"));
-    let deleted = repo.send(Method::DELETE, &reference, None, Repeat::Safe).await.or_absent()?;
+    let deleted = repo
+        .send(Method::DELETE, &reference, None, Repeat::Safe)
+        .await
+        .or_absent()?;
     Ok(deleted.map_or(Did::Nothing, |()| Did::Something))
 }
 

@@ -33,7 +33,10 @@ pub enum Effect {
     /// A check run on the head, complete with its text and annotations.
     CreateCheckRun(CheckRunWrite),
     /// A check run of ours whose text, state or annotations differ.
-    UpdateCheckRun { id: CheckRunId, write: CheckRunWrite },
+    UpdateCheckRun {
+        id: CheckRunId,
+        write: CheckRunWrite,
+    },
     /// A check run whose result no longer holds.
     CancelCheckRun(LeftCheckRun),
     /// The sticky comment, where there is none.
@@ -43,7 +46,11 @@ pub enum Effect {
     /// A second status comment.
     DeleteComment(CommentId),
     /// Colour and description, where the repository does not have it yet.
-    CreateLabel { name: String, color: String, description: String },
+    CreateLabel {
+        name: String,
+        color: String,
+        description: String,
+    },
     /// Labels of ours that are not on the pull request.
     AddLabels(Vec<String>),
     /// A label of ours that is to go.
@@ -53,13 +60,25 @@ pub enum Effect {
     /// Takes back the request for a review that is not needed any more.
     WithdrawReviewer(Reviewer),
     /// A comment, then the fixer's workflow that it announces, if there is one: without its marker nothing is started.
-    PostComment { key: String, body: String, dispatch: Option<Dispatch> },
+    PostComment {
+        key: String,
+        body: String,
+        dispatch: Option<Dispatch>,
+    },
     /// A reaction to a comment. If somebody has given the same one already, it may be ours.
-    React { to: Reacted, kind: ReactionKind, may_be_ours: bool },
+    React {
+        to: Reacted,
+        kind: ReactionKind,
+        may_be_ours: bool,
+    },
     /// Our reaction goes, if it is there.
     TakeBackReaction { to: Reacted, kind: ReactionKind },
     /// A call for a human on a channel beside the pull request. The key is that of the post.
-    Announce { channel: Channel, key: String, announcement: Announcement },
+    Announce {
+        channel: Channel,
+        key: String,
+        announcement: Announcement,
+    },
     /// A workflow run, a job or somebody's check run is to run again.
     Rerun(RerunRequest),
     /// A run that GitHub holds back may run.
@@ -69,7 +88,13 @@ pub enum Effect {
 }
 
 /// The kinds of effects that may have to wait.
-const KINDS: [&str; 5] = ["check_run", "comment", "label", "review_request", "reaction"];
+const KINDS: [&str; 5] = [
+    "check_run",
+    "comment",
+    "label",
+    "review_request",
+    "reaction",
+];
 
 impl Effect {
     /// What it creates content for, and which of the [`KINDS`] it is; `None` where it creates none.
@@ -96,18 +121,28 @@ impl Effect {
                 format!("write the check run {}", write.name)
             }
             Self::CancelCheckRun(_) => "cancel a check run of what was left".to_owned(),
-            Self::CreateStatusComment { .. } | Self::UpdateComment { .. } => "write a comment of ours".to_owned(),
+            Self::CreateStatusComment { .. } | Self::UpdateComment { .. } => {
+                "write a comment of ours".to_owned()
+            }
             Self::DeleteComment(_) => "delete a second status comment".to_owned(),
             Self::CreateLabel { name, .. } => format!("create the label {name}"),
             Self::AddLabels(names) => format!("add the labels {}", names.join(", ")),
             Self::RemoveLabel(name) => format!("remove the label {name}"),
             Self::RequestReviewer(reviewer) => format!("request a review by {}", name(reviewer)),
-            Self::WithdrawReviewer(reviewer) => format!("withdraw the review request to {}", name(reviewer)),
-            Self::PostComment { key, dispatch, .. } => match dispatch.as_ref().map(|dispatch| &dispatch.to) {
-                None => format!("post the comment {key}"),
-                Some(DispatchFixer::Repository { event_type }) => format!("send the event {event_type} to the fixer"),
-                Some(DispatchFixer::Workflow { file }) => format!("start the fixer's workflow {file}"),
-            },
+            Self::WithdrawReviewer(reviewer) => {
+                format!("withdraw the review request to {}", name(reviewer))
+            }
+            Self::PostComment { key, dispatch, .. } => {
+                match dispatch.as_ref().map(|dispatch| &dispatch.to) {
+                    None => format!("post the comment {key}"),
+                    Some(DispatchFixer::Repository { event_type }) => {
+                        format!("send the event {event_type} to the fixer")
+                    }
+                    Some(DispatchFixer::Workflow { file }) => {
+                        format!("start the fixer's workflow {file}")
+                    }
+                }
+            }
             Self::React { .. } => "react to a comment".to_owned(),
             Self::TakeBackReaction { .. } => "take a reaction back".to_owned(),
             Self::Announce { channel, .. } => format!("call for a human by {}", channel.as_str()),
@@ -123,7 +158,12 @@ impl Effect {
 
     /// Does to what was read what it did.
     fn mark(&self, pull_request: &mut PullRequest) {
-        let PullRequest { labels, requested_users: users, requested_teams: teams, .. } = pull_request;
+        let PullRequest {
+            labels,
+            requested_users: users,
+            requested_teams: teams,
+            ..
+        } = pull_request;
         match self {
             Self::AddLabels(names) => labels.extend(names.iter().cloned()),
             Self::RemoveLabel(name) => labels.retain(|label| label != name),
@@ -151,6 +191,10 @@ pub struct CheckRunWrite {
 impl CheckRunWrite {
     fn need(&self, surface: &ObservedSurface) -> Need {
         // The verdict itself first; what the gates wait for is next.
-        if self.name == OwnCheck::Verify.name(&surface.pull_request.base.scope) { Need::Verify } else { Need::Verdict }
+        if self.name == OwnCheck::Verify.name(&surface.pull_request.base.scope) {
+            Need::Verify
+        } else {
+            Need::Verdict
+        }
     }
 }

@@ -48,25 +48,50 @@ mod tests {
     #[test]
     fn every_list_and_map_of_a_document_counts() {
         let many = |value: serde_json::Value| vec![value; 10_000];
-        let files: serde_json::Map<_, _> = (0..10_000).map(|n| (n.to_string(), json!({}))).collect();
+        let files: serde_json::Map<_, _> =
+            (0..10_000).map(|n| (n.to_string(), json!({}))).collect();
         for (document, least) in [
-            (json!({ "checks": [{ "failures": many(json!({})) }] }), 10_000 * OBJECT),
-            (json!({ "checks": [{ "flaky_tests": many(json!("")) }] }), 10_000 * VALUE),
-            (json!({ "coverage": { "unmeasured": many(json!("ab")) } }), 10_000 * (VALUE + 2)),
-            (json!({ "coverage": { "files": files } }), 10_000 * (OBJECT + VALUE)),
-            (json!({ "regression_proof": { "tests": many(json!({})) } }), 10_000 * OBJECT),
-            (json!({ "unknown": many(json!([1, -1, 0.5, true, null])) }), 10_000 * 6 * VALUE),
+            (
+                json!({ "checks": [{ "failures": many(json!({})) }] }),
+                10_000 * OBJECT,
+            ),
+            (
+                json!({ "checks": [{ "flaky_tests": many(json!("")) }] }),
+                10_000 * VALUE,
+            ),
+            (
+                json!({ "coverage": { "unmeasured": many(json!("ab")) } }),
+                10_000 * (VALUE + 2),
+            ),
+            (
+                json!({ "coverage": { "files": files } }),
+                10_000 * (OBJECT + VALUE),
+            ),
+            (
+                json!({ "regression_proof": { "tests": many(json!({})) } }),
+                10_000 * OBJECT,
+            ),
+            (
+                json!({ "unknown": many(json!([1, -1, 0.5, true, null])) }),
+                10_000 * 6 * VALUE,
+            ),
         ] {
             let cost = of(document.to_string().as_bytes());
-            assert!((least..least + 60_000).contains(&cost), "{cost} against {least}");
+            assert!(
+                (least..least + 60_000).contains(&cost),
+                "{cost} against {least}"
+            );
         }
     }
 
     #[test]
     fn what_stands_in_a_text_is_no_value() {
-        for (text, cost) in
-            [("", 0), ("nonsense", VALUE), (r#""[{,:}]""#, VALUE + 6), (r#"["\"",null]"#, 3 * VALUE + 2)]
-        {
+        for (text, cost) in [
+            ("", 0),
+            ("nonsense", VALUE),
+            (r#""[{,:}]""#, VALUE + 6),
+            (r#"["\"",null]"#, 3 * VALUE + 2),
+        ] {
             assert_eq!(of(text.as_bytes()), cost, "{text}");
         }
     }

@@ -45,7 +45,11 @@ fn read_at(archive: &[u8], run_head: &str) -> Result<Evidence, String> {
         jobs: Vec::new(),
     };
     let (document, _) = PackedEvidence::of(archive)?.unpack()?;
-    read(&document, (&repository, HEAD.parse().unwrap()), (&run, run_head.parse().unwrap()))
+    read(
+        &document,
+        (&repository, HEAD.parse().unwrap()),
+        (&run, run_head.parse().unwrap()),
+    )
 }
 
 fn refused(archive: &[u8]) -> String {
@@ -56,7 +60,10 @@ fn refused(archive: &[u8]) -> String {
 fn evidence_of_the_head_from_an_allowed_workflow_is_accepted() {
     let evidence = read_at(&packed(&document()), HEAD).unwrap();
     assert_eq!(evidence.workflow.unwrap().job, "test");
-    let beside = archive(&[(ENTRY, document().to_string().as_bytes()), ("logs/unit.txt", b"log")]);
+    let beside = archive(&[
+        (ENTRY, document().to_string().as_bytes()),
+        ("logs/unit.txt", b"log"),
+    ]);
     assert!(read_at(&beside, HEAD).is_ok());
 }
 
@@ -68,37 +75,89 @@ fn evidence_from_elsewhere_is_refused_with_the_reason() {
         refused(&packed(&document))
     };
     for (pointer, value, reason) in [
-        ("/schema", json!("loopgate.evidence/v2"), "its schema is not loopgate.evidence/v1"),
-        ("/repository", json!("evil/widgets"), "it is about another repository"),
-        ("/head_sha", json!(OTHER), "it is about commit 11111111, not about the head 01234567"),
-        ("/workflow", json!(null), "it does not say which workflow run it comes from"),
-        ("/workflow/run_id", json!(6), "it names another workflow run than the one that uploaded it"),
-        ("/workflow/path", json!("x.yml"), "it names another workflow run than the one that uploaded it"),
-        ("/workflow/run_attempt", json!(3), "it names attempt 3 of a run with 2"),
-        ("/workflow/run_attempt", json!(0), "it names attempt 0 of a run with 2"),
+        (
+            "/schema",
+            json!("loopgate.evidence/v2"),
+            "its schema is not loopgate.evidence/v1",
+        ),
+        (
+            "/repository",
+            json!("evil/widgets"),
+            "it is about another repository",
+        ),
+        (
+            "/head_sha",
+            json!(OTHER),
+            "it is about commit 11111111, not about the head 01234567",
+        ),
+        (
+            "/workflow",
+            json!(null),
+            "it does not say which workflow run it comes from",
+        ),
+        (
+            "/workflow/run_id",
+            json!(6),
+            "it names another workflow run than the one that uploaded it",
+        ),
+        (
+            "/workflow/path",
+            json!("x.yml"),
+            "it names another workflow run than the one that uploaded it",
+        ),
+        (
+            "/workflow/run_attempt",
+            json!(3),
+            "it names attempt 3 of a run with 2",
+        ),
+        (
+            "/workflow/run_attempt",
+            json!(0),
+            "it names attempt 0 of a run with 2",
+        ),
     ] {
         assert_eq!(changed(pointer, value), reason);
     }
     assert!(changed("/checks", json!("none")).contains("does not follow the schema"));
     let elsewhere = read_at(&packed(&document()), OTHER).unwrap_err();
-    assert!(elsewhere.contains("its workflow run is of commit"), "{elsewhere}");
+    assert!(
+        elsewhere.contains("its workflow run is of commit"),
+        "{elsewhere}"
+    );
 }
 
 #[test]
 fn hostile_archives_are_refused() {
     let json = document().to_string();
     let good: (&str, &[u8]) = (ENTRY, json.as_bytes());
-    for name in ["../evidence.json", "/etc/passwd", "a/../../b", "a\\b", "C:evil", "a//b", "./x"] {
+    for name in [
+        "../evidence.json",
+        "/etc/passwd",
+        "a/../../b",
+        "a\\b",
+        "C:evil",
+        "a//b",
+        "./x",
+    ] {
         let reason = refused(&archive(&[good, (name, b"x")]));
-        assert!(reason.starts_with("it holds a file named"), "{name}: {reason}");
+        assert!(
+            reason.starts_with("it holds a file named"),
+            "{name}: {reason}"
+        );
     }
-    assert_eq!(refused(&archive(&[("folder/evidence.json", json.as_bytes())])), "it holds no readable evidence.json");
+    assert_eq!(
+        refused(&archive(&[("folder/evidence.json", json.as_bytes())])),
+        "it holds no readable evidence.json"
+    );
     assert!(refused(b"not a zip").starts_with("it is no zip archive"));
     assert!(refused(&[]).starts_with("it is no zip archive"));
     let whole = packed(&document());
     assert!(read_at(&whole[..whole.len() - 30], HEAD).is_err());
     let names: Vec<String> = (0..=MOST_ENTRIES).map(|nth| nth.to_string()).collect();
-    let many: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), b"".as_slice())).collect();
+    let many: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(|name| (name.as_str(), b"".as_slice()))
+        .collect();
     assert_eq!(refused(&archive(&many)), "it holds more than 100 files");
 }
 
@@ -117,7 +176,9 @@ fn a_bomb_that_lies_about_its_size_is_not_unpacked_either() {
     let mut bomb = archive(&[(ENTRY, &zeros)]);
     // The size stands in the local header and in the central directory, little-endian.
     let size = u32::try_from(ENTRY_LIMIT + 1).unwrap().to_le_bytes();
-    let places: Vec<usize> = (0..bomb.len() - 4).filter(|at| bomb[*at..*at + 4] == size).collect();
+    let places: Vec<usize> = (0..bomb.len() - 4)
+        .filter(|at| bomb[*at..*at + 4] == size)
+        .collect();
     assert_eq!(places.len(), 2);
     for at in places {
         bomb[at..at + 4].copy_from_slice(&100u32.to_le_bytes());
@@ -131,8 +192,9 @@ fn two_files_of_one_name_are_refused() {
     // Zip writers refuse this, so another name of the same length is overwritten in both headers.
     let json = document().to_string();
     let mut twice = archive(&[(ENTRY, json.as_bytes()), ("evidence.jsoX", json.as_bytes())]);
-    let places: Vec<usize> =
-        (0..twice.len() - 13).filter(|at| &twice[*at..*at + 13] == b"evidence.jsoX".as_slice()).collect();
+    let places: Vec<usize> = (0..twice.len() - 13)
+        .filter(|at| &twice[*at..*at + 13] == b"evidence.jsoX".as_slice())
+        .collect();
     assert_eq!(places.len(), 2);
     for at in places {
         twice[at + 12] = b'n';
@@ -146,10 +208,16 @@ fn workflow_paths_are_compared_without_ref_and_owner() {
     for (path, normal) in [
         (".github/workflows/ci.yml", PATH),
         (".github/workflows/ci.yml@refs/heads/main", PATH),
-        ("acme/widgets/.github/workflows/ci.yml@refs/pull/1/merge", PATH),
+        (
+            "acme/widgets/.github/workflows/ci.yml@refs/pull/1/merge",
+            PATH,
+        ),
         ("ACME/Widgets/.github/workflows/ci.yml", PATH),
         ("./.github/workflows/ci.yml", PATH),
-        ("evil/widgets/.github/workflows/ci.yml@main", "evil/widgets/.github/workflows/ci.yml"),
+        (
+            "evil/widgets/.github/workflows/ci.yml@main",
+            "evil/widgets/.github/workflows/ci.yml",
+        ),
     ] {
         assert_eq!(normalise(path, &repository), normal, "{path}");
     }
@@ -159,8 +227,7 @@ fn workflow_paths_are_compared_without_ref_and_owner() {
 fn of_each_matrix_job_the_newest_counts() {
     let evidence = |run: u64, attempt: u32, job: &str, matrix: Option<&str>| {
         let mut document = document();
-        document["workflow"] =
-            json!({ "path": PATH, "run_id": run, "run_attempt": attempt, "job": job, "matrix": matrix });
+        document["workflow"] = json!({ "path": PATH, "run_id": run, "run_attempt": attempt, "job": job, "matrix": matrix });
         serde_json::from_value::<Evidence>(document).unwrap()
     };
     let newest = newest_of_each(vec![
@@ -173,10 +240,24 @@ fn of_each_matrix_job_the_newest_counts() {
     let mut kept: Vec<_> = newest
         .iter()
         .filter_map(|evidence| evidence.workflow.as_ref())
-        .map(|workflow| (workflow.run_id.get(), workflow.run_attempt, workflow.job.as_str(), workflow.matrix.is_some()))
+        .map(|workflow| {
+            (
+                workflow.run_id.get(),
+                workflow.run_attempt,
+                workflow.job.as_str(),
+                workflow.matrix.is_some(),
+            )
+        })
         .collect();
     kept.sort_unstable();
-    assert_eq!(kept, [(4, 1, "lint", false), (5, 1, "test", true), (5, 2, "test", false)]);
+    assert_eq!(
+        kept,
+        [
+            (4, 1, "lint", false),
+            (5, 1, "test", true),
+            (5, 2, "test", false)
+        ]
+    );
 }
 
 #[test]
@@ -186,5 +267,8 @@ fn a_document_that_costs_more_than_it_weighs_is_refused() {
                                "failures": vec![json!({}); 40_000] }]);
     let archive = packed(&small);
     assert!(small.to_string().len() < 200_000 && archive.len() < 20_000);
-    assert_eq!(refused(&archive), "it takes more than 16 MB of memory once it is read");
+    assert_eq!(
+        refused(&archive),
+        "it takes more than 16 MB of memory once it is read"
+    );
 }

@@ -28,7 +28,14 @@ pub enum Need {
 }
 
 impl Need {
-    pub const ALL: [Self; 6] = [Self::Verify, Self::Verdict, Self::Status, Self::Comment, Self::Mark, Self::Reaction];
+    pub const ALL: [Self; 6] = [
+        Self::Verify,
+        Self::Verdict,
+        Self::Status,
+        Self::Comment,
+        Self::Mark,
+        Self::Reaction,
+    ];
 }
 
 const MINUTE: TimeDelta = TimeDelta::minutes(1);
@@ -36,8 +43,10 @@ const HOUR: TimeDelta = TimeDelta::hours(1);
 
 /// How many may be created within a time, by need. What is used up of a minute comes back soon; of an hour so much is
 /// kept for verdicts that they appear of two hundred pull requests, long after comments wait.
-const LIMITS: [(TimeDelta, [usize; 6]); 2] =
-    [(MINUTE, [80, 80, 76, 72, 68, 64]), (HOUR, [500, 400, 300, 260, 240, 220])];
+const LIMITS: [(TimeDelta, [usize; 6]); 2] = [
+    (MINUTE, [80, 80, 76, 72, 68, 64]),
+    (HOUR, [500, 400, 300, 260, 240, 220]),
+];
 
 /// The shortest pause before a promise comes due.
 const SHORTEST: TimeDelta = TimeDelta::seconds(1);
@@ -93,11 +102,21 @@ impl Ledger {
         if let Some(own) = own.filter(|own| own.need < need && own.at > now) {
             return Err(own);
         }
-        let until = own.filter(|own| own.need == need).map(|own| own.at.max(now));
-        let is_ahead =
-            |other: &&Promise| other.need < need || other.need == need && until.is_none_or(|until| other.at <= until);
-        let others = self.promised.iter().filter(|(of, _)| **of != head).map(|(_, promise)| promise);
-        let ahead = others.filter(kept).filter(is_ahead).map(|other| other.at.max(now) + LOOK);
+        let until = own
+            .filter(|own| own.need == need)
+            .map(|own| own.at.max(now));
+        let is_ahead = |other: &&Promise| {
+            other.need < need || other.need == need && until.is_none_or(|until| other.at <= until)
+        };
+        let others = self
+            .promised
+            .iter()
+            .filter(|(of, _)| **of != head)
+            .map(|(_, promise)| promise);
+        let ahead = others
+            .filter(kept)
+            .filter(is_ahead)
+            .map(|other| other.at.max(now) + LOOK);
         let mut taken: Vec<Timestamp> = self.created.iter().copied().chain(ahead).collect();
         taken.sort_unstable();
         for _ in 0..if need == Need::Verify { 0 } else { behind } {
@@ -108,7 +127,10 @@ impl Ledger {
             at if at <= now => Ok(()),
             // Who asks before its turn loses nothing.
             at => {
-                let at = until.filter(|until| *until > now).map_or(at, |until| until.min(at)).max(now + SHORTEST);
+                let at = until
+                    .filter(|until| *until > now)
+                    .map_or(at, |until| until.min(at))
+                    .max(now + SHORTEST);
                 Err(Promise { at, need })
             }
         }
@@ -135,10 +157,14 @@ impl Creates {
         };
         let ledger = &mut self.ledger;
         // A clock that was set back leaves times that are still to come: they are let go.
-        ledger.created.retain(|at| *at <= now + MINUTE && *at + HOUR > now);
+        ledger
+            .created
+            .retain(|at| *at <= now + MINUTE && *at + HOUR > now);
         ledger.promised.retain(|_, promise| promise.at + LATE > now);
         let answered = ledger.created.len();
-        ledger.created.extend(std::iter::repeat_n(now, self.under_way));
+        ledger
+            .created
+            .extend(std::iter::repeat_n(now, self.under_way));
         let asked = ledger.ask(want, now);
         ledger.created.truncate(answered);
         match asked {
@@ -146,7 +172,9 @@ impl Creates {
                 ledger.promised.remove(&want.head);
                 self.under_way += 1;
             }
-            Err(promise) if ledger.promised.len() < MOST_PROMISED => drop(ledger.promised.insert(want.head, promise)),
+            Err(promise) if ledger.promised.len() < MOST_PROMISED => {
+                drop(ledger.promised.insert(want.head, promise))
+            }
             Err(_) => {}
         }
         asked.map_err(|promise| promise.at)

@@ -37,7 +37,11 @@ const ASKS_AGAIN_WITHIN: TimeDelta = TimeDelta::seconds(3);
 
 /// So many points may be used within a minute for work of a class.
 pub(crate) const fn points_of(class: WorkClass) -> u32 {
-    if matches!(class, WorkClass::Person) { POINTS } else { POINTS - POINTS_OF_PEOPLE }
+    if matches!(class, WorkClass::Person) {
+        POINTS
+    } else {
+        POINTS - POINTS_OF_PEOPLE
+    }
 }
 
 /// The hour's quota, as of GitHub's last answer.
@@ -82,7 +86,10 @@ pub(crate) struct WaitingPlace {
 
 impl Budget {
     pub fn new(has_points_limit: bool) -> Self {
-        Self { has_points_limit, ..Self::default() }
+        Self {
+            has_points_limit,
+            ..Self::default()
+        }
     }
 
     /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered). One that
@@ -98,19 +105,30 @@ impl Budget {
         now: Timestamp,
     ) -> Result<(), HoldReason> {
         let is_people = class == WorkClass::Person;
-        if let Some(Quota { limit, remaining, reset }) = self.quota.filter(|quota| quota.reset > now)
+        if let Some(Quota {
+            limit,
+            remaining,
+            reset,
+        }) = self.quota.filter(|quota| quota.reset > now)
             && !is_people
             && remaining <= limit / 10
         {
             return Err(HoldReason::ForPeople { until: reset });
         }
-        self.spent.retain(|(at, _)| *at <= now && *at + POINTS_FOR > now);
+        self.spent
+            .retain(|(at, _)| *at <= now && *at + POINTS_FOR > now);
         if self.has_points_limit {
             let most = points_of(class);
             let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
-            let own = place.unwrap_or(WaitingPlace { class, nth: u64::MAX });
+            let own = place.unwrap_or(WaitingPlace {
+                class,
+                nth: u64::MAX,
+            });
             self.waiting.entry(own).and_modify(|asked| *asked = now);
-            let is_first = self.waiting.range(..own).all(|(_, asked)| *asked + ASKS_AGAIN_WITHIN <= now);
+            let is_first = self
+                .waiting
+                .range(..own)
+                .all(|(_, asked)| *asked + ASKS_AGAIN_WITHIN <= now);
             if self.under_way + used + points > most || !is_first {
                 return Err(HoldReason::Points);
             }
@@ -132,7 +150,10 @@ impl Budget {
 
     /// A request waits for points, behind all of its class, until it [leaves](Self::leaves) its place.
     pub fn waits(&mut self, class: WorkClass, now: Timestamp) -> WaitingPlace {
-        let place = WaitingPlace { class, nth: self.next_place };
+        let place = WaitingPlace {
+            class,
+            nth: self.next_place,
+        };
         self.next_place += 1;
         self.waiting.insert(place, now);
         place
@@ -149,13 +170,23 @@ impl Budget {
         if text("x-ratelimit-resource").is_some_and(|resource| resource != "core") {
             return;
         }
-        let reset = text("x-ratelimit-reset").and_then(|at| Timestamp::from_timestamp(at.parse().ok()?, 0));
-        if let (Some(limit), Some(remaining), Some(reset)) =
-            (number("x-ratelimit-limit"), number("x-ratelimit-remaining"), reset)
-        {
+        let reset =
+            text("x-ratelimit-reset").and_then(|at| Timestamp::from_timestamp(at.parse().ok()?, 0));
+        if let (Some(limit), Some(remaining), Some(reset)) = (
+            number("x-ratelimit-limit"),
+            number("x-ratelimit-remaining"),
+            reset,
+        ) {
             // Answers come out of order: within one hour the lowest is the newest.
-            let lowest = self.quota.filter(|known| known.reset == reset).map_or(remaining, |it| it.remaining);
-            self.quota = Some(Quota { limit, remaining: remaining.min(lowest), reset });
+            let lowest = self
+                .quota
+                .filter(|known| known.reset == reset)
+                .map_or(remaining, |it| it.remaining);
+            self.quota = Some(Quota {
+                limit,
+                remaining: remaining.min(lowest),
+                reset,
+            });
         }
     }
 
@@ -176,10 +207,17 @@ pub struct BudgetClaim {
 pub enum BudgetUse {
     /// Points of a request. At most `most` may be used within a minute; less than `points` is nothing. GitHub may count
     /// them until `takes` after they were booked.
-    Points { points: u32, most: u32, takes: TimeDelta },
+    Points {
+        points: u32,
+        most: u32,
+        takes: TimeDelta,
+    },
     /// Something to create, which GitHub may count until `takes` after it was booked. Without a `want` it waits for
     /// nothing.
-    Creation { want: Option<Want>, takes: TimeDelta },
+    Creation {
+        want: Option<Want>,
+        takes: TimeDelta,
+    },
     /// A creation that was booked until then is answered: GitHub counted it before now.
     CreationEnd { booked_until: Timestamp },
 }

@@ -20,26 +20,45 @@ use loopgate_core::Sha;
 impl Client {
     /// One document, or page of a list, with its paging links; conditionally when it was read before. Only what could
     /// be read is kept.
-    pub(in crate::github) async fn get_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>> {
+    pub(in crate::github) async fn get_page<T>(
+        &self,
+        path: &str,
+        parse: Parse<T>,
+    ) -> Result<Page<T>> {
         let key = self.key(path, Accept::Json)?;
         let known = self.shared.hub.setup.cache.get(&key);
         let (etag, known) = match known.as_deref() {
-            Some(CachedAnswer::Tagged { etag, link, body }) => (Some(etag.as_str()), Some((link, body))),
+            Some(CachedAnswer::Tagged { etag, link, body }) => {
+                (Some(etag.as_str()), Some((link, body)))
+            }
             _ => (None, None),
         };
-        let request = Outgoing { etag, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
+        let request = Outgoing {
+            etag,
+            ..Outgoing::read(path, Accept::Json, JSON_LIMIT)
+        };
         let answer = self.read(&request).await?.or_redirected(path)?;
         let link = answer.header("link").map(str::to_owned);
         if let (304, Some((known_link, body))) = (answer.status.as_u16(), known) {
             self.shared.hub.health.counts.lock().usage.not_modified += 1;
-            return Ok(Page { links: link.or_else(|| known_link.clone()), content: parse(path, body)? });
+            return Ok(Page {
+                links: link.or_else(|| known_link.clone()),
+                content: parse(path, body)?,
+            });
         }
         let content = parse(path, &answer.body)?;
         if let Some(etag) = answer.header("etag").map(str::to_owned) {
-            let answer = CachedAnswer::Tagged { etag, link: link.clone(), body: answer.body };
+            let answer = CachedAnswer::Tagged {
+                etag,
+                link: link.clone(),
+                body: answer.body,
+            };
             self.shared.hub.setup.cache.put(key, answer);
         }
-        Ok(Page { links: link, content })
+        Ok(Page {
+            links: link,
+            content,
+        })
     }
 
     /// The bytes of a file at a commit, or `None` where there is none; `path` is one of `…/contents/…?ref=COMMIT`.
@@ -55,15 +74,26 @@ impl Client {
     }
 
     /// [`get_file`](Self::get_file). Where a document that we write is absent, it was not written yet.
-    pub(crate) async fn file(&self, path: &str, limit: usize, may_be_absent: bool) -> Result<Option<Bytes>> {
+    pub(crate) async fn file(
+        &self,
+        path: &str,
+        limit: usize,
+        may_be_absent: bool,
+    ) -> Result<Option<Bytes>> {
         self.once_or_absent(path, Accept::Raw, async || {
             // Base64, broken into lines, and the other fields.
             let limit_of_json = limit / 2 * 3 + (64 << 10);
-            let request = Outgoing { may_be_absent, ..Outgoing::read(path, Accept::Json, limit_of_json) };
+            let request = Outgoing {
+                may_be_absent,
+                ..Outgoing::read(path, Accept::Json, limit_of_json)
+            };
             let answer = self.read(&request).await?.or_redirected(path)?;
             let file = match parse::<Contents>(path, &answer.body)? {
                 Contents::File(file) if file.size > limit => {
-                    return Err(Error::TooLarge { path: path.to_owned(), limit });
+                    return Err(Error::TooLarge {
+                        path: path.to_owned(),
+                        limit,
+                    });
                 }
                 Contents::File(file) => file,
                 // A folder, a submodule.
@@ -74,12 +104,17 @@ impl Client {
                 // Above 1 MB the content is left out
                 // (<https://docs.github.com/en/rest/repos/contents#get-repository-content>).
                 None => {
-                    let repository = path.split_once("/contents/").map_or(path, |(repository, _)| repository);
+                    let repository = path
+                        .split_once("/contents/")
+                        .map_or(path, |(repository, _)| repository);
                     return self.get_blob(repository, file.sha, limit).await;
                 }
             };
             if blob_id(&bytes) != file.sha {
-                return Err(unreadable(path, "the content is not that of the blob it names"));
+                return Err(unreadable(
+                    path,
+                    "the content is not that of the blob it names",
+                ));
             }
             Ok(Some(bytes))
         })
@@ -90,13 +125,25 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
-    pub(crate) async fn get_blob(&self, repository: &str, blob: Sha, limit: usize) -> Result<Option<Bytes>> {
+    pub(crate) async fn get_blob(
+        &self,
+        repository: &str,
+        blob: Sha,
+        limit: usize,
+    ) -> Result<Option<Bytes>> {
         let path = format!("{repository}/git/blobs/{blob}");
         self.once_or_absent(&path, Accept::Raw, async || {
-            let body = self.read(&Outgoing::read(&path, Accept::Raw, limit)).await?.or_redirected(&path)?.body;
+            let body = self
+                .read(&Outgoing::read(&path, Accept::Raw, limit))
+                .await?
+                .or_redirected(&path)?
+                .body;
             match blob_id(&body) == blob {
                 true => Ok(Some(body)),
-                false => Err(unreadable(&path, "the content is not that of the blob it names")),
+                false => Err(unreadable(
+                    &path,
+                    "the content is not that of the blob it names",
+                )),
             }
         })
         .await
@@ -107,9 +154,16 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`] but not found.
-    pub(crate) async fn get_immutable_json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
+    pub(crate) async fn get_immutable_json<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<Option<T>> {
         let read = async || {
-            let body = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await?.or_redirected(path)?.body;
+            let body = self
+                .read(&Outgoing::read(path, Accept::Json, JSON_LIMIT))
+                .await?
+                .or_redirected(path)?
+                .body;
             parse::<T>(path, &body).map(|_| Some(body))
         };
         let body = self.once_or_absent(path, Accept::Json, read).await?;
@@ -136,13 +190,24 @@ impl Client {
     /// Remembers what a path that names its content will answer, because we have just written it.
     pub(crate) fn remember(&self, path: &str, accept: Accept, body: Bytes) {
         if let Ok(key) = self.key(path, accept) {
-            self.shared.hub.setup.cache.put(key, CachedAnswer::Immutable(body));
+            self.shared
+                .hub
+                .setup
+                .cache
+                .put(key, CachedAnswer::Immutable(body));
         }
     }
 
     /// What [`remember`](Self::remember) keeps for a path, or an earlier read found there.
     pub(crate) fn recall(&self, path: &str, accept: Accept) -> Option<Bytes> {
-        match self.shared.hub.setup.cache.get(&self.key(path, accept).ok()?).as_deref() {
+        match self
+            .shared
+            .hub
+            .setup
+            .cache
+            .get(&self.key(path, accept).ok()?)
+            .as_deref()
+        {
             Some(CachedAnswer::Immutable(body)) => Some(body.clone()),
             _ => None,
         }
@@ -159,7 +224,10 @@ impl Client {
         is_kept: impl Fn(&T) -> bool,
         read: impl AsyncFnOnce() -> Result<T>,
     ) -> Result<T> {
-        if let Some(known) = self.recall(key, Accept::Json).and_then(|known| serde_json::from_slice(&known).ok()) {
+        if let Some(known) = self
+            .recall(key, Accept::Json)
+            .and_then(|known| serde_json::from_slice(&known).ok())
+        {
             return Ok(known);
         }
         let doubts = self.doubts();
@@ -175,7 +243,11 @@ impl Client {
 
     pub(super) fn key(&self, path: &str, accept: Accept) -> Result<CacheKey> {
         let url = self.shared.hub.transport.address(path)?;
-        Ok(CacheKey { installation: self.shared.installation, url, accept: accept.as_str() })
+        Ok(CacheKey {
+            installation: self.shared.installation,
+            url,
+            accept: accept.as_str(),
+        })
     }
 }
 
@@ -207,6 +279,11 @@ impl FileContents {
 /// The id that git gives to a file's content.
 pub(in crate::github) fn blob_id(bytes: &[u8]) -> Sha {
     let header = format!("blob {}\0", bytes.len());
-    let digest = Sha1::new().chain_update(header).chain_update(bytes).finalize();
-    hex::encode(digest).parse().expect("a SHA-1 in hexadecimal is a commit or blob id")
+    let digest = Sha1::new()
+        .chain_update(header)
+        .chain_update(bytes)
+        .finalize();
+    hex::encode(digest)
+        .parse()
+        .expect("a SHA-1 in hexadecimal is a commit or blob id")
 }

@@ -30,7 +30,11 @@ pub(in crate::github) const LONGEST_LOG: u64 = 256 << 20;
 const MOST_ADDRESSES: usize = 2;
 
 impl Client {
-    pub(super) async fn exchange(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming> {
+    pub(super) async fn exchange(
+        &self,
+        request: &Outgoing<'_>,
+        repeat: Repeat,
+    ) -> Result<Incoming> {
         let answer = self.asked(request, repeat).await;
         self.note(request, answer.as_ref().map(drop));
         answer
@@ -42,7 +46,13 @@ impl Client {
         let mut address = hub.transport.address(path)?;
         let (mut refused, mut retries, mut hops, mut keys_refused) = (None, 0, 0, 0);
         loop {
-            if let Some(until) = self.shared.limit.lock().until.filter(|until| self.now() < *until) {
+            if let Some(until) = self
+                .shared
+                .limit
+                .lock()
+                .until
+                .filter(|until| self.now() < *until)
+            {
                 return Err(Error::RateLimited { until });
             }
             self.respect_silence()?;
@@ -57,7 +67,10 @@ impl Client {
             }
             let failed = match outcome {
                 Ok(answer) if answer.is_redirect() => {
-                    match answer.header("location").map(|to| hub.transport.address(to)) {
+                    match answer
+                        .header("location")
+                        .map(|to| hub.transport.address(to))
+                    {
                         // A renamed repository answers with its address by id, which takes the same request.
                         Some(Ok(moved)) if hops < MOST_HOPS => {
                             address = moved;
@@ -70,7 +83,9 @@ impl Client {
                 }
                 Ok(answer) => match self.judge(path, &answer) {
                     RetryDecision::Success => return Ok(answer),
-                    RetryDecision::RenewToken(_) if refused.is_none() && self.shared.installation.is_some() => {
+                    RetryDecision::RenewToken(_)
+                        if refused.is_none() && self.shared.installation.is_some() =>
+                    {
                         refused = token;
                         continue;
                     }
@@ -81,7 +96,9 @@ impl Client {
                         return Err(self.silence(message, true));
                     }
                     RetryDecision::Again(error) if repeat == Repeat::Safe => error,
-                    RetryDecision::RenewToken(error) | RetryDecision::Again(error) | RetryDecision::Failed(error) => {
+                    RetryDecision::RenewToken(error)
+                    | RetryDecision::Again(error)
+                    | RetryDecision::Failed(error) => {
                         return Err(error);
                     }
                 },
@@ -92,31 +109,47 @@ impl Client {
                 return Err(failed);
             }
             tracing::debug!(path, error = %failed, "asking again");
-            self.shared.budget.lock().repeats(points(request), self.now());
+            self.shared
+                .budget
+                .lock()
+                .repeats(points(request), self.now());
             tokio::time::sleep(hub.setup.patience.pause_before(retries)).await;
             retries += 1;
         }
     }
 
     fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
-        self.shared.hub.health.answered(answer, served().class(), self.now());
+        self.shared
+            .hub
+            .health
+            .answered(answer, served().class(), self.now());
         let mut limit = self.shared.limit.lock();
         let verdict = judge(path, answer, limit.strikes, self.now());
         match &verdict {
             RetryDecision::Failed(Error::RateLimited { until }) => {
-                *limit = Limit { until: Some(*until), strikes: limit.strikes + 1 };
+                *limit = Limit {
+                    until: Some(*until),
+                    strikes: limit.strikes + 1,
+                };
                 // The hour's requests are not used up: it was a secondary limit, so those are kept here.
                 let mut budget = self.shared.budget.lock();
-                if budget.quota(self.now()).is_none_or(|quota| quota.remaining > 0) {
+                if budget
+                    .quota(self.now())
+                    .is_none_or(|quota| quota.remaining > 0)
+                {
                     budget.has_points_limit = true;
                 }
                 tracing::warn!(path, %until, "rate limited");
             }
             // What was under way when the limit was met does not end it.
-            RetryDecision::Success if limit.until.is_none_or(|until| until <= self.now()) => *limit = Limit::default(),
+            RetryDecision::Success if limit.until.is_none_or(|until| until <= self.now()) => {
+                *limit = Limit::default()
+            }
             _ => {}
         }
-        if let (Credentials::App(_), None) = (&self.shared.hub.credentials, self.shared.installation) {
+        if let (Credentials::App(_), None) =
+            (&self.shared.hub.credentials, self.shared.installation)
+        {
             match &verdict {
                 RetryDecision::Success => *self.shared.hub.health.key_refused.lock() = None,
                 RetryDecision::RenewToken(error) => {
@@ -140,7 +173,9 @@ impl Client {
         let now = self.now();
         match (&self.shared.hub.credentials, &self.shared.app) {
             (Credentials::Nobody(_), _) => Ok(None),
-            (Credentials::Token(token) | Credentials::Job { token, .. }, _) => Ok(Some(token.clone())),
+            (Credentials::Token(token) | Credentials::Job { token, .. }, _) => {
+                Ok(Some(token.clone()))
+            }
             (Credentials::App(app), None) => app.jwt(now).map(Some),
             (Credentials::App(_), Some(app)) => {
                 let ask = async || {
@@ -197,32 +232,57 @@ impl Client {
         };
         self.stream(path, limit, each).await?;
         if archive.len() > limit {
-            return Err(Error::TooLarge { path: path.to_owned(), limit });
+            return Err(Error::TooLarge {
+                path: path.to_owned(),
+                limit,
+            });
         }
         Ok(archive.into_boxed_slice().into())
     }
 
     /// Reads what a path redirects to piece by piece, until its end or until `each` wants no more. What the API answers
     /// itself has at most `limit` bytes.
-    async fn stream(&self, path: &str, limit: usize, mut each: impl FnMut(&[u8]) -> bool) -> Result<()> {
-        let answer = self.read(&Outgoing::read(path, Accept::Json, limit)).await?;
+    async fn stream(
+        &self,
+        path: &str,
+        limit: usize,
+        mut each: impl FnMut(&[u8]) -> bool,
+    ) -> Result<()> {
+        let answer = self
+            .read(&Outgoing::read(path, Accept::Json, limit))
+            .await?;
         if !answer.is_redirect() {
             each(&answer.body);
             return Ok(());
         }
-        let mut address =
-            answer.header("location").ok_or_else(|| unreadable(path, "a redirect to nowhere"))?.to_owned();
+        let mut address = answer
+            .header("location")
+            .ok_or_else(|| unreadable(path, "a redirect to nowhere"))?
+            .to_owned();
         for _ in 0..MOST_ADDRESSES {
             if !self.shared.hub.transport.may_be_followed(&address) {
-                return Err(unreadable(path, "a redirect to an address that is not https"));
+                return Err(unreadable(
+                    path,
+                    "a redirect to an address that is not https",
+                ));
             }
             self.shared.hub.health.sent(&Method::GET);
-            match self.shared.hub.transport.stream_elsewhere((&address, path), &mut each).await? {
+            match self
+                .shared
+                .hub
+                .transport
+                .stream_elsewhere((&address, path), &mut each)
+                .await?
+            {
                 (status, _) if status.is_success() => return Ok(()),
                 (status, Some(next)) if status.is_redirection() => address = next,
                 (status, _) => {
                     let message = format!("its store answered {}", status.as_u16());
-                    return Err(Error::Unavailable { path: path.to_owned(), message, retry_at: None });
+                    return Err(Error::Unavailable {
+                        path: path.to_owned(),
+                        message,
+                        retry_at: None,
+                    });
                 }
             }
         }
@@ -237,6 +297,10 @@ impl Incoming {
 
     /// An answer that sends elsewhere is none, but for downloads.
     pub(super) fn or_redirected(self, path: &str) -> Result<Self> {
-        if self.is_redirect() { Err(unreadable(path, "a redirect away from the API")) } else { Ok(self) }
+        if self.is_redirect() {
+            Err(unreadable(path, "a redirect away from the API"))
+        } else {
+            Ok(self)
+        }
     }
 }

@@ -8,7 +8,9 @@ use http::Method;
 use super::{Client, ClientShared};
 use crate::github::{
     Error, Result,
-    budget::{BudgetClaim, BudgetUse, HoldReason, Need, READ, WRITE, WaitingPlace, Want, points_of},
+    budget::{
+        BudgetClaim, BudgetUse, HoldReason, Need, READ, WRITE, WaitingPlace, Want, points_of,
+    },
     transport::{GRAPHQL, Outgoing},
     work_class::{WorkClass, served},
 };
@@ -39,29 +41,52 @@ impl Client {
     pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Reservation<'_>> {
         let served = served();
         let behind = served.behind.load(Ordering::Relaxed);
-        self.booked(Some(Want { head, need, behind })).await.map_err(|until| {
-            self.shared.hub.health.counts.lock().deferred[served.class() as usize] += 1;
-            Error::Paced { until }
-        })
+        self.booked(Some(Want { head, need, behind }))
+            .await
+            .map_err(|until| {
+                self.shared.hub.health.counts.lock().deferred[served.class() as usize] += 1;
+                Error::Paced { until }
+            })
     }
 
     /// Books a creation among those of all processes, or where that cannot be among our own. Without a `want` it waits
     /// for nothing.
     pub(crate) async fn booked(&self, want: Option<Want>) -> Result<Reservation<'_>, Timestamp> {
-        let claimed = BudgetUse::Creation { want, takes: CREATION_TAKES };
+        let claimed = BudgetUse::Creation {
+            want,
+            takes: CREATION_TAKES,
+        };
         if let Some((others, claim)) = self.shared.claim(claimed)
             && let Some(answer) = others.book(claim).await
         {
-            return Ok(Reservation { shared: &self.shared, what: Booking::WithOthers { until: answer? } });
+            return Ok(Reservation {
+                shared: &self.shared,
+                what: Booking::WithOthers { until: answer? },
+            });
         }
-        self.shared.budget.lock().creates.book(want.as_ref(), self.now())?;
-        Ok(Reservation { shared: &self.shared, what: Booking::Creation })
+        self.shared
+            .budget
+            .lock()
+            .creates
+            .book(want.as_ref(), self.now())?;
+        Ok(Reservation {
+            shared: &self.shared,
+            what: Booking::Creation,
+        })
     }
 
     /// Books the points of a request among those that all processes share. Returns whether there are enough.
     pub(super) async fn has_points(&self, class: WorkClass, points: u32) -> bool {
-        let claimed = BudgetUse::Points { points, most: points_of(class), takes: POINTS_TAKE };
-        match self.shared.claim(claimed).filter(|_| self.shared.budget.lock().has_points_limit) {
+        let claimed = BudgetUse::Points {
+            points,
+            most: points_of(class),
+            takes: POINTS_TAKE,
+        };
+        match self
+            .shared
+            .claim(claimed)
+            .filter(|_| self.shared.budget.lock().has_points_limit)
+        {
             Some((others, claim)) => others.book(claim).await.is_none_or(|booked| booked.is_ok()),
             None => true,
         }
@@ -75,10 +100,17 @@ impl Client {
         loop {
             let class = served.class();
             let place = waiting.as_ref().map(|waiting| waiting.place);
-            let asked = self.shared.budget.lock().ask(class, place, points, self.now());
+            let asked = self
+                .shared
+                .budget
+                .lock()
+                .ask(class, place, points, self.now());
             let pause = match asked {
                 Ok(()) => {
-                    let mut booked = Reservation { shared: &self.shared, what: Booking::Points(points) };
+                    let mut booked = Reservation {
+                        shared: &self.shared,
+                        what: Booking::Points(points),
+                    };
                     if self.has_points(class, points).await {
                         return Ok(booked);
                     }
@@ -93,7 +125,10 @@ impl Client {
             };
             if place.is_none_or(|place| place.class != class) {
                 let place = self.shared.budget.lock().waits(class, self.now());
-                waiting = Some(Waiting { shared: &self.shared, place });
+                waiting = Some(Waiting {
+                    shared: &self.shared,
+                    place,
+                });
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -128,7 +163,9 @@ impl Drop for Reservation<'_> {
             Booking::Creation => budget.creates.answered(now),
             Booking::WithOthers { until } => {
                 drop(budget);
-                if let Some((others, claim)) = self.shared.claim(BudgetUse::CreationEnd { booked_until: until }) {
+                if let Some((others, claim)) = self.shared.claim(BudgetUse::CreationEnd {
+                    booked_until: until,
+                }) {
                     others.note(BudgetClaim { now, ..claim });
                 }
             }
@@ -141,7 +178,11 @@ impl Drop for Reservation<'_> {
 pub(super) fn points(request: &Outgoing<'_>) -> u32 {
     let changes = |body: &bytes::Bytes| body.starts_with(b"{\"query\":\"mutation");
     let asks = request.target == GRAPHQL && !request.body.as_ref().is_some_and(changes);
-    if request.method == Method::GET || asks { READ } else { WRITE }
+    if request.method == Method::GET || asks {
+        READ
+    } else {
+        WRITE
+    }
 }
 
 /// A request that waits for points; those of lower classes and later ones wait behind it for as long as it does.

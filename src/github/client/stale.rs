@@ -12,12 +12,19 @@ use crate::github::{Error, Result, transport::Outgoing};
 use loopgate_core::Timestamp;
 
 /// What is in doubt is looked at again so long after it was first read so, whatever other looks there are in between.
-pub(crate) const LOOKS: [TimeDelta; 4] =
-    [TimeDelta::seconds(2), TimeDelta::seconds(8), TimeDelta::seconds(30), TimeDelta::seconds(90)];
+pub(crate) const LOOKS: [TimeDelta; 4] = [
+    TimeDelta::seconds(2),
+    TimeDelta::seconds(8),
+    TimeDelta::seconds(30),
+    TimeDelta::seconds(90),
+];
 
 /// The first of [`LOOKS`] that is still to come.
 pub(crate) fn next_look(since: Timestamp, now: Timestamp) -> Option<Timestamp> {
-    LOOKS.iter().map(|after| since + *after).find(|at| *at > now)
+    LOOKS
+        .iter()
+        .map(|after| since + *after)
+        .find(|at| *at > now)
 }
 
 /// The look at which a refusal is confirmed: servers that lag or are in trouble refuse too.
@@ -122,8 +129,15 @@ impl Client {
                 if stale.refused.len() >= MOST_REFUSALS {
                     stale.refused.clear();
                 }
-                let (absence, last) =
-                    stale.refused.entry(name()).or_insert_with(|| (Absence { since: now, last: now }, error.clone()));
+                let (absence, last) = stale.refused.entry(name()).or_insert_with(|| {
+                    (
+                        Absence {
+                            since: now,
+                            last: now,
+                        },
+                        error.clone(),
+                    )
+                });
                 (absence.last, *last) = (now, error.clone());
                 let is_confirmed = absence.is_confirmed();
                 stale.doubts += u64::from(!is_confirmed && !is_own_ref);
@@ -140,7 +154,10 @@ impl Client {
     /// Notes that nothing is done because a path of ours was answered by 404.
     pub(crate) fn relies_on_absence(&self, path: &str) {
         let mut stale = self.shared.stale.lock();
-        let is_confirmed = stale.refused.get(&format!("GET {path}")).is_none_or(|(absence, _)| absence.is_confirmed());
+        let is_confirmed = stale
+            .refused
+            .get(&format!("GET {path}"))
+            .is_none_or(|(absence, _)| absence.is_confirmed());
         stale.doubts += u64::from(!is_confirmed);
     }
 
@@ -148,7 +165,12 @@ impl Client {
     pub(crate) fn created(&self, list: &str, id: u64, item: Value) {
         let (mut stale, now) = (self.shared.stale.lock(), self.now());
         stale.created.retain(|item| now - item.at < LISTS_LAG);
-        stale.created.push(CreatedItem { list: list.to_owned(), id, at: now, item });
+        stale.created.push(CreatedItem {
+            list: list.to_owned(),
+            id,
+            at: now,
+            item,
+        });
     }
 
     /// Notes that the post of ours at this path was deleted: lists may still show it.
@@ -172,30 +194,55 @@ impl Client {
     }
 
     /// What we created in a list a moment ago, is not gone again, and is not among these ids.
-    pub(crate) fn unlisted<T: DeserializeOwned>(&self, list: &str, is_listed: impl Fn(u64) -> bool) -> Vec<T> {
+    pub(crate) fn unlisted<T: DeserializeOwned>(
+        &self,
+        list: &str,
+        is_listed: impl Fn(u64) -> bool,
+    ) -> Vec<T> {
         let (stale, now) = (self.shared.stale.lock(), self.now());
-        let young = stale.created.iter().filter(|item| item.list == list && now - item.at < LISTS_LAG);
-        let is_there = |item: &&CreatedItem| post(list, item.id).is_none_or(|post| !stale.is_gone(&post, now));
+        let young = stale
+            .created
+            .iter()
+            .filter(|item| item.list == list && now - item.at < LISTS_LAG);
+        let is_there =
+            |item: &&CreatedItem| post(list, item.id).is_none_or(|post| !stale.is_gone(&post, now));
         let missing = young.filter(|item| !is_listed(item.id)).filter(is_there);
-        missing.filter_map(|item| serde_json::from_value(item.item.clone()).ok()).collect()
+        missing
+            .filter_map(|item| serde_json::from_value(item.item.clone()).ok())
+            .collect()
     }
 
     pub(super) fn respect_silence(&self) -> Result<()> {
         let stale = self.shared.stale.lock();
-        let Some((message, absence)) = &stale.silence else { return Ok(()) };
+        let Some((message, absence)) = &stale.silence else {
+            return Ok(());
+        };
         let until = (!absence.is_confirmed()).then(|| absence.since + LOOK_AGAIN_AFTER);
         if until.is_some_and(|until| self.now() >= until) {
             return Ok(());
         }
-        Err(Error::NotInstalled { message: message.clone(), until })
+        Err(Error::NotInstalled {
+            message: message.clone(),
+            until,
+        })
     }
 
     /// Stops all requests until [`ask_again`](Self::ask_again): at once where GitHub answers that the installation is
     /// suspended, else when a token is refused for the second time.
     pub(super) fn silence(&self, message: String, is_suspended: bool) -> Error {
         let (mut stale, now) = (self.shared.stale.lock(), self.now());
-        let since = stale.silence.as_ref().map_or(now, |(_, absence)| absence.since);
-        let absence = Absence { since: if is_suspended { Absence::CERTAIN } else { since }, last: now };
+        let since = stale
+            .silence
+            .as_ref()
+            .map_or(now, |(_, absence)| absence.since);
+        let absence = Absence {
+            since: if is_suspended {
+                Absence::CERTAIN
+            } else {
+                since
+            },
+            last: now,
+        };
         let until = (!absence.is_confirmed()).then(|| since + LOOK_AGAIN_AFTER);
         stale.silence = Some((message.clone(), absence));
         Error::NotInstalled { message, until }

@@ -45,9 +45,15 @@ impl AppSettings {
     /// The App's own settings page, or a page below it.
     pub fn settings(&self, below: &str) -> String {
         // `html_url` is the App's public page, on the same host.
-        let web = self.html_url.split_once("/apps/").map_or(self.html_url.as_str(), |(web, _)| web);
+        let web = self
+            .html_url
+            .split_once("/apps/")
+            .map_or(self.html_url.as_str(), |(web, _)| web);
         match self.owner.kind.as_str() {
-            "Organization" => format!("{web}/organizations/{}/settings/apps/{}{below}", self.owner.login, self.slug),
+            "Organization" => format!(
+                "{web}/organizations/{}/settings/apps/{}{below}",
+                self.owner.login, self.slug
+            ),
             _ => format!("{web}/settings/apps/{}{below}", self.slug),
         }
     }
@@ -64,7 +70,9 @@ pub(super) fn clock(github: &Github) -> Found {
 }
 
 pub(super) fn reached(github: &Github, app: &Result<AppSettings>) -> Found {
-    let Err(error) = app else { return Ok(Vec::new()) };
+    let Err(error) = app else {
+        return Ok(Vec::new());
+    };
     let is_away = error.is_outage() || error.is_wait();
     let remedy = match error {
         _ if is_away => {
@@ -76,7 +84,11 @@ pub(super) fn reached(github: &Github, app: &Result<AppSettings>) -> Found {
              page (Private keys)"
         }
     };
-    let message = github.key_is_taken().err().filter(|_| !is_away).unwrap_or_else(|| error.to_string());
+    let message = github
+        .key_is_taken()
+        .err()
+        .filter(|_| !is_away)
+        .unwrap_or_else(|| error.to_string());
     Err(Finding::fault(message, remedy))
 }
 
@@ -86,17 +98,36 @@ const OLDEST_SERVER: [u32; 2] = [3, 18];
 /// The version of a GitHub Enterprise Server, by `GET /meta`
 /// (<https://docs.github.com/en/enterprise-server@latest/rest/meta/meta>).
 pub(super) async fn version(client: &Client) -> Found {
-    let meta = asked("which version it is", client.fetch::<Value>("/meta").await.or_absent())?.unwrap_or_default();
-    let Some(version) = meta["installed_version"].as_str() else { return Ok(Vec::new()) };
-    let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).take(2).collect();
+    let meta = asked(
+        "which version it is",
+        client.fetch::<Value>("/meta").await.or_absent(),
+    )?
+    .unwrap_or_default();
+    let Some(version) = meta["installed_version"].as_str() else {
+        return Ok(Vec::new());
+    };
+    let numbers: Vec<u32> = version
+        .split('.')
+        .map_while(|part| part.parse().ok())
+        .take(2)
+        .collect();
     let is_old = numbers.as_slice() < OLDEST_SERVER.as_slice();
-    let message = format!("GitHub Enterprise Server {version} is older than 3.18, and nothing is tried with that");
-    Ok(is_old.then(|| Finding::warning(message, "upgrade it to 3.18 or newer")).into_iter().collect())
+    let message = format!(
+        "GitHub Enterprise Server {version} is older than 3.18, and nothing is tried with that"
+    );
+    Ok(is_old
+        .then(|| Finding::warning(message, "upgrade it to 3.18 or newer"))
+        .into_iter()
+        .collect())
 }
 
 /// What is granted less than needed.
 fn lacking(granted: &Permissions) -> impl Iterator<Item = &'static Need> {
-    NEEDS.iter().filter(|need| granted.get(need.permission).is_none_or(|access| *access < need.access))
+    NEEDS.iter().filter(|need| {
+        granted
+            .get(need.permission)
+            .is_none_or(|access| *access < need.access)
+    })
 }
 
 fn named(need: &Need) -> String {
@@ -118,7 +149,10 @@ pub(super) fn permissions(app: &AppSettings) -> Found {
 
 pub(super) fn events(app: &AppSettings) -> Found {
     let needed = NEEDS.iter().flat_map(|need| need.events);
-    let missing: Vec<_> = needed.copied().filter(|event| !app.events.iter().any(|known| known == event)).collect();
+    let missing: Vec<_> = needed
+        .copied()
+        .filter(|event| !app.events.iter().any(|known| known == event))
+        .collect();
     if missing.is_empty() {
         return Ok(Vec::new());
     }
@@ -127,16 +161,26 @@ pub(super) fn events(app: &AppSettings) -> Found {
     Err(Finding::fault(message, remedy).at(app.settings("/permissions")))
 }
 
-pub(super) fn installations(app: &AppSettings, installations: &Lookup<Vec<AppInstallation>>) -> Found {
+pub(super) fn installations(
+    app: &AppSettings,
+    installations: &Lookup<Vec<AppInstallation>>,
+) -> Found {
     let installations = installations.as_ref().map_err(Clone::clone)?;
     if installations.is_empty() {
-        let finding = Finding::fault("the App is installed nowhere", "install it on your repositories");
+        let finding = Finding::fault(
+            "the App is installed nowhere",
+            "install it on your repositories",
+        );
         return Err(finding.at(app.installation_page()));
     }
     let suspended = installations.iter().filter(|it| it.suspended_at.is_some());
     let found = suspended.map(|it| {
-        let message = format!("the installation on {} is suspended: nothing happens there", it.account.login);
-        Finding::fault(message, "end the suspension on the installation's page").at(it.html_url.as_str())
+        let message = format!(
+            "the installation on {} is suspended: nothing happens there",
+            it.account.login
+        );
+        Finding::fault(message, "end the suspension on the installation's page")
+            .at(it.html_url.as_str())
     });
     Ok(found.collect())
 }
@@ -144,12 +188,17 @@ pub(super) fn installations(app: &AppSettings, installations: &Lookup<Vec<AppIns
 /// Permissions that the App asks for and an account has not accepted yet.
 pub(super) fn accepted(app: &AppSettings, installations: &Lookup<Vec<AppInstallation>>) -> Found {
     let pending = installations.iter().flatten().filter_map(|it| {
-        let asked = lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
+        let asked =
+            lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
         // A person has no members.
-        let asked = asked.filter(|need| need.permission != "members" || it.account.kind == "Organization");
+        let asked =
+            asked.filter(|need| need.permission != "members" || it.account.kind == "Organization");
         let asked: Vec<_> = asked.map(named).collect();
-        let message =
-            format!("{} has not accepted what the App asks for by now: {}", it.account.login, asked.join(", "));
+        let message = format!(
+            "{} has not accepted what the App asks for by now: {}",
+            it.account.login,
+            asked.join(", ")
+        );
         let remedy = "an owner of the account accepts it there (Review request)";
         (!asked.is_empty()).then(|| Finding::fault(message, remedy).at(it.html_url.as_str()))
     });
@@ -157,10 +206,16 @@ pub(super) fn accepted(app: &AppSettings, installations: &Lookup<Vec<AppInstalla
 }
 
 pub(super) async fn requests(client: &Client) -> Found {
-    let requests = asked("who asked for the App", registration::requests(client).await)?;
+    let requests = asked(
+        "who asked for the App",
+        registration::requests(client).await,
+    )?;
     let found = requests.iter().map(|(who, account)| {
         let message = format!("{who} has asked for the App on {account}, and could not install it");
-        Finding::warning(message, format!("an owner of {account} accepts or declines it under Settings, GitHub Apps"))
+        Finding::warning(
+            message,
+            format!("an owner of {account} accepts or declines it under Settings, GitHub Apps"),
+        )
     });
     Ok(found.collect())
 }
@@ -187,9 +242,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// By `GET /app/hook/config` (<https://docs.github.com/en/rest/apps/webhooks>).
 pub(super) async fn address(client: &Client, expected: &Expected, app: &AppSettings) -> Found {
-    let hook = asked("where webhooks go", client.fetch::<Value>("/app/hook/config").await)?;
-    let (url, content_type) =
-        (hook["url"].as_str().unwrap_or_default(), hook["content_type"].as_str().unwrap_or_default());
+    let hook = asked(
+        "where webhooks go",
+        client.fetch::<Value>("/app/hook/config").await,
+    )?;
+    let (url, content_type) = (
+        hook["url"].as_str().unwrap_or_default(),
+        hook["content_type"].as_str().unwrap_or_default(),
+    );
     let mut found = Vec::new();
     match (expected.arrival.as_ref().map(Arrival::hook), url) {
         (_, "") => found.push(Finding::fault(
@@ -208,7 +268,10 @@ pub(super) async fn address(client: &Client, expected: &Expected, app: &AppSetti
             "set the webhook's content type to application/json on the App's settings page",
         ));
     }
-    Ok(found.into_iter().map(|finding| finding.at(app.settings(""))).collect())
+    Ok(found
+        .into_iter()
+        .map(|finding| finding.at(app.settings("")))
+        .collect())
 }
 
 /// What an answer other than "accepted" comes of.
@@ -228,7 +291,9 @@ fn remedy(status: u16) -> &'static str {
         408 | 413 | 415 => {
             "what stands before the server changes or cuts requests: it passes on bodies of 25 MB, unchanged"
         }
-        300..=399 => "the address redirects, and GitHub follows no redirect: set the webhook URL to where it leads",
+        300..=399 => {
+            "the address redirects, and GitHub follows no redirect: set the webhook URL to where it leads"
+        }
         _ => {
             "the server cannot store what comes, or what stands before it is in trouble: see /readyz on its admin address"
         }
@@ -236,21 +301,37 @@ fn remedy(status: u16) -> &'static str {
 }
 
 fn answered(status: u16) -> String {
-    if status == 0 { "not answered at all".to_owned() } else { format!("answered with {status}") }
+    if status == 0 {
+        "not answered at all".to_owned()
+    } else {
+        format!("answered with {status}")
+    }
 }
 
 pub(super) fn deliveries(attempts: &Attempts, expected: &Expected, app: &AppSettings) -> Found {
     let attempts = attempts.as_ref().map_err(Clone::clone)?;
     let Some(newest) = attempts.first() else {
-        let remedy = "open a pull request, or deliver the ping again on the App's settings page, Advanced";
-        return Err(Finding::new(Outcome::Unknown, "nothing was delivered in the last three days", remedy));
+        let remedy =
+            "open a pull request, or deliver the ping again on the App's settings page, Advanced";
+        return Err(Finding::new(
+            Outcome::Unknown,
+            "nothing was delivered in the last three days",
+            remedy,
+        ));
     };
     if expected.arrival == Some(Arrival::Poll) {
         return Err(read_from_log());
     }
     // What failed first and arrived then is no loss.
-    let arrived: BTreeSet<&str> = attempts.iter().filter(|it| it.is_accepted()).map(|it| it.guid.as_str()).collect();
-    let failed: Vec<_> = attempts.iter().filter(|attempt| !arrived.contains(attempt.guid.as_str())).collect();
+    let arrived: BTreeSet<&str> = attempts
+        .iter()
+        .filter(|it| it.is_accepted())
+        .map(|it| it.guid.as_str())
+        .collect();
+    let failed: Vec<_> = attempts
+        .iter()
+        .filter(|attempt| !arrived.contains(attempt.guid.as_str()))
+        .collect();
     let (failures, all) = (failed.len(), attempts.len());
     match failed.first() {
         None => Ok(Vec::new()),
@@ -259,8 +340,10 @@ pub(super) fn deliveries(attempts: &Attempts, expected: &Expected, app: &AppSett
                 "{failures} of the last {all} deliveries failed, the newest of them {}; later ones arrived",
                 answered(failure.status_code)
             );
-            let remedy =
-                format!("the server asks for them again by itself. If it goes on: {}", remedy(failure.status_code));
+            let remedy = format!(
+                "the server asks for them again by itself. If it goes on: {}",
+                remedy(failure.status_code)
+            );
             Err(Finding::warning(message, remedy))
         }
         Some(failure) => {
@@ -274,11 +357,20 @@ pub(super) fn deliveries(attempts: &Attempts, expected: &Expected, app: &AppSett
 }
 
 fn read_from_log() -> Finding {
-    Finding::new(Outcome::Healthy, "no webhook is meant to arrive: GitHub's log of them is read", "")
+    Finding::new(
+        Outcome::Healthy,
+        "no webhook is meant to arrive: GitHub's log of them is read",
+        "",
+    )
 }
 
 /// Asks for the newest delivery again, which changes nothing where it had arrived, and looks how that is answered.
-pub(super) async fn redelivery(client: &Client, attempts: &Attempts, expected: &Expected, app: &AppSettings) -> Found {
+pub(super) async fn redelivery(
+    client: &Client,
+    attempts: &Attempts,
+    expected: &Expected,
+    app: &AppSettings,
+) -> Found {
     let unknown = |message, remedy| Err(Finding::new(Outcome::Unknown, message, remedy));
     if expected.arrival == Some(Arrival::Poll) {
         return Err(read_from_log());
@@ -286,20 +378,33 @@ pub(super) async fn redelivery(client: &Client, attempts: &Attempts, expected: &
     let Ok([newest, ..]) = attempts.as_deref() else {
         return unknown("there is nothing that could be delivered again", "");
     };
-    asked("whether a delivery arrives", client.redeliver(newest.id).await)?;
+    asked(
+        "whether a delivery arrives",
+        client.redeliver(newest.id).await,
+    )?;
     let until = tokio::time::Instant::now() + SHOWS_WITHIN;
     loop {
-        let log = client.fetch::<Vec<Value>>("/app/hook/deliveries?per_page=30").await.unwrap_or_default();
+        let log = client
+            .fetch::<Vec<Value>>("/app/hook/deliveries?per_page=30")
+            .await
+            .unwrap_or_default();
         let ended = log.into_iter().filter(|it| it["status"] != "pending");
         let mut ended = ended.filter_map(|it| DeliveryAttempt::deserialize(it).ok());
         match ended.find(|it| it.guid == newest.guid && it.id > newest.id) {
             Some(again) if again.is_accepted() => return Ok(Vec::new()),
-            Some(DeliveryAttempt { status_code: status, .. }) => {
-                let message = format!("the newest delivery was sent again, and was {}", answered(status));
+            Some(DeliveryAttempt {
+                status_code: status,
+                ..
+            }) => {
+                let message = format!(
+                    "the newest delivery was sent again, and was {}",
+                    answered(status)
+                );
                 return Err(Finding::fault(message, remedy(status)).at(app.settings("")));
             }
             None if tokio::time::Instant::now() > until => {
-                let message = "the newest delivery was asked for again, and its log shows nothing yet";
+                let message =
+                    "the newest delivery was asked for again, and its log shows nothing yet";
                 return unknown(message, "look again in some minutes");
             }
             None => tokio::time::sleep(LOOK_EVERY).await,

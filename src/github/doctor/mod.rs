@@ -30,7 +30,13 @@ type Found = Result<Vec<Finding>, Finding>;
 impl Line {
     fn new(outcome: Outcome, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         let remedy = Some(remedy.into()).filter(|remedy: &String| !remedy.is_empty());
-        Self { check: "", outcome, message: message.into(), remedy, link: None }
+        Self {
+            check: "",
+            outcome,
+            message: message.into(),
+            remedy,
+            link: None,
+        }
     }
 
     fn fault(message: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -42,7 +48,10 @@ impl Line {
     }
 
     fn at(self, link: impl Into<String>) -> Self {
-        Self { link: Some(link.into()), ..self }
+        Self {
+            link: Some(link.into()),
+            ..self
+        }
     }
 }
 
@@ -59,34 +68,86 @@ fn asked<T>(what: &str, answer: Result<T>) -> Lookup<T> {
 /// again.
 ///
 /// Returns lines in the order of the checks; those that cannot be made after others failed are left out.
-pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Vec<Line> {
+pub async fn examine(
+    github: &Github,
+    expected: &Expected,
+    repository: Option<&RepoName>,
+) -> Vec<Line> {
     let client = &github.client(None);
     let app = client.fetch("/app").await;
-    let mut lines = lines_of(("clock", "this machine's clock agrees with GitHub's"), app::clock(github));
-    lines.extend(lines_of(("app", "GitHub answers, and takes the App's key"), app::reached(github, &app)));
+    let mut lines = lines_of(
+        ("clock", "this machine's clock agrees with GitHub's"),
+        app::clock(github),
+    );
+    lines.extend(lines_of(
+        ("app", "GitHub answers, and takes the App's key"),
+        app::reached(github, &app),
+    ));
     let Ok(app) = app else { return lines };
     let installed = client.fetch("/app/installations?per_page=100").await;
     let installed = asked("where the App is installed", installed);
     // The newest hundred, newest first.
-    let attempts = client.fetch::<Vec<DeliveryAttempt>>("/app/hook/deliveries?per_page=100").await;
+    let attempts = client
+        .fetch::<Vec<DeliveryAttempt>>("/app/hook/deliveries?per_page=100")
+        .await;
     let attempts = asked("what it delivered", attempts);
     let of_app = [
-        ("version", "this GitHub is one that is made for", app::version(client).await),
-        ("permissions", "the App asks for all permissions that are needed", app::permissions(&app)),
-        ("events", "the App subscribes to all events that are needed", app::events(&app)),
-        ("installations", "the App is installed, and nothing suspends it", app::installations(&app, &installed)),
-        ("accepted-permissions", "every installation has what the App asks for", app::accepted(&app, &installed)),
-        ("installation-requests", "no request to install the App waits", app::requests(client).await),
-        ("webhook-address", "webhooks go to this server", app::address(client, expected, &app).await),
-        ("deliveries", "the last deliveries were accepted", app::deliveries(&attempts, expected, &app)),
-        ("signing", "merges are signed for, and anybody can check it", app::signing(expected)),
+        (
+            "version",
+            "this GitHub is one that is made for",
+            app::version(client).await,
+        ),
+        (
+            "permissions",
+            "the App asks for all permissions that are needed",
+            app::permissions(&app),
+        ),
+        (
+            "events",
+            "the App subscribes to all events that are needed",
+            app::events(&app),
+        ),
+        (
+            "installations",
+            "the App is installed, and nothing suspends it",
+            app::installations(&app, &installed),
+        ),
+        (
+            "accepted-permissions",
+            "every installation has what the App asks for",
+            app::accepted(&app, &installed),
+        ),
+        (
+            "installation-requests",
+            "no request to install the App waits",
+            app::requests(client).await,
+        ),
+        (
+            "webhook-address",
+            "webhooks go to this server",
+            app::address(client, expected, &app).await,
+        ),
+        (
+            "deliveries",
+            "the last deliveries were accepted",
+            app::deliveries(&attempts, expected, &app),
+        ),
+        (
+            "signing",
+            "merges are signed for, and anybody can check it",
+            app::signing(expected),
+        ),
         (
             "redelivery",
             "the newest delivery was sent again, and arrived",
             app::redelivery(client, &attempts, expected, &app).await,
         ),
     ];
-    lines.extend(of_app.into_iter().flat_map(|(name, healthy, found)| lines_of((name, healthy), found)));
+    lines.extend(
+        of_app
+            .into_iter()
+            .flat_map(|(name, healthy, found)| lines_of((name, healthy), found)),
+    );
     let Some(name) = repository else { return lines };
     lines.extend(Box::pin(repository::examine(github, name, &app)).await);
     lines
@@ -98,5 +159,11 @@ fn lines_of((name, healthy): (&'static str, &str), found: Found) -> Vec<Line> {
     if found.is_empty() {
         found.push(Finding::new(Outcome::Healthy, healthy, ""));
     }
-    found.into_iter().map(|found| Line { check: name, ..found }).collect()
+    found
+        .into_iter()
+        .map(|found| Line {
+            check: name,
+            ..found
+        })
+        .collect()
 }

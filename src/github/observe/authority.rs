@@ -47,56 +47,116 @@ impl Registry {
         self.organisations.clear();
     }
 
-    pub(super) async fn look_up(&self, repo: Repo<'_>, questions: &AuthorityQuestions) -> Result<Authority> {
+    pub(super) async fn look_up(
+        &self,
+        repo: Repo<'_>,
+        questions: &AuthorityQuestions,
+    ) -> Result<Authority> {
         // Most presets name teams that most organisations do not have: one list of an organisation answers for all of
         // them.
-        let unknown = |team: &&TeamSlug| self.teams.get(&(repo.name.clone(), (*team).clone()), repo.now()).is_none();
-        let names: BTreeSet<&str> = questions.teams.iter().filter(unknown).map(TeamSlug::org).collect();
-        let organisations =
-            names.into_iter().map(|name| self.organisation(&repo, name).map_ok(move |teams| (name, teams)));
-        let organisations: BTreeMap<_, _> = try_join_all(organisations).await?.into_iter().collect();
+        let unknown = |team: &&TeamSlug| {
+            self.teams
+                .get(&(repo.name.clone(), (*team).clone()), repo.now())
+                .is_none()
+        };
+        let names: BTreeSet<&str> = questions
+            .teams
+            .iter()
+            .filter(unknown)
+            .map(TeamSlug::org)
+            .collect();
+        let organisations = names.into_iter().map(|name| {
+            self.organisation(&repo, name)
+                .map_ok(move |teams| (name, teams))
+        });
+        let organisations: BTreeMap<_, _> =
+            try_join_all(organisations).await?.into_iter().collect();
         let teams = questions.teams.iter().map(|team| {
             let standing = self.team(repo, team, organisations.get(team.org()));
             standing.map_ok(|standing| (team.clone(), standing))
         });
-        let logins =
-            questions.logins.iter().map(|login| self.login(&repo, login).map_ok(|account| (login.clone(), account)));
-        let people =
-            questions.people.iter().map(|(id, login)| self.person(repo, *id, login).map_ok(|standing| (*id, standing)));
+        let logins = questions.logins.iter().map(|login| {
+            self.login(&repo, login)
+                .map_ok(|account| (login.clone(), account))
+        });
+        let people = questions.people.iter().map(|(id, login)| {
+            self.person(repo, *id, login)
+                .map_ok(|standing| (*id, standing))
+        });
         // Everybody with write access, if they are needed and GitHub lists them.
         let writers = async {
-            let listed = if questions.writers { collaborators(repo).await?.ok() } else { None };
-            let write =
-                |(account, permission): (Account, Permission)| (permission >= Permission::Write).then_some(account.id);
+            let listed = if questions.writers {
+                collaborators(repo).await?.ok()
+            } else {
+                None
+            };
+            let write = |(account, permission): (Account, Permission)| {
+                (permission >= Permission::Write).then_some(account.id)
+            };
             Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
         };
-        let (teams, logins, people, writers) =
-            futures::try_join!(try_join_all(teams), try_join_all(logins), try_join_all(people), writers)?;
+        let (teams, logins, people, writers) = futures::try_join!(
+            try_join_all(teams),
+            try_join_all(logins),
+            try_join_all(people),
+            writers
+        )?;
         let teams: BTreeMap<_, _> = teams.into_iter().collect();
         let with_teams = |(id, standing): (UserId, Standing)| match standing {
             Standing::Known { permission, .. } => {
-                let is_member = |members: &Result<Members, _>| members.as_ref().is_ok_and(|it| it.contains_key(&id));
-                let teams = teams.iter().filter(|(_, members)| is_member(members)).map(|(team, _)| team.clone());
-                (id, Standing::Known { permission, teams: teams.collect() })
+                let is_member = |members: &Result<Members, _>| {
+                    members.as_ref().is_ok_and(|it| it.contains_key(&id))
+                };
+                let teams = teams
+                    .iter()
+                    .filter(|(_, members)| is_member(members))
+                    .map(|(team, _)| team.clone());
+                (
+                    id,
+                    Standing::Known {
+                        permission,
+                        teams: teams.collect(),
+                    },
+                )
             }
             unknown => (id, unknown),
         };
         let people = people.into_iter().map(with_teams).collect();
-        Ok(Authority { people, logins: logins.into_iter().collect(), teams, writers })
+        Ok(Authority {
+            people,
+            logins: logins.into_iter().collect(),
+            teams,
+            writers,
+        })
     }
 
     /// One person's rights, teams aside.
-    pub(super) async fn person(&self, repo: Repo<'_>, id: UserId, login: &Login) -> Result<Standing> {
+    pub(super) async fn person(
+        &self,
+        repo: Repo<'_>,
+        id: UserId,
+        login: &Login,
+    ) -> Result<Standing> {
         // `[bot]` must be escaped. Bots have no authority, but they get an answer.
-        let path = repo.path(format!("collaborators/{}/permission", path::escape(login.as_str())));
+        let path = repo.path(format!(
+            "collaborators/{}/permission",
+            path::escape(login.as_str())
+        ));
         let ask = async || match repo.get::<Value>(&path).await {
             // The login may belong to somebody else by now: ids are never reused.
-            Ok(rights) if rights["user"].is_object() && rights["user"]["id"] != id.get() => Ok(Standing::Gone),
-            Ok(rights) => Ok(Standing::Known { permission: permission(&rights), teams: BTreeSet::new() }),
+            Ok(rights) if rights["user"].is_object() && rights["user"]["id"] != id.get() => {
+                Ok(Standing::Gone)
+            }
+            Ok(rights) => Ok(Standing::Known {
+                permission: permission(&rights),
+                teams: BTreeSet::new(),
+            }),
             Err(error) => Ok(Standing::Unknown(reason(error)?)),
         };
         let is_answer = |standing: &Standing| !matches!(standing, Standing::Unknown(_));
-        self.people.recall_or_ask((repo.name.clone(), id), &repo, is_answer, ask).await
+        self.people
+            .recall_or_ask((repo.name.clone(), id), &repo, is_answer, ask)
+            .await
     }
 
     async fn login(&self, client: &Client, login: &Login) -> Result<Result<Account, Unusable>> {
@@ -104,14 +164,17 @@ impl Registry {
         let path = format!("/users/{}", path::escape(login.as_str()));
         let ask = async || match client.get::<User>(&path).await.or_absent() {
             Ok(Some(user)) => Ok(Ok(user.into())),
-            Ok(None) if self.asks_again && client.doubts() > doubts => {
-                Ok(Err(Unusable::Unknown("GitHub shows no such account for the moment".to_owned())))
-            }
+            Ok(None) if self.asks_again && client.doubts() > doubts => Ok(Err(Unusable::Unknown(
+                "GitHub shows no such account for the moment".to_owned(),
+            ))),
             Ok(None) => Ok(Err(Unusable::NoAccount)),
             Err(error) => Ok(Err(Unusable::Unknown(reason(error)?))),
         };
-        let is_answer = |account: &Result<_, Unusable>| !matches!(account, Err(Unusable::Unknown(_)));
-        self.logins.recall_or_ask(login.clone(), client, is_answer, ask).await
+        let is_answer =
+            |account: &Result<_, Unusable>| !matches!(account, Err(Unusable::Unknown(_)));
+        self.logins
+            .recall_or_ask(login.clone(), client, is_answer, ask)
+            .await
     }
 
     async fn team(
@@ -125,13 +188,18 @@ impl Registry {
             Some(Ok(teams)) => (!teams.contains(team)).then_some(Unusable::NoTeam),
             None => None,
         };
-        let is_answer =
-            |standing: &Result<_, Unusable>| why.is_none() && !matches!(standing, Err(Unusable::Unknown(_)));
+        let is_answer = |standing: &Result<_, Unusable>| {
+            why.is_none() && !matches!(standing, Err(Unusable::Unknown(_)))
+        };
         let ask = async || match &why {
             Some(why) => Ok(Err(why.clone())),
-            None => ask_for_team(repo, team).await.or_else(|error| unread(error).map(Err)),
+            None => ask_for_team(repo, team)
+                .await
+                .or_else(|error| unread(error).map(Err)),
         };
-        self.teams.recall_or_ask((repo.name.clone(), team.clone()), &repo, is_answer, ask).await
+        self.teams
+            .recall_or_ask((repo.name.clone(), team.clone()), &repo, is_answer, ask)
+            .await
     }
 
     async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation> {
@@ -146,8 +214,11 @@ impl Registry {
             // We lack `members: read`, or it did not answer.
             Err(error) => unread(error).map(Err),
         };
-        let is_answer = |organisation: &Organisation| !matches!(organisation, Err(Unusable::Unknown(_)));
-        self.organisations.recall_or_ask(name.to_owned(), client, is_answer, ask).await
+        let is_answer =
+            |organisation: &Organisation| !matches!(organisation, Err(Unusable::Unknown(_)));
+        self.organisations
+            .recall_or_ask(name.to_owned(), client, is_answer, ask)
+            .await
     }
 }
 
@@ -155,16 +226,29 @@ impl Registry {
 pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>> {
     let path = repo.path("collaborators");
     let listed = repo.list::<Value>(&path, MOST_PAGES).await;
-    let known = |one: Value| Some((User::deserialize(&one).ok()?.into(), of_flags(&one["permissions"])));
-    listed.map(|listing| listing.items.into_iter().filter_map(known).collect()).or_reason()
+    let known = |one: Value| {
+        Some((
+            User::deserialize(&one).ok()?.into(),
+            of_flags(&one["permissions"]),
+        ))
+    };
+    listed
+        .map(|listing| listing.items.into_iter().filter_map(known).collect())
+        .or_reason()
 }
 
 async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>> {
     let base = format!("/orgs/{}/teams/{}", team.org(), team.slug());
-    let (access, members) = (format!("{base}/repos/{}", repo.name), format!("{base}/members"));
+    let (access, members) = (
+        format!("{base}/repos/{}", repo.name),
+        format!("{base}/members"),
+    );
     // Members include those of child teams
     // (<https://docs.github.com/en/rest/teams/members#list-team-members>).
-    let (access, members) = futures::join!(repo.exists(&access), repo.list::<User>(&members, MOST_PAGES));
+    let (access, members) = futures::join!(
+        repo.exists(&access),
+        repo.list::<User>(&members, MOST_PAGES)
+    );
     if !access? {
         return Ok(Err(Unusable::NoAccess));
     }
@@ -174,20 +258,37 @@ async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members,
 
 /// Why there is no answer, for people.
 fn reason(error: Error) -> Result<String> {
-    if error.is_wait() { Err(error) } else { Ok(error.to_string()) }
+    if error.is_wait() {
+        Err(error)
+    } else {
+        Ok(error.to_string())
+    }
 }
 
 /// What an error makes of a team: closed to us for good, or unanswered for now.
 fn unread(error: Error) -> Result<Unusable> {
     let is_refused = error.is_refusal();
-    Ok(if is_refused { Unusable::Unreadable(reason(error)?) } else { Unusable::Unknown(reason(error)?) })
+    Ok(if is_refused {
+        Unusable::Unreadable(reason(error)?)
+    } else {
+        Unusable::Unknown(reason(error)?)
+    })
 }
 
 /// By the `permissions` of an account or of a collaborator.
 fn of_flags(flags: &Value) -> Permission {
     use Permission::{Admin, Maintain, Read, Triage, Write};
-    let known = [("admin", Admin), ("maintain", Maintain), ("push", Write), ("triage", Triage), ("pull", Read)];
-    known.into_iter().find(|(flag, _)| flags[*flag] == true).map_or(Permission::None, |(_, permission)| permission)
+    let known = [
+        ("admin", Admin),
+        ("maintain", Maintain),
+        ("push", Write),
+        ("triage", Triage),
+        ("pull", Read),
+    ];
+    known
+        .into_iter()
+        .find(|(flag, _)| flags[*flag] == true)
+        .map_or(Permission::None, |(_, permission)| permission)
 }
 
 /// By `GET …/collaborators/{login}/permission`. The flags are exact, custom roles included; `role_name` names the
@@ -199,7 +300,9 @@ fn permission(rights: &Value) -> Permission {
         return of_flags(flags);
     }
     let of = |role: &str| rights[role].as_str().and_then(Permission::of_word);
-    of("role_name").or_else(|| of("permission")).unwrap_or(Permission::None)
+    of("role_name")
+        .or_else(|| of("permission"))
+        .unwrap_or(Permission::None)
 }
 
 #[cfg(test)]
@@ -217,13 +320,29 @@ mod tests {
                 r#"{"permission":"write","role_name":"releaser","user":{"id":1,"permissions":{"push":true,"pull":true}}}"#,
                 Permission::Write,
             ),
-            (r#"{"permission":"write","role_name":"maintain","user":{"id":1}}"#, Permission::Maintain),
-            (r#"{"permission":"read","role_name":"triage"}"#, Permission::Triage),
-            (r#"{"permission":"write","role_name":"releaser"}"#, Permission::Write),
-            (r#"{"permission":"none","user":{"id":1,"permissions":{}}}"#, Permission::None),
+            (
+                r#"{"permission":"write","role_name":"maintain","user":{"id":1}}"#,
+                Permission::Maintain,
+            ),
+            (
+                r#"{"permission":"read","role_name":"triage"}"#,
+                Permission::Triage,
+            ),
+            (
+                r#"{"permission":"write","role_name":"releaser"}"#,
+                Permission::Write,
+            ),
+            (
+                r#"{"permission":"none","user":{"id":1,"permissions":{}}}"#,
+                Permission::None,
+            ),
             (r#"{}"#, Permission::None),
         ] {
-            assert_eq!(super::permission(&serde_json::from_str(answer).unwrap()), permission, "{answer}");
+            assert_eq!(
+                super::permission(&serde_json::from_str(answer).unwrap()),
+                permission,
+                "{answer}"
+            );
         }
     }
 }

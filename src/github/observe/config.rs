@@ -41,12 +41,18 @@ const CODEOWNERS_LIMIT: usize = 3 << 20;
 
 /// The base branch; none when it was deleted.
 pub(super) async fn branch(repo: Repo<'_>, name: &str) -> Result<Option<Branch>> {
-    repo.get(&repo.path(format!("branches/{}", path::escape_path(name)))).await.or_absent()
+    repo.get(&repo.path(format!("branches/{}", path::escape_path(name))))
+        .await
+        .or_absent()
 }
 
 /// The policy in force at a commit of the base branch, on top of the organisation's defaults; none where neither
 /// switches Loopgate on: then nothing is observed and nothing written.
-pub(super) async fn policy(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>) -> Result<Option<Policy>> {
+pub(super) async fn policy(
+    repo: Repo<'_>,
+    tip: Sha,
+    defaults: Option<&Defaults>,
+) -> Result<Option<Policy>> {
     let text = file(repo, FILE, tip).await?;
     if text.is_none() && defaults.is_none() {
         return Ok(None);
@@ -60,14 +66,24 @@ pub(super) async fn policy(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>
 
 /// The policy, with the remembered commit as its origin if that holds the same file. Most commits on a base branch do
 /// not touch the file, and each would look like a change of the configuration.
-pub(super) async fn settled(repo: Repo<'_>, policy: Policy, remembered: Option<Sha>) -> Result<Policy> {
-    let (PolicyOrigin::Base { commit }, Some(earlier)) = (&policy.origin, remembered) else { return Ok(policy) };
+pub(super) async fn settled(
+    repo: Repo<'_>,
+    policy: Policy,
+    remembered: Option<Sha>,
+) -> Result<Policy> {
+    let (PolicyOrigin::Base { commit }, Some(earlier)) = (&policy.origin, remembered) else {
+        return Ok(policy);
+    };
     if *commit == earlier {
         return Ok(policy);
     }
     let (now, then) = futures::try_join!(file(repo, FILE, *commit), file(repo, FILE, earlier))?;
     let same = now == then;
-    Ok(if same { policy.with_origin(PolicyOrigin::Base { commit: earlier }) } else { policy })
+    Ok(if same {
+        policy.with_origin(PolicyOrigin::Base { commit: earlier })
+    } else {
+        policy
+    })
 }
 
 /// A configuration file's text, or the error of a file that holds none.
@@ -75,7 +91,13 @@ type FileText = Result<String, ConfigError>;
 
 /// The text of the file in a commit; too large a file is one that does not validate.
 async fn file(repo: Repo<'_>, name: &str, commit: Sha) -> Result<Option<FileText>> {
-    match repo.get_file(&repo.path(format!("contents/{name}?ref={commit}")), FILE_LIMIT).await {
+    match repo
+        .get_file(
+            &repo.path(format!("contents/{name}?ref={commit}")),
+            FILE_LIMIT,
+        )
+        .await
+    {
         Ok(bytes) => Ok(bytes.map(|bytes| file_text(name, Some(&bytes)))),
         Err(Error::TooLarge { .. }) => Ok(Some(file_text(name, None))),
         Err(error) => Err(error),
@@ -84,17 +106,32 @@ async fn file(repo: Repo<'_>, name: &str, commit: Sha) -> Result<Option<FileText
 
 /// The text in a file's bytes. `None` stands for more bytes than are read.
 fn file_text(file: &str, bytes: Option<&[u8]>) -> FileText {
-    let message = match bytes.filter(|bytes| bytes.len() <= FILE_LIMIT).map(std::str::from_utf8) {
+    let message = match bytes
+        .filter(|bytes| bytes.len() <= FILE_LIMIT)
+        .map(std::str::from_utf8)
+    {
         Some(Ok(text)) => return Ok(text.to_owned()),
         Some(Err(_)) => "the file is not UTF-8".to_owned(),
         None => "the file is larger than 256 KB".to_owned(),
     };
-    Err(ConfigError { file: file.to_owned(), line: 1, column: 1, snippet: String::new(), message, hint: None })
+    Err(ConfigError {
+        file: file.to_owned(),
+        line: 1,
+        column: 1,
+        snippet: String::new(),
+        message,
+        hint: None,
+    })
 }
 
 fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy, ConfigError> {
-    let own = text.map(|text| text.as_ref().map_err(Clone::clone)).transpose()?;
-    match config::load(defaults.map(|it| Source::new(&it.file, &it.text)), own.map(|text| Source::new(FILE, text))) {
+    let own = text
+        .map(|text| text.as_ref().map_err(Clone::clone))
+        .transpose()?;
+    match config::load(
+        defaults.map(|it| Source::new(&it.file, &it.text)),
+        own.map(|text| Source::new(FILE, text)),
+    ) {
         Ok(loaded) => Ok(loaded.policy),
         Err(mut errors) => Err(errors.remove(0)),
     }
@@ -102,15 +139,34 @@ fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy,
 
 /// The policy where the newest version does not validate: of the newest older one that does, else of the presets under
 /// the organisation's defaults. The commits of a file up to a commit never change.
-async fn fallback(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>, error: ConfigError) -> Result<Policy> {
-    let path = repo.path(format!("commits?sha={tip}&path={}&per_page={}", path::escape(FILE), MOST_VERSIONS + 1));
-    let versions = repo.get_immutable_json::<Vec<ObjectRef>>(&path).await?.unwrap_or_default();
+async fn fallback(
+    repo: Repo<'_>,
+    tip: Sha,
+    defaults: Option<&Defaults>,
+    error: ConfigError,
+) -> Result<Policy> {
+    let path = repo.path(format!(
+        "commits?sha={tip}&path={}&per_page={}",
+        path::escape(FILE),
+        MOST_VERSIONS + 1
+    ));
+    let versions = repo
+        .get_immutable_json::<Vec<ObjectRef>>(&path)
+        .await?
+        .unwrap_or_default();
     let good = |text: FileText| parse(defaults, Some(&text)).ok();
     if let Some((commit, policy)) = last_good(repo, FILE, &versions, good).await? {
-        return Ok(policy.with_origin(PolicyOrigin::LastGood { commit, broken_at: tip, error }));
+        return Ok(policy.with_origin(PolicyOrigin::LastGood {
+            commit,
+            broken_at: tip,
+            error,
+        }));
     }
     let policy = parse(defaults, Some(&Ok(String::new()))).unwrap_or_else(|_| config::presets());
-    Ok(policy.with_origin(PolicyOrigin::Presets { broken_at: tip, error }))
+    Ok(policy.with_origin(PolicyOrigin::Presets {
+        broken_at: tip,
+        error,
+    }))
 }
 
 /// The newest older version of a file that is good.
@@ -130,7 +186,10 @@ async fn last_good<T>(
 
 /// The path and the text of the code owners' file in a commit: the first that exists counts. The trees of the commit
 /// show which of the places exist, and do not change with every commit.
-pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'static str, String)>> {
+pub(super) async fn owners_file(
+    repo: Repo<'_>,
+    tip: Sha,
+) -> Result<Option<(&'static str, String)>> {
     let places = contents::of_commit(repo, tip, &CODEOWNERS).await?;
     for place in CODEOWNERS {
         match places.get(tip, place) {
@@ -140,7 +199,9 @@ pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'st
             Some(Content::Unreadable) | None => {
                 let path = repo.path(format!("contents/{place}?ref={tip}"));
                 match repo.get_file(&path, CODEOWNERS_LIMIT).await {
-                    Ok(Some(bytes)) => return Ok(Some((place, String::from_utf8_lossy(&bytes).into_owned()))),
+                    Ok(Some(bytes)) => {
+                        return Ok(Some((place, String::from_utf8_lossy(&bytes).into_owned())));
+                    }
                     Ok(None) | Err(Error::TooLarge { .. }) => {}
                     Err(error) => return Err(error),
                 }
@@ -169,23 +230,52 @@ impl Organisations {
     pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>> {
         // The file on the default branch's head is read conditionally rather than by commit.
         let ask = async || {
-            let Ok(repository) = format!("{owner}/.github").parse::<RepoName>() else { return Ok(None) };
+            let Ok(repository) = format!("{owner}/.github").parse::<RepoName>() else {
+                return Ok(None);
+            };
             let (repo, file) = (client.repo(&repository), format!("{repository}/{DEFAULTS}"));
-            let contents = repo.get::<Contents>(&repo.path(format!("contents/{DEFAULTS}"))).await.or_refused()?;
-            let Some(Contents::File(contents)) = contents else { return Ok(None) };
+            let contents = repo
+                .get::<Contents>(&repo.path(format!("contents/{DEFAULTS}")))
+                .await
+                .or_refused()?;
+            let Some(Contents::File(contents)) = contents else {
+                return Ok(None);
+            };
             let bytes = contents.inline();
-            let error = match file_text(&file, bytes.as_deref()).and_then(|text| right(&file, text)) {
-                Ok(text) => return Ok(Some(Arc::new(Defaults { file, text, error: None }))),
+            let error = match file_text(&file, bytes.as_deref()).and_then(|text| right(&file, text))
+            {
+                Ok(text) => {
+                    return Ok(Some(Arc::new(Defaults {
+                        file,
+                        text,
+                        error: None,
+                    })));
+                }
                 Err(error) => error,
             };
             // A slip must not undo what the organisation has locked.
-            let path = repo.path(format!("commits?path={DEFAULTS}&per_page={}", MOST_VERSIONS + 1));
-            let versions = repo.get::<Vec<ObjectRef>>(&path).await.or_refused()?.unwrap_or_default();
+            let path = repo.path(format!(
+                "commits?path={DEFAULTS}&per_page={}",
+                MOST_VERSIONS + 1
+            ));
+            let versions = repo
+                .get::<Vec<ObjectRef>>(&path)
+                .await
+                .or_refused()?
+                .unwrap_or_default();
             let good = |text: FileText| text.and_then(|text| right(&file, text)).ok();
-            let text = last_good(repo, DEFAULTS, &versions, good).await?.map(|(_, text)| text).unwrap_or_default();
-            Ok(Some(Arc::new(Defaults { file, text, error: Some(error) })))
+            let text = last_good(repo, DEFAULTS, &versions, good)
+                .await?
+                .map(|(_, text)| text)
+                .unwrap_or_default();
+            Ok(Some(Arc::new(Defaults {
+                file,
+                text,
+                error: Some(error),
+            })))
         };
-        self.recall_or_ask(owner.to_ascii_lowercase(), client, |_| true, ask).await
+        self.recall_or_ask(owner.to_ascii_lowercase(), client, |_| true, ask)
+            .await
     }
 }
 
@@ -199,7 +289,8 @@ fn right(file: &str, text: String) -> Result<String, ConfigError> {
 
 /// The folders at the top of a commit's tree.
 pub(super) async fn folders(repo: Repo<'_>, tip: Sha) -> Result<Option<BTreeSet<String>>> {
-    let folder = |entry: TreeEntry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
+    let folder =
+        |entry: TreeEntry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
     let tree = contents::tree(repo, tip).await?;
     Ok(tree.map(|entries| entries.into_iter().filter_map(folder).collect()))
 }
@@ -225,19 +316,32 @@ impl BranchRules {
         let ask = async || {
             let name = path::escape_path(name);
             let path = repo.path(format!("rules/branches/{name}"));
-            let rules = repo.list::<BranchRule>(&path, 3).await.or_refused()?.map(|rules| rules.items);
+            let rules = repo
+                .list::<BranchRule>(&path, 3)
+                .await
+                .or_refused()?
+                .map(|rules| rules.items);
             let rules = rules.unwrap_or_default();
             let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
             let reviews = rules.iter().filter(|rule| rule.kind == "pull_request");
-            let mut approvals = reviews.map(|rule| rule.parameters.required_approving_review_count).max().unwrap_or(0);
+            let mut approvals = reviews
+                .map(|rule| rule.parameters.required_approving_review_count)
+                .max()
+                .unwrap_or(0);
             if approvals == 0 && branch.protected {
-                let path = repo.path(format!("branches/{name}/protection/required_pull_request_reviews"));
+                let path = repo.path(format!(
+                    "branches/{name}/protection/required_pull_request_reviews"
+                ));
                 let classic = repo.get::<RuleParameters>(&path).await.or_refused()?;
-                approvals = classic.map_or(0, |parameters| parameters.required_approving_review_count);
+                approvals =
+                    classic.map_or(0, |parameters| parameters.required_approving_review_count);
             }
             // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
             let keep_people_out = has("creation") && (has("pull_request") || has("update"));
-            Ok(Rules { approvals, keep_people_out })
+            Ok(Rules {
+                approvals,
+                keep_people_out,
+            })
         };
         self.recall_or_ask(key, &repo, |_| true, ask).await
     }

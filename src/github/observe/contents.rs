@@ -35,7 +35,13 @@ pub(super) async fn read(
     snapshot: &mut Snapshot,
     wanted_beside: impl Fn(&Snapshot) -> FilesToRead,
 ) -> Result<()> {
-    let mut reader = ContentsReader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
+    let mut reader = ContentsReader {
+        repo,
+        folders: 0,
+        texts: 0,
+        bytes: 0,
+        left_out: 0,
+    };
     let mut asked = FilesToRead::default();
     for _ in 0..MOST_ROUNDS {
         let wanted = wanted_beside(snapshot);
@@ -46,18 +52,41 @@ pub(super) async fn read(
         asked = wanted;
     }
     if reader.left_out > 0 {
-        let reason = format!("{} could not be read, or are beyond what one look reads", reader.left_out);
-        snapshot.problems.push(ObservationProblem { what: "files of the pull request".to_owned(), reason });
+        let reason = format!(
+            "{} could not be read, or are beyond what one look reads",
+            reader.left_out
+        );
+        snapshot.problems.push(ObservationProblem {
+            what: "files of the pull request".to_owned(),
+            reason,
+        });
     }
     Ok(())
 }
 
 /// Reads these files of one commit. An absence is certain where the commit's trees were read.
 pub(super) async fn of_commit(repo: Repo<'_>, commit: Sha, paths: &[&str]) -> Result<Contents> {
-    let mut reader = ContentsReader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
-    let texts = paths.iter().map(|path| (commit, (*path).to_owned())).collect();
+    let mut reader = ContentsReader {
+        repo,
+        folders: 0,
+        texts: 0,
+        bytes: 0,
+        left_out: 0,
+    };
+    let texts = paths
+        .iter()
+        .map(|path| (commit, (*path).to_owned()))
+        .collect();
     let mut contents = Contents::default();
-    reader.fill(&mut contents, &FilesToRead { texts, ..FilesToRead::default() }).await?;
+    reader
+        .fill(
+            &mut contents,
+            &FilesToRead {
+                texts,
+                ..FilesToRead::default()
+            },
+        )
+        .await?;
     Ok(contents)
 }
 
@@ -86,7 +115,9 @@ impl ContentsReader<'_> {
         }
         let wanted: Vec<&FileAt> = wanted.texts.iter().collect();
         for together in wanted.chunks(TEXTS_AT_ONCE) {
-            let texts = together.iter().map(|(commit, path)| self.text(contents.entry(*commit, path)));
+            let texts = together
+                .iter()
+                .map(|(commit, path)| self.text(contents.entry(*commit, path)));
             let texts = try_join_all(texts).await?;
             for (file, content) in together.iter().zip(texts) {
                 self.texts += 1;
@@ -103,15 +134,26 @@ impl ContentsReader<'_> {
     }
 
     /// Finds files of one commit in its folders, level by level: a file is found by its folder, a folder by its parent.
-    async fn entries(&mut self, contents: &mut Contents, commit: Sha, paths: &BTreeSet<&str>) -> Result<()> {
+    async fn entries(
+        &mut self,
+        contents: &mut Contents,
+        commit: Sha,
+        paths: &BTreeSet<&str>,
+    ) -> Result<()> {
         let mut levels: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
         for path in paths {
             for (depth, (end, _)) in path.match_indices('/').enumerate() {
                 levels.entry(depth).or_default().insert(&path[..end]);
             }
         }
-        let mut folders =
-            BTreeMap::from([("", self.folder(Some(Some(FileEntry { mode: FOLDER, id: commit }))).await?)]);
+        let mut folders = BTreeMap::from([(
+            "",
+            self.folder(Some(Some(FileEntry {
+                mode: FOLDER,
+                id: commit,
+            })))
+            .await?,
+        )]);
         for level in levels.into_values() {
             self.folders += level.len();
             let read = level.into_iter().map(|folder| {
@@ -142,14 +184,26 @@ impl ContentsReader<'_> {
     }
 
     async fn text(&self, entry: Option<Option<FileEntry>>) -> Result<Content> {
-        let Some(entry) = entry else { return Ok(Content::Unreadable) };
-        let Some(entry) = entry else { return Ok(Content::Absent) };
+        let Some(entry) = entry else {
+            return Ok(Content::Unreadable);
+        };
+        let Some(entry) = entry else {
+            return Ok(Content::Absent);
+        };
         if !entry.is_file() || self.texts >= MOST_TEXTS || self.bytes >= MOST_BYTES {
             return Ok(Content::Unreadable);
         }
-        let bytes = self.repo.get_blob(&self.repo.root(), entry.id, LARGEST_TEXT).await.or_refused()?;
-        let Some(bytes) = bytes.map(Option::unwrap_or_default) else { return Ok(Content::Unreadable) };
-        let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
+        let bytes = self
+            .repo
+            .get_blob(&self.repo.root(), entry.id, LARGEST_TEXT)
+            .await
+            .or_refused()?;
+        let Some(bytes) = bytes.map(Option::unwrap_or_default) else {
+            return Ok(Content::Unreadable);
+        };
+        let text = std::str::from_utf8(&bytes)
+            .ok()
+            .filter(|text| !text.contains('\0'));
         Ok(text.map_or(Content::Unreadable, |text| Content::Text(text.into())))
     }
 }
@@ -158,8 +212,13 @@ impl ContentsReader<'_> {
 fn find(folders: &BTreeMap<&str, Option<Vec<TreeEntry>>>, path: &str) -> Option<Option<FileEntry>> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let entries = folders.get(folder)?.as_ref()?;
-    let Some(entry) = entries.iter().find(|entry| entry.path == name) else { return Some(None) };
-    Some(Some(FileEntry { mode: u32::from_str_radix(&entry.mode, 8).ok()?, id: entry.sha }))
+    let Some(entry) = entries.iter().find(|entry| entry.path == name) else {
+        return Some(None);
+    };
+    Some(Some(FileEntry {
+        mode: u32::from_str_radix(&entry.mode, 8).ok()?,
+        id: entry.sha,
+    }))
 }
 
 /// A tree by its id or its commit's; none if GitHub does not list all of it.
@@ -200,15 +259,24 @@ mod tests {
         for (tree, body) in answers {
             let at = path(format!("/repos/acme/widgets/git/trees/{tree}"));
             let answer = ResponseTemplate::new(200).set_body_json(body);
-            Mock::given(at).respond_with(answer).expect(1).mount(&server).await;
+            Mock::given(at)
+                .respond_with(answer)
+                .expect(1)
+                .mount(&server)
+                .await;
         }
         for bytes in [&b"fn a() {}\n"[..], b"\x89PNG\0"] {
             let at = path(format!("/repos/acme/widgets/git/blobs/{}", blob_id(bytes)));
             let answer = ResponseTemplate::new(200).set_body_bytes(bytes);
-            Mock::given(at).respond_with(answer).expect(1).mount(&server).await;
+            Mock::given(at)
+                .respond_with(answer)
+                .expect(1)
+                .mount(&server)
+                .await;
         }
         let api = ApiUrl::parse(&server.uri()).unwrap();
-        let github = Github::new(api, Credentials::Token(Secret::new("t")), Setup::default()).unwrap();
+        let github =
+            Github::new(api, Credentials::Token(Secret::new("t")), Setup::default()).unwrap();
         let client = github.client(None);
         (server, client)
     }
@@ -218,29 +286,63 @@ mod tests {
         let commit = fixtures::sha(7);
         let (_server, client) = server(commit).await;
         let author = fixtures::person(1, "alice");
-        let head = Head { sha: commit, tree: commit, branch: "a".into(), repository: None, known_since: None };
+        let head = Head {
+            sha: commit,
+            tree: commit,
+            branch: "a".into(),
+            repository: None,
+            known_since: None,
+        };
         let pull_request = fixtures::pull_request(1, "A", author, head);
         let mut snapshot = fixtures::snapshot_of(pull_request, (7, 700), Vec::new());
         let at = |path: &str| (commit, path.to_owned());
-        let texts = ["src/a.rs", "src/p.png", "src/link", "src/none.rs", "new/b.rs", "large/c.rs", "src"].map(at);
-        let wanted = FilesToRead { texts: texts.into(), entries: [at("src/p.png")].into() };
+        let texts = [
+            "src/a.rs",
+            "src/p.png",
+            "src/link",
+            "src/none.rs",
+            "new/b.rs",
+            "large/c.rs",
+            "src",
+        ]
+        .map(at);
+        let wanted = FilesToRead {
+            texts: texts.into(),
+            entries: [at("src/p.png")].into(),
+        };
         let (client, repository) = (&client, snapshot.repository.clone());
         for _ in 0..2 {
             snapshot.contents = Contents::default();
-            read(client.repo(&repository), &mut snapshot, |seen| wanted.clone().missing_in(&seen.contents))
-                .await
-                .unwrap();
+            read(client.repo(&repository), &mut snapshot, |seen| {
+                wanted.clone().missing_in(&seen.contents)
+            })
+            .await
+            .unwrap();
             let contents = &snapshot.contents;
             assert_eq!(contents.text(commit, "src/a.rs"), Some("fn a() {}\n"));
             for unreadable in ["src/p.png", "src/link", "large/c.rs", "src"] {
-                assert_eq!(contents.get(commit, unreadable), Some(&Content::Unreadable), "{unreadable}");
+                assert_eq!(
+                    contents.get(commit, unreadable),
+                    Some(&Content::Unreadable),
+                    "{unreadable}"
+                );
             }
             for absent in ["src/none.rs", "new/b.rs"] {
-                assert_eq!(contents.get(commit, absent), Some(&Content::Absent), "{absent}");
+                assert_eq!(
+                    contents.get(commit, absent),
+                    Some(&Content::Absent),
+                    "{absent}"
+                );
                 assert_eq!(contents.entry(commit, absent), Some(None), "{absent}");
             }
-            assert!(matches!(contents.entry(commit, "src/link"), Some(Some(entry)) if !entry.is_file()));
-            assert_eq!(contents.entry(commit, "large/c.rs"), None, "its folder is not listed whole");
+            assert!(
+                matches!(contents.entry(commit, "src/link"), Some(Some(entry)) if !entry.is_file())
+            );
+            assert_eq!(
+                contents.entry(commit, "large/c.rs"),
+                None,
+                "its folder is not listed whole"
+            );
         }
         assert_eq!(snapshot.problems.len(), 2, "one of each look");
     }

@@ -56,7 +56,12 @@ pub(in crate::github) struct Comments {
 }
 
 pub(in crate::github) async fn comments(repo: Repo<'_>, number: PrNumber) -> Result<Comments> {
-    read(&repo, &repo.path(format!("issues/{number}/comments")), Reacted::Comment).await
+    read(
+        &repo,
+        &repo.path(format!("issues/{number}/comments")),
+        Reacted::Comment,
+    )
+    .await
 }
 
 /// Comments on lines of the diff, where the pull request has any.
@@ -64,23 +69,42 @@ pub(super) async fn inline(repo: Repo<'_>, number: PrNumber, has_any: bool) -> R
     if !has_any {
         return Ok(Comments::default());
     }
-    read(&repo, &repo.path(format!("pulls/{number}/comments")), Reacted::Inline).await
+    read(
+        &repo,
+        &repo.path(format!("pulls/{number}/comments")),
+        Reacted::Inline,
+    )
+    .await
 }
 
 async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> Result<Comments> {
-    let listing = client.list_with_created::<WireComment>(path, MOST_PAGES, |comment| comment.id.get()).await?;
+    let listing = client
+        .list_with_created::<WireComment>(path, MOST_PAGES, |comment| comment.id.get())
+        .await?;
     let (mut reactions, mut nodes) = (BTreeMap::new(), BTreeMap::new());
     let mut items = Vec::with_capacity(listing.items.len());
     for mut wire in listing.items {
         nodes.extend(wire.node_id.take().map(|node| (wire.id, node)));
-        let counts = wire.reactions.iter().filter_map(|(kind, count)| Some((kind.clone(), count.as_u64()?)));
-        let given: BTreeMap<_, _> = counts.filter(|(kind, count)| *count > 0 && kind != "total_count").collect();
+        let counts = wire
+            .reactions
+            .iter()
+            .filter_map(|(kind, count)| Some((kind.clone(), count.as_u64()?)));
+        let given: BTreeMap<_, _> = counts
+            .filter(|(kind, count)| *count > 0 && kind != "total_count")
+            .collect();
         if !given.is_empty() {
             reactions.insert(place(wire.id), given);
         }
         items.push(comment(wire));
     }
-    Ok(Comments { listing: Listing { items, is_complete: listing.is_complete }, reactions, nodes })
+    Ok(Comments {
+        listing: Listing {
+            items,
+            is_complete: listing.is_complete,
+        },
+        reactions,
+        nodes,
+    })
 }
 
 fn comment(wire: WireComment) -> Comment {
@@ -101,7 +125,10 @@ pub(super) async fn reviews(repo: Repo<'_>, number: PrNumber) -> Result<Listing<
     let path = repo.path(format!("pulls/{number}/reviews"));
     let listing = repo.list::<WireReview>(&path, MOST_PAGES).await?;
     let items = listing.items.into_iter().filter_map(review).collect();
-    Ok(Listing { items, is_complete: listing.is_complete })
+    Ok(Listing {
+        items,
+        is_complete: listing.is_complete,
+    })
 }
 
 /// Our own unsubmitted reviews have no time, and are not shown yet.

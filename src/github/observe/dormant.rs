@@ -11,8 +11,12 @@ use loopgate_core::{PrNumber, RepoName, Timestamp};
 /// The configuration of a repository that never had one is asked for at most so often.
 const ASK_EVERY: TimeDelta = TimeDelta::seconds(10);
 /// When it is asked for without news, after it was first not found; then every [`ASK_LATER_EVERY`].
-const ASKED_AFTER: [TimeDelta; 4] =
-    [TimeDelta::seconds(30), TimeDelta::minutes(1), TimeDelta::minutes(5), TimeDelta::minutes(15)];
+const ASKED_AFTER: [TimeDelta; 4] = [
+    TimeDelta::seconds(30),
+    TimeDelta::minutes(1),
+    TimeDelta::minutes(5),
+    TimeDelta::minutes(15),
+];
 const ASK_LATER_EVERY: TimeDelta = TimeDelta::hours(1);
 /// Branches remembered at most; beyond that all are asked anew.
 const MOST: usize = 10_000;
@@ -58,14 +62,22 @@ pub struct DormantRepository {
 
 impl KnownBranches {
     /// The branches of a repository that are without configuration.
-    fn absent_in(&mut self, repository: &RepoName) -> impl Iterator<Item = (&NamedBranch, &mut MissingConfiguration)> {
+    fn absent_in(
+        &mut self,
+        repository: &RepoName,
+    ) -> impl Iterator<Item = (&NamedBranch, &mut MissingConfiguration)> {
         let from = (repository.clone(), String::new());
-        self.absent.range_mut(from..).take_while(move |((of, _), _)| of == repository)
+        self.absent
+            .range_mut(from..)
+            .take_while(move |((of, _), _)| of == repository)
     }
 
     fn is_configured(&self, repository: &RepoName) -> bool {
         let from = (repository.clone(), String::new());
-        self.configured.range(from..).next().is_some_and(|(of, _)| of == repository)
+        self.configured
+            .range(from..)
+            .next()
+            .is_some_and(|(of, _)| of == repository)
     }
 
     fn note_configured(&mut self, branch: NamedBranch) {
@@ -93,7 +105,12 @@ impl Dormant {
         if known.is_configured(repository) {
             return Ok(());
         }
-        let Some((_, absence)) = known.absent_in(repository).max_by_key(|(_, it)| it.asked_at) else { return Ok(()) };
+        let Some((_, absence)) = known
+            .absent_in(repository)
+            .max_by_key(|(_, it)| it.asked_at)
+        else {
+            return Ok(());
+        };
         let may_ask_at = absence.asked_at + ASK_EVERY;
         // A clock that was set back leaves times that are still to come.
         if now < absence.asked_at || now >= may_ask_at {
@@ -108,7 +125,9 @@ impl Dormant {
     /// A pull request has a state of ours: its base had a configuration.
     pub fn note_state(&self, repository: &RepoName, number: PrNumber) {
         let mut known = self.0.lock();
-        let of_it = known.absent_in(repository).find(|(_, it)| it.open.contains(&number));
+        let of_it = known
+            .absent_in(repository)
+            .find(|(_, it)| it.open.contains(&number));
         if let Some(branch) = of_it.map(|(branch, _)| branch.clone()) {
             known.note_configured(branch);
         }
@@ -127,13 +146,26 @@ impl Dormant {
         self.0.lock().awakened.remove(repository)
     }
 
-    pub fn not_found(&self, repository: &RepoName, branch: &str, (number, is_open): (PrNumber, bool), now: Timestamp) {
+    pub fn not_found(
+        &self,
+        repository: &RepoName,
+        branch: &str,
+        (number, is_open): (PrNumber, bool),
+        now: Timestamp,
+    ) {
         let mut known = self.0.lock();
         if known.absent.len() >= MOST {
             known.absent.clear();
         }
-        let new = || MissingConfiguration { since: now, asked_at: now, ..MissingConfiguration::default() };
-        let absence = known.absent.entry((repository.clone(), branch.to_owned())).or_insert_with(new);
+        let new = || MissingConfiguration {
+            since: now,
+            asked_at: now,
+            ..MissingConfiguration::default()
+        };
+        let absence = known
+            .absent
+            .entry((repository.clone(), branch.to_owned()))
+            .or_insert_with(new);
         (absence.asked_at, absence.one_comes_back) = (now, false);
         if is_open {
             absence.open.insert(number);
@@ -145,15 +177,25 @@ impl Dormant {
     /// When an open pull request into a branch without configuration is looked at again without news. Where there was
     /// none before, only a server that lags behind or refuses for a moment may have hidden it: two more looks are
     /// enough.
-    pub fn next_look(&self, repository: &RepoName, number: PrNumber, now: Timestamp) -> Option<Timestamp> {
+    pub fn next_look(
+        &self,
+        repository: &RepoName,
+        number: PrNumber,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let mut guard = self.0.lock();
         let known = &mut *guard;
-        let (branch, absence) = known.absent_in(repository).find(|(_, it)| it.open.contains(&number))?;
+        let (branch, absence) = known
+            .absent_in(repository)
+            .find(|(_, it)| it.open.contains(&number))?;
         let (branch, since, is_warned) = (branch.clone(), absence.since, absence.is_warned);
         let had_one = known.configured.contains(&branch);
         let next = planned(since, had_one, now);
         if had_one && !is_warned {
-            known.absent.entry(branch.clone()).and_modify(|it| it.is_warned = true);
+            known
+                .absent
+                .entry(branch.clone())
+                .and_modify(|it| it.is_warned = true);
             let (next, branch) = (next.map(tracing::field::display), branch.1);
             tracing::warn!(%repository, branch, next, "the branch had a .github/loopgate.yml, and GitHub shows none now");
         }
@@ -178,7 +220,12 @@ impl Dormant {
                 continue;
             }
             let next_at = planned(absence.since, had_one, now).filter(|_| !absence.open.is_empty());
-            let new = DormantRepository { repository: repository.clone(), since: absence.since, had_one, next_at };
+            let new = DormantRepository {
+                repository: repository.clone(),
+                since: absence.since,
+                had_one,
+                next_at,
+            };
             shown.entry(repository).or_insert(new);
         }
         shown.into_values().collect()
@@ -186,10 +233,14 @@ impl Dormant {
 }
 
 fn planned(since: Timestamp, had_one: bool, now: Timestamp) -> Option<Timestamp> {
-    let early = ASKED_AFTER.iter().take(if had_one { ASKED_AFTER.len() } else { 2 });
+    let early = ASKED_AFTER
+        .iter()
+        .take(if had_one { ASKED_AFTER.len() } else { 2 });
     let next = early.map(|after| since + *after).find(|at| *at > now);
     let hours = (now - since).num_hours().max(0) + 1;
-    next.or_else(|| had_one.then(|| since + ASK_LATER_EVERY * i32::try_from(hours).unwrap_or(i32::MAX)))
+    next.or_else(|| {
+        had_one.then(|| since + ASK_LATER_EVERY * i32::try_from(hours).unwrap_or(i32::MAX))
+    })
 }
 
 #[cfg(test)]
@@ -205,7 +256,10 @@ mod tests {
     #[test]
     fn a_configuration_that_was_there_is_asked_for_again_without_news_and_another_only_twice() {
         let repository: RepoName = "acme/widgets".parse().unwrap();
-        for (had_one, expected) in [(true, vec![30, 60, 300, 900, 3_600, 7_200, 10_800]), (false, vec![30, 60])] {
+        for (had_one, expected) in [
+            (true, vec![30, 60, 300, 900, 3_600, 7_200, 10_800]),
+            (false, vec![30, 60]),
+        ] {
             let dormant = Dormant::default();
             let mut now = at(0);
             let mut looks = Vec::new();
@@ -215,7 +269,9 @@ mod tests {
                 if had_one {
                     dormant.note_state(&repository, PULL);
                 }
-                let Some(next) = dormant.next_look(&repository, PULL, now) else { break };
+                let Some(next) = dormant.next_look(&repository, PULL, now) else {
+                    break;
+                };
                 looks.push((next - at(0)).num_seconds());
                 now = next;
             }
@@ -227,13 +283,29 @@ mod tests {
     fn news_is_asked_about_within_ten_seconds_by_one_look() {
         let (dormant, repository) = (Dormant::default(), "acme/widgets".parse().unwrap());
         dormant.not_found(&repository, "main", (PULL, true), at(0));
-        assert_eq!(dormant.ask(&repository, at(9)), Err(Some(at(10))), "the first comes back");
-        assert_eq!(dormant.ask(&repository, at(9)), Err(Some(at(30))), "the second need not");
+        assert_eq!(
+            dormant.ask(&repository, at(9)),
+            Err(Some(at(10))),
+            "the first comes back"
+        );
+        assert_eq!(
+            dormant.ask(&repository, at(9)),
+            Err(Some(at(30))),
+            "the second need not"
+        );
         assert_eq!(dormant.ask(&repository, at(10)), Ok(()));
         dormant.doubt_all();
-        assert_eq!(dormant.ask(&repository, at(9)), Ok(()), "access has changed");
+        assert_eq!(
+            dormant.ask(&repository, at(9)),
+            Ok(()),
+            "access has changed"
+        );
         dormant.not_found(&repository, "main", (PULL, false), at(12));
-        assert_eq!(dormant.next_look(&repository, PULL, at(12)), None, "it was closed");
+        assert_eq!(
+            dormant.next_look(&repository, PULL, at(12)),
+            None,
+            "it was closed"
+        );
         dormant.found(&repository, "main");
         assert!(dormant.has_awakened(&repository) && !dormant.has_awakened(&repository));
         assert!(dormant.all(at(20)).is_empty());
@@ -244,10 +316,16 @@ mod tests {
         let (dormant, repository) = (Dormant::default(), "acme/widgets".parse().unwrap());
         dormant.found(&repository, "main");
         dormant.not_found(&repository, "mallory/own", (PULL, true), at(0));
-        assert!(!dormant.is_dormant(&repository), "what happens to the checks of others is looked at");
+        assert!(
+            !dormant.is_dormant(&repository),
+            "what happens to the checks of others is looked at"
+        );
         assert_eq!(dormant.ask(&repository, at(1)), Ok(()));
         assert!(dormant.all(at(1)).is_empty(), "the repository has one");
         dormant.found(&repository, "main");
-        assert!(!dormant.has_awakened(&repository), "nothing is read anew for it");
+        assert!(
+            !dormant.has_awakened(&repository),
+            "nothing is read anew for it"
+        );
     }
 }

@@ -16,9 +16,9 @@ use loopgate_core::{
     CommentId, PrNumber, ReviewId,
     gate::may_speak,
     observed::{
-        Account, AccountKind, Actor, Assigner, Assignment, Assignments, CodeType, Comment, Hint, Lifecycle, Listing,
-        MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Permission, QueueRemoval, QueueStanding, RemovalReason, Resolution,
-        Review, ReviewThread, ReviewVerdict, Standing,
+        Account, AccountKind, Actor, Assigner, Assignment, Assignments, CodeType, Comment, Hint,
+        Lifecycle, Listing, MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Permission, QueueRemoval,
+        QueueStanding, RemovalReason, Resolution, Review, ReviewThread, ReviewVerdict, Standing,
     },
     policy::GateTrigger,
     state::WordSource,
@@ -58,21 +58,36 @@ impl PullReading<'_> {
     /// declares one.
     pub(super) async fn declared_type(&self) -> Result<Option<CodeType>> {
         let labels = &self.facts.pull.pull_request.labels;
-        let declaring: Vec<_> = labels.iter().filter_map(|label| Some((label, type_of_label(label)?))).collect();
+        let declaring: Vec<_> = labels
+            .iter()
+            .filter_map(|label| Some((label, type_of_label(label)?)))
+            .collect();
         if declaring.is_empty() {
             return Ok(None);
         }
-        let Some(labeled) = self.events("labeled").await? else { return Ok(None) };
+        let Some(labeled) = self.events("labeled").await? else {
+            return Ok(None);
+        };
         let mut declared = None;
         for (label, code_type) in declaring {
-            let Some(event) = labeled.iter().rfind(|event| event["label"]["name"] == label.as_str()) else { continue };
+            let Some(event) = labeled
+                .iter()
+                .rfind(|event| event["label"]["name"] == label.as_str())
+            else {
+                continue;
+            };
             let by = account_at(&event["actor"]);
             // A label that a program puts on must not lower what the change must pass.
             if by.kind != AccountKind::User {
                 continue;
             }
-            let standing = self.observer.registry.person(self.repo, by.id, &by.login).await?;
-            if matches!(standing, Standing::Known { permission, .. } if permission >= Permission::Write) {
+            let standing = self
+                .observer
+                .registry
+                .person(self.repo, by.id, &by.login)
+                .await?;
+            if matches!(standing, Standing::Known { permission, .. } if permission >= Permission::Write)
+            {
                 declared = Some(declared.map_or(code_type, |other| stricter(other, code_type)));
             }
         }
@@ -82,22 +97,34 @@ impl PullReading<'_> {
     /// Who dismissed the reviews whose rejection is remembered: everybody with write can dismiss a review, and not
     /// everybody may end a rejection by it. Asks nothing where none of them was dismissed.
     pub(super) async fn dismissed_by(&self) -> Result<BTreeMap<ReviewId, Account>> {
-        let objections =
-            self.previous.into_iter().flat_map(|state| state.gates.values()).flat_map(|gate| &gate.objections);
+        let objections = self
+            .previous
+            .into_iter()
+            .flat_map(|state| state.gates.values())
+            .flat_map(|gate| &gate.objections);
         let rejecting: BTreeSet<ReviewId> = objections
             .filter_map(|objection| match objection.source {
                 WordSource::Review(id) => Some(id),
                 WordSource::Comment(_) | WordSource::Inline(_) => None,
             })
             .collect();
-        let dismissed = |review: &Review| review.verdict == ReviewVerdict::Dismissed && rejecting.contains(&review.id);
+        let dismissed = |review: &Review| {
+            review.verdict == ReviewVerdict::Dismissed && rejecting.contains(&review.id)
+        };
         if !self.facts.reviews.items.iter().any(dismissed) {
             return Ok(BTreeMap::new());
         }
         // <https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#review_dismissed>
         let dismissals = self.events("review_dismissed").await?.unwrap_or_default();
-        let review = |event: &Value| event["dismissed_review"]["review_id"].as_u64().map(ReviewId::new);
-        Ok(dismissals.iter().filter_map(|event| Some((review(event)?, account_at(&event["actor"])))).collect())
+        let review = |event: &Value| {
+            event["dismissed_review"]["review_id"]
+                .as_u64()
+                .map(ReviewId::new)
+        };
+        Ok(dismissals
+            .iter()
+            .filter_map(|event| Some((review(event)?, account_at(&event["actor"]))))
+            .collect())
     }
 
     /// Who was assigned, where a coding agent opened it.
@@ -107,7 +134,9 @@ impl PullReading<'_> {
             return Ok(Assignments::NotAnAgents);
         }
         let Some(assigned) = self.events("assigned").await? else {
-            return Ok(Assignments::Unread("its events could not all be read".to_owned()));
+            return Ok(Assignments::Unread(
+                "its events could not all be read".to_owned(),
+            ));
         };
         let assigned = assigned.iter().filter_map(|event| {
             let whom = account_at(&event["assignee"]);
@@ -120,30 +149,51 @@ impl PullReading<'_> {
                 by if by.id == whom.id => Assigner::Themselves,
                 _ => Assigner::Other,
             };
-            Some(Assignment { whom, by, at: event["created_at"].as_str()?.parse().ok()? })
+            Some(Assignment {
+                whom,
+                by,
+                at: event["created_at"].as_str()?.parse().ok()?,
+            })
         });
         Ok(Assignments::Read(assigned.collect()))
     }
 
     /// The coding agents among those who were ever assigned. Asks nothing where no gate asks for agents.
     pub(super) async fn assigned_agents(&self) -> Result<Vec<Account>> {
-        let mut conditions = self.policy.gates.values().flat_map(|gate| gate.trigger.conditions());
+        let mut conditions = self
+            .policy
+            .gates
+            .values()
+            .flat_map(|gate| gate.trigger.conditions());
         if !conditions.any(|condition| matches!(condition, GateTrigger::Agent(_))) {
             return Ok(Vec::new());
         }
         let assigned = self.events("assigned").await?.unwrap_or_default();
         let assigned = assigned.iter().map(|event| account_at(&event["assignee"]));
-        Ok(assigned.filter(|whom| self.policy.coding_agents.contains(&whom.login)).collect())
+        Ok(assigned
+            .filter(|whom| self.policy.coding_agents.contains(&whom.login))
+            .collect())
     }
 
     /// Finds the edits of comments with commands that no event brought. Each comment is asked about once. Where GitHub
     /// names no editor, no edit is known, and a comment that closes a gate counts.
     pub(super) async fn unheard_edits(&self) -> Result<Vec<Hint>> {
-        let Self { repo, facts, hints, previous, .. } = *self;
+        let Self {
+            repo,
+            facts,
+            hints,
+            previous,
+            ..
+        } = *self;
         let comments = &facts.comments;
-        let is_announced =
-            |id| hints.iter().any(|hint| matches!(hint, Hint::CommentEdited { comment, .. } if *comment == id));
-        let known = |id| previous.is_some_and(|state| state.edited_words.contains(&WordSource::Comment(id)));
+        let is_announced = |id| {
+            hints
+                .iter()
+                .any(|hint| matches!(hint, Hint::CommentEdited { comment, .. } if *comment == id))
+        };
+        let known = |id| {
+            previous.is_some_and(|state| state.edited_words.contains(&WordSource::Comment(id)))
+        };
         let unheard = |comment: &&Comment| {
             comment.updated_at.timestamp() != comment.created_at.timestamp()
                 && Some(comment.author.id) != facts.us.bot_id
@@ -151,21 +201,43 @@ impl PullReading<'_> {
                 && !known(comment.id)
                 && may_speak(&comment.body)
         };
-        let asked = comments.listing.items.iter().rev().filter(unheard).take(MOST_EDITED);
-        let ids: Vec<&str> = asked.filter_map(|comment| comments.nodes.get(&comment.id).map(String::as_str)).collect();
+        let asked = comments
+            .listing
+            .items
+            .iter()
+            .rev()
+            .filter(unheard)
+            .take(MOST_EDITED);
+        let ids: Vec<&str> = asked
+            .filter_map(|comment| comments.nodes.get(&comment.id).map(String::as_str))
+            .collect();
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
         for node in repo.graphql_nodes(EDITS, &ids).await? {
-            let Some(comment) = node["databaseId"].as_u64().map(CommentId::new) else { continue };
+            let Some(comment) = node["databaseId"].as_u64().map(CommentId::new) else {
+                continue;
+            };
             let mut editors = BTreeSet::new();
             for edit in nodes(&node["userContentEdits"]) {
                 let editor = GraphqlAccount::at(&edit["editor"]);
-                let Some(GraphqlAccount { login, database_id: Some(id) }) = editor else { continue };
-                let Some(at) = edit["editedAt"].as_str().and_then(|at| at.parse().ok()) else { continue };
+                let Some(GraphqlAccount {
+                    login,
+                    database_id: Some(id),
+                }) = editor
+                else {
+                    continue;
+                };
+                let Some(at) = edit["editedAt"].as_str().and_then(|at| at.parse().ok()) else {
+                    continue;
+                };
                 if editors.insert(id) {
-                    found.push(Hint::CommentEdited { comment, by: Actor { id, login }, at });
+                    found.push(Hint::CommentEdited {
+                        comment,
+                        by: Actor { id, login },
+                        at,
+                    });
                 }
             }
         }
@@ -175,42 +247,72 @@ impl PullReading<'_> {
     /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event
     /// is about the queue, or a group with it is newer than its last departure.
     pub(super) async fn queue(&self) -> Result<Option<QueueStanding>> {
-        let Self { repo, facts, hints, previous, .. } = *self;
+        let Self {
+            repo,
+            facts,
+            hints,
+            previous,
+            ..
+        } = *self;
         let pull_request = &facts.pull.pull_request;
-        let has_news = hints.iter().any(|hint| matches!(hint, Hint::Dequeued { .. } | Hint::QueueGroup(_)));
+        let has_news = hints
+            .iter()
+            .any(|hint| matches!(hint, Hint::Dequeued { .. } | Hint::QueueGroup(_)));
         let is_unsettled = previous.is_some_and(|state| state.queue.is_unsettled());
         if pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
             return Ok(None);
         }
         let queued = repo.graphql_pull(pull_request.number, QUEUE, None).await?;
         Ok(queued.map(|queued| {
-            let removal = nodes(&queued["timelineItems"]).next_back().and_then(|last| {
-                Some(QueueRemoval {
-                    at: last["createdAt"].as_str()?.parse().ok()?,
-                    reason: RemovalReason::from_github(last["reason"].as_str().unwrap_or_default()),
-                    by: GraphqlAccount::at(&last["actor"]).map(|actor| actor.login),
-                })
-            });
-            QueueStanding { is_queued: queued["isInMergeQueue"] == true, removal }
+            let removal = nodes(&queued["timelineItems"])
+                .next_back()
+                .and_then(|last| {
+                    Some(QueueRemoval {
+                        at: last["createdAt"].as_str()?.parse().ok()?,
+                        reason: RemovalReason::from_github(
+                            last["reason"].as_str().unwrap_or_default(),
+                        ),
+                        by: GraphqlAccount::at(&last["actor"]).map(|actor| actor.login),
+                    })
+                });
+            QueueStanding {
+                is_queued: queued["isInMergeQueue"] == true,
+                removal,
+            }
         }))
     }
 
     /// The threads of the reviewers that the policy names; where GitHub refuses, what was read is not all.
     pub(super) async fn review_threads(&self) -> Result<Listing<ReviewThread>> {
         let (repo, number) = (self.repo, self.facts.pull.pull_request.number);
-        let apps: Vec<&str> = self.policy.verify.reviewers().map(|(_, reviewer)| reviewer.app.as_str()).collect();
+        let apps: Vec<&str> = self
+            .policy
+            .verify
+            .reviewers()
+            .map(|(_, reviewer)| reviewer.app.as_str())
+            .collect();
         let mut found = Listing::complete(Vec::new());
         if apps.is_empty() {
             return Ok(found);
         }
         let mut before: Option<String> = None;
         for _ in 0..THREAD_PAGES {
-            let pull = repo.graphql_pull(number, THREADS, before.as_deref()).await?.unwrap_or_default();
+            let pull = repo
+                .graphql_pull(number, THREADS, before.as_deref())
+                .await?
+                .unwrap_or_default();
             found.is_complete = false;
             let threads = &pull["reviewThreads"];
-            found.items.splice(0..0, nodes(threads).filter_map(|thread| of_reviewer(thread, &apps)));
-            before = threads["pageInfo"]["startCursor"].as_str().map(str::to_owned);
-            let Some(has_more) = threads["pageInfo"]["hasPreviousPage"].as_bool() else { break };
+            found.items.splice(
+                0..0,
+                nodes(threads).filter_map(|thread| of_reviewer(thread, &apps)),
+            );
+            before = threads["pageInfo"]["startCursor"]
+                .as_str()
+                .map(str::to_owned);
+            let Some(has_more) = threads["pageInfo"]["hasPreviousPage"].as_bool() else {
+                break;
+            };
             if !has_more {
                 found.is_complete = true;
                 break;
@@ -226,11 +328,21 @@ impl PullReading<'_> {
 
 /// The events of one kind, oldest first; none where not all events of the pull request can be read
 /// (<https://docs.github.com/en/rest/issues/events#list-issue-events>).
-pub(super) async fn of_kind(repo: Repo<'_>, number: PrNumber, kind: &str) -> Result<Option<Vec<Value>>> {
+pub(super) async fn of_kind(
+    repo: Repo<'_>,
+    number: PrNumber,
+    kind: &str,
+) -> Result<Option<Vec<Value>>> {
     let path = repo.path(format!("issues/{number}/events"));
     let events = repo.list::<Value>(&path, MOST_PAGES).await.or_refused()?;
     let events = events.filter(|events| events.is_complete);
-    Ok(events.map(|events| events.items.into_iter().filter(|event| event["event"] == kind).collect()))
+    Ok(events.map(|events| {
+        events
+            .items
+            .into_iter()
+            .filter(|event| event["event"] == kind)
+            .collect()
+    }))
 }
 
 /// A thread that the bot of one of these Apps began. What GitHub does not return counts as open.
@@ -238,7 +350,9 @@ fn of_reviewer(thread: &Value, apps: &[&str]) -> Option<ReviewThread> {
     let begin = nodes(&thread["begin"]).next()?;
     let reviewer = GraphqlAccount::at(&begin["author"])?;
     let login = reviewer.login.as_str().trim_end_matches("[bot]");
-    let app = apps.iter().find(|app| begin["author"]["__typename"] == "Bot" && **app == login)?;
+    let app = apps
+        .iter()
+        .find(|app| begin["author"]["__typename"] == "Bot" && **app == login)?;
     let is_reviewer = |account: &GraphqlAccount| match (account.database_id, reviewer.database_id) {
         (Some(one), Some(other)) => one == other,
         _ => account.login.as_str().trim_end_matches("[bot]") == login,
@@ -246,22 +360,35 @@ fn of_reviewer(thread: &Value, apps: &[&str]) -> Option<ReviewThread> {
     let resolution = match GraphqlAccount::at(&thread["resolvedBy"]) {
         _ if thread["isResolved"] != true => Resolution::Open,
         Some(by) if is_reviewer(&by) => Resolution::ByReviewer,
-        Some(GraphqlAccount { database_id: Some(id), login }) => {
-            Resolution::By(Account { id, login, kind: AccountKind::User })
-        }
+        Some(GraphqlAccount {
+            database_id: Some(id),
+            login,
+        }) => Resolution::By(Account {
+            id,
+            login,
+            kind: AccountKind::User,
+        }),
         _ => Resolution::Unknown,
     };
     let string = |text: &Value| text.as_str().unwrap_or_default().to_owned();
-    let others = nodes(&thread["end"])
-        .filter_map(|comment| Some((GraphqlAccount::at(&comment["author"])?, string(&comment["body"]))));
+    let others = nodes(&thread["end"]).filter_map(|comment| {
+        Some((
+            GraphqlAccount::at(&comment["author"])?,
+            string(&comment["body"]),
+        ))
+    });
     let answer = others.rev().find(|(by, _)| !is_reviewer(by));
-    let line = ["line", "originalLine"].iter().find_map(|key| thread[*key].as_u64());
+    let line = ["line", "originalLine"]
+        .iter()
+        .find_map(|key| thread[*key].as_u64());
     Some(ReviewThread {
         app: (*app).to_owned(),
         path: string(&thread["path"]),
         line: line.and_then(|line| line.try_into().ok()),
         finding: text::start(&string(&begin["body"]), MOST_OF_A_FINDING),
-        begun_on: begin["originalCommit"]["oid"].as_str().and_then(|commit| commit.parse().ok()),
+        begun_on: begin["originalCommit"]["oid"]
+            .as_str()
+            .and_then(|commit| commit.parse().ok()),
         answer: answer.map(|(by, body)| (by.login, text::start(&body, MOST_OF_AN_ANSWER))),
         resolution,
         is_outdated: thread["isOutdated"] == true,

@@ -13,7 +13,9 @@ use crate::github::{
 use loopgate_core::{
     RepoName, Sha,
     evidence::Evidence,
-    observed::{BaseEvidence, CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
+    observed::{
+        BaseEvidence, CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun,
+    },
     policy::VerifyPolicy,
     verdict::{gather, matrix_jobs},
 };
@@ -64,19 +66,35 @@ pub(super) async fn runs(repo: Repo<'_>, head: Sha) -> Result<Vec<HeadRun>> {
             started_at: wire.run_started_at.or(wire.created_at),
             jobs: Vec::new(),
         };
-        HeadRun { run, head: wire.head_sha, event: wire.event }
+        HeadRun {
+            run,
+            head: wire.head_sha,
+            event: wire.event,
+        }
     };
     Ok(listing.items.into_iter().map(run).collect())
 }
 
 /// The runs that wait for *Approve and run*, and are the newest of their workflow.
 pub(super) fn held(runs: &[HeadRun]) -> Vec<WorkflowRun> {
-    let is_newest =
-        |one: &HeadRun| !runs.iter().any(|other| other.run.path == one.run.path && other.run.id > one.run.id);
-    let is_held = |one: &HeadRun| {
-        matches!(one.run.progress, CheckProgress::Completed { conclusion: Conclusion::ActionRequired, .. })
+    let is_newest = |one: &HeadRun| {
+        !runs
+            .iter()
+            .any(|other| other.run.path == one.run.path && other.run.id > one.run.id)
     };
-    runs.iter().filter(|one| is_held(one) && is_newest(one)).map(|one| one.run.clone()).collect()
+    let is_held = |one: &HeadRun| {
+        matches!(
+            one.run.progress,
+            CheckProgress::Completed {
+                conclusion: Conclusion::ActionRequired,
+                ..
+            }
+        )
+    };
+    runs.iter()
+        .filter(|one| is_held(one) && is_newest(one))
+        .map(|one| one.run.clone())
+        .collect()
 }
 
 /// The runs whose workflows may bring evidence, and the others.
@@ -85,7 +103,11 @@ pub(super) fn listed<'r>(
     repository: &RepoName,
     verify: &VerifyPolicy,
 ) -> (Vec<&'r HeadRun>, Vec<&'r HeadRun>) {
-    let listed: Vec<_> = verify.workflows.iter().map(|workflow| artifacts::normalise(workflow, repository)).collect();
+    let listed: Vec<_> = verify
+        .workflows
+        .iter()
+        .map(|workflow| artifacts::normalise(workflow, repository))
+        .collect();
     runs.iter().partition(|run| listed.contains(&run.run.path))
 }
 
@@ -94,10 +116,18 @@ const EVENTS_OF_BRANCHES: [&str; 4] = ["push", "schedule", "workflow_dispatch", 
 
 /// The newest evidence on the first of these commits that has any: the merge base, else the base's head.
 /// Only runs for the branch itself count: a fork's pull request can have the same commit as its head.
-pub(super) async fn of_base(repo: Repo<'_>, commits: &[Sha], verify: &VerifyPolicy) -> Result<Option<BaseEvidence>> {
+pub(super) async fn of_base(
+    repo: Repo<'_>,
+    commits: &[Sha],
+    verify: &VerifyPolicy,
+) -> Result<Option<BaseEvidence>> {
     for &commit in commits {
         let mut found = runs(repo, commit).await.or_refused()?.unwrap_or_default();
-        found.retain(|run| run.event.as_deref().is_some_and(|event| EVENTS_OF_BRANCHES.contains(&event)));
+        found.retain(|run| {
+            run.event
+                .as_deref()
+                .is_some_and(|event| EVENTS_OF_BRANCHES.contains(&event))
+        });
         let received = read(repo, commit, &listed(&found, repo.name, verify).0).await?;
         let accepted: Vec<Evidence> = accepted(&received).cloned().collect();
         if !accepted.is_empty() {
@@ -109,7 +139,11 @@ pub(super) async fn of_base(repo: Repo<'_>, commits: &[Sha], verify: &VerifyPoli
 
 /// Reads the evidence of listed runs. Artifacts never change, and those of a run that has ended are all there are: both
 /// are asked for once.
-pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result<Vec<ReceivedEvidence>> {
+pub(super) async fn read(
+    repo: Repo<'_>,
+    head: Sha,
+    runs: &[&HeadRun],
+) -> Result<Vec<ReceivedEvidence>> {
     let mut found = uploaded(repo, runs).await?;
     // The newest first, so that a flood of artifacts cannot hide them.
     found.sort_by_key(|(run, artifact)| std::cmp::Reverse((run.run.id, artifact.id)));
@@ -144,7 +178,9 @@ pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result
     }
     received.truncate(MOST_REFUSALS);
     if flooded {
-        let reason = format!("the head has more than {MOST_ARTIFACTS} evidence artifacts; the oldest were not read");
+        let reason = format!(
+            "the head has more than {MOST_ARTIFACTS} evidence artifacts; the oldest were not read"
+        );
         received.push(refused(artifacts::PREFIX, None, reason));
     }
     let newest = artifacts::newest_of_each(accepted).into_iter();
@@ -162,11 +198,16 @@ pub(super) async fn with_jobs(
     let documents: Vec<&Evidence> = accepted(received).collect();
     let is_asked = |run: &WorkflowRun| {
         let of_file = runs.iter().filter(|other| other.run.path == run.path);
-        let mut origins = documents.iter().filter_map(|document| document.workflow.as_ref());
-        of_file.max_by_key(|other| other.run.id).is_some_and(|newest| {
-            let counts = newest.run.id == run.id || origins.any(|origin| origin.run_id == run.id);
-            matrix_jobs::is_open(&newest.run, &documents) && counts
-        })
+        let mut origins = documents
+            .iter()
+            .filter_map(|document| document.workflow.as_ref());
+        of_file
+            .max_by_key(|other| other.run.id)
+            .is_some_and(|newest| {
+                let counts =
+                    newest.run.id == run.id || origins.any(|origin| origin.run_id == run.id);
+                matrix_jobs::is_open(&newest.run, &documents) && counts
+            })
     };
     let read = runs.iter().map(|run| async move {
         let run = &run.run;
@@ -175,10 +216,15 @@ pub(super) async fn with_jobs(
             // The executions of its jobs, of all its attempts; none where they may not be listed.
             let path = repo.path(format!("actions/runs/{}/jobs?filter=all", run.id));
             let list = async || Ok(repo.list::<CheckRun>(&path, MOST_JOB_PAGES).await?.items);
-            let listed = repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await;
+            let listed = repo
+                .once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list)
+                .await;
             jobs.extend(listed.or_refused()?.into_iter().flatten().map(job));
         }
-        Ok::<_, Error>(WorkflowRun { jobs, ..run.clone() })
+        Ok::<_, Error>(WorkflowRun {
+            jobs,
+            ..run.clone()
+        })
     });
     futures::future::try_join_all(read).await
 }
@@ -186,7 +232,11 @@ pub(super) async fn with_jobs(
 fn job(wire: CheckRun) -> WorkflowJob {
     let progress = progress(&wire.status, wire.conclusion.as_deref(), wire.completed_at);
     let has_ended = matches!(progress, CheckProgress::Completed { .. });
-    let goes_on = |step: &WireStep| step.status.as_deref().is_some_and(|status| status == "in_progress");
+    let goes_on = |step: &WireStep| {
+        step.status
+            .as_deref()
+            .is_some_and(|status| status == "in_progress")
+    };
     WorkflowJob {
         check_run: wire.id,
         name: wire.name.chars().take(LONGEST_NAME).collect(),
@@ -200,25 +250,53 @@ fn job(wire: CheckRun) -> WorkflowJob {
 
 /// Evidence that workflows uploaded which are not listed: refused, and reported. Only where no listed workflow runs at
 /// all, since people need the reason then.
-pub(super) async fn refuse_unlisted(repo: Repo<'_>, unlisted: &[&HeadRun]) -> Result<Vec<ReceivedEvidence>> {
+pub(super) async fn refuse_unlisted(
+    repo: Repo<'_>,
+    unlisted: &[&HeadRun],
+) -> Result<Vec<ReceivedEvidence>> {
     let ended = |run: &&&HeadRun| matches!(run.run.progress, CheckProgress::Completed { .. });
-    let ended: Vec<_> = unlisted.iter().filter(ended).copied().take(MOST_UNLISTED).collect();
+    let ended: Vec<_> = unlisted
+        .iter()
+        .filter(ended)
+        .copied()
+        .take(MOST_UNLISTED)
+        .collect();
     let found = uploaded(repo, &ended).await?;
     let unlisted = |path: &str| format!("its workflow {path} is not listed in verify.workflows");
-    let refusal = |(run, it): &(&HeadRun, Artifact)| refused(&it.name, Some(&run.run), unlisted(&run.run.path));
+    let refusal = |(run, it): &(&HeadRun, Artifact)| {
+        refused(&it.name, Some(&run.run), unlisted(&run.run.path))
+    };
     Ok(found.iter().take(MOST_REFUSALS).map(refusal).collect())
 }
 
 /// The evidence artifacts of runs; none of a run whose artifacts may not be listed.
-async fn uploaded<'r>(repo: Repo<'_>, runs: &[&'r HeadRun]) -> Result<Vec<(&'r HeadRun, Artifact)>> {
+async fn uploaded<'r>(
+    repo: Repo<'_>,
+    runs: &[&'r HeadRun],
+) -> Result<Vec<(&'r HeadRun, Artifact)>> {
     let lists = runs.iter().map(|run| async move {
         let path = repo.path(format!("actions/runs/{}/artifacts", run.run.id));
         let list = async || -> Result<Vec<Artifact>> {
             let listing = repo.list::<Artifact>(&path, MOST_PAGES).await?;
-            Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
+            Ok(listing
+                .items
+                .into_iter()
+                .filter(|artifact| artifact.name.starts_with(artifacts::PREFIX))
+                .collect())
         };
-        let artifacts = repo.once(&format!("{path}@{}", run.run.attempt), |_| has_ended(&run.run), list).await;
-        Ok(artifacts.or_refused()?.into_iter().flatten().map(|artifact| (*run, artifact)).collect())
+        let artifacts = repo
+            .once(
+                &format!("{path}@{}", run.run.attempt),
+                |_| has_ended(&run.run),
+                list,
+            )
+            .await;
+        Ok(artifacts
+            .or_refused()?
+            .into_iter()
+            .flatten()
+            .map(|artifact| (*run, artifact))
+            .collect())
     });
     let lists: Vec<Vec<_>> = futures::future::try_join_all(lists).await?;
     Ok(lists.into_iter().flatten().collect())
@@ -262,7 +340,12 @@ async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, S
 }
 
 /// An archive's evidence and the bytes that it takes, or a sentence why it is refused.
-async fn read_archive(archive: &[u8], repo: Repo<'_>, head: Sha, run: &HeadRun) -> Result<(Evidence, usize), String> {
+async fn read_archive(
+    archive: &[u8],
+    repo: Repo<'_>,
+    head: Sha,
+    run: &HeadRun,
+) -> Result<(Evidence, usize), String> {
     let packed = artifacts::PackedEvidence::of(archive)?;
     evidence_memory::room_for(packed.size).await;
     let (document, cost) = packed.unpack()?;

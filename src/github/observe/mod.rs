@@ -60,7 +60,9 @@ use super::{
 pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT};
 use loopgate_core::{
     PrNumber, Sha,
-    observed::{AppIdentity, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot},
+    observed::{
+        AppIdentity, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
+    },
     policy::Policy,
     state::LoopState,
 };
@@ -136,26 +138,38 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`]; not found when there is no such pull request.
-    pub async fn facts(&self, Target { repo, number }: Target<'_>) -> Result<Option<PullRequestFacts>> {
+    pub async fn facts(
+        &self,
+        Target { repo, number }: Target<'_>,
+    ) -> Result<Option<PullRequestFacts>> {
         let us = self.github.identity(&repo).await?;
         let mut pull = pull::read(repo, number).await?;
         let mut problems = Vec::new();
         let Some((base, policy)) = self.base_side(repo, &mut pull, &mut problems).await? else {
-            let PullRequest { base, lifecycle, .. } = &pull.pull_request;
+            let PullRequest {
+                base, lifecycle, ..
+            } = &pull.pull_request;
             let of = (number, *lifecycle == Lifecycle::Open);
-            self.dormant.not_found(repo.name, &base.branch, of, repo.now());
+            self.dormant
+                .not_found(repo.name, &base.branch, of, repo.now());
             return Ok(None);
         };
-        self.dormant.found(repo.name, &pull.pull_request.base.branch);
+        self.dormant
+            .found(repo.name, &pull.pull_request.base.branch);
         let head = pull.pull_request.head.sha;
         let is_open = pull.pull_request.lifecycle == Lifecycle::Open;
         // The commit that the files are compared with, and whether that is the base of the stack, since not all layers
         // beneath could be read: then what those change counts as the pull request's own.
         let compared_with = match &base.layers {
-            Some(StackLayers { problem: Some(_), .. }) => (base.tip, true),
+            Some(StackLayers {
+                problem: Some(_), ..
+            }) => (base.tip, true),
             Some(_) if is_open && pull.target != pull.pull_request.base.branch => {
                 let target = config::branch(repo, &pull.target).await?;
-                (target.map_or(pull.compared_base, |branch| branch.commit.sha), false)
+                (
+                    target.map_or(pull.compared_base, |branch| branch.commit.sha),
+                    false,
+                )
             }
             _ => (base.tip, false),
         };
@@ -168,11 +182,31 @@ impl Observer {
         );
         let (changes, checks, comments, reviews) = (changes?, checks?, comments?, reviews?);
         pull.pull_request.head.tree = changes.head_tree;
-        let runs = runs.or_noted("workflow runs", &mut problems)?.unwrap_or_default();
-        let lists = [("comments", comments.listing.is_complete), ("reviews", reviews.is_complete)];
-        problems
-            .extend(lists.into_iter().filter(|(_, is_complete)| !is_complete).map(|(what, _)| checks::too_many(what)));
-        Ok(Some(PullRequestFacts { us, pull, policy, base, comments, reviews, changes, checks, runs, problems }))
+        let runs = runs
+            .or_noted("workflow runs", &mut problems)?
+            .unwrap_or_default();
+        let lists = [
+            ("comments", comments.listing.is_complete),
+            ("reviews", reviews.is_complete),
+        ];
+        problems.extend(
+            lists
+                .into_iter()
+                .filter(|(_, is_complete)| !is_complete)
+                .map(|(what, _)| checks::too_many(what)),
+        );
+        Ok(Some(PullRequestFacts {
+            us,
+            pull,
+            policy,
+            base,
+            comments,
+            reviews,
+            changes,
+            checks,
+            runs,
+            problems,
+        }))
     }
 
     /// The base branch and the policy at its head, and how its check runs are named; `None` where Loopgate is not
@@ -189,30 +223,54 @@ impl Observer {
         let defaults = self.organisations.of(&repo, repo.name.owner());
         let (branch, defaults, layers) = futures::try_join!(branch, defaults, layers)?;
         let lifecycle = &pull.pull_request.lifecycle;
-        if branch.is_none() && *lifecycle == Lifecycle::Open && self.registry.asks_again && repo.doubts() > doubts {
+        if branch.is_none()
+            && *lifecycle == Lifecycle::Open
+            && self.registry.asks_again
+            && repo.doubts() > doubts
+        {
             // An older commit's rules would govern: approvals would end, and others would be asked.
-            return Err(Error::NotFound { path: repo.path(format!("branches/{base}")) });
+            return Err(Error::NotFound {
+                path: repo.path(format!("branches/{base}")),
+            });
         }
         let is_merged = matches!(lifecycle, Lifecycle::Merged { .. });
-        let merged_as = if is_merged { base::merged_as(repo, pull).await? } else { None };
+        let merged_as = if is_merged {
+            base::merged_as(repo, pull).await?
+        } else {
+            None
+        };
         let before = match merged_as {
             Some(commit) => base::before_merge(repo, pull, commit).await?,
             None => None,
         };
         // The commit that the head is compared with was on the branch before a merge too, if not its last.
-        let present = branch.filter(|_| !is_merged).map(|Branch { commit: ObjectRef { sha }, .. }| sha);
+        let present = branch.filter(|_| !is_merged).map(
+            |Branch {
+                 commit: ObjectRef { sha },
+                 ..
+             }| sha,
+        );
         let tip = before.or(present).unwrap_or(pull.compared_base);
         let is_merge_followed = !is_merged || before.is_some();
         let (default_branch, defaults) = (pull.default_branch.as_deref(), defaults.as_deref());
         let scope = scope::of_base(repo, (base, branch), default_branch, defaults, &self.rules);
         let policy = config::policy(repo, tip, defaults);
         let (policy, scope) = futures::try_join!(policy, scope)?;
-        let Some(policy) = policy else { return Ok(None) };
-        (pull.pull_request.base.scope, pull.pull_request.base.open_pattern) = scope;
+        let Some(policy) = policy else {
+            return Ok(None);
+        };
+        (
+            pull.pull_request.base.scope,
+            pull.pull_request.base.open_pattern,
+        ) = scope;
         if let Some((defaults, error)) = defaults.and_then(|it| Some((it, it.error.as_ref()?))) {
             let (line, column, message) = (error.line, error.column, &error.message);
-            let reason = format!("line {line}, column {column}: {message}; its last good version governs");
-            problems.push(ObservationProblem { what: format!("the organisation's {}", defaults.file), reason });
+            let reason =
+                format!("line {line}, column {column}: {message}; its last good version governs");
+            problems.push(ObservationProblem {
+                what: format!("the organisation's {}", defaults.file),
+                reason,
+            });
         }
         if !is_merge_followed {
             let what = "the base branch as it was before the merge".to_owned();
@@ -220,7 +278,16 @@ impl Observer {
             problems.push(ObservationProblem { what, reason });
         }
         problems.extend(layers.as_ref().and_then(|layers| layers.problem.clone()));
-        Ok(Some((BaseSide { branch, tip, merged_as, is_merge_followed, layers }, policy)))
+        Ok(Some((
+            BaseSide {
+                branch,
+                tip,
+                merged_as,
+                is_merge_followed,
+                layers,
+            },
+            policy,
+        )))
     }
 }
 

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{
-    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, PullReading, Target, checks, config, evidence, pull,
-    surface,
+    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, PullReading, Target, checks,
+    config, evidence, pull, surface,
 };
 use crate::github::{
     Repo, Result,
@@ -39,14 +39,19 @@ impl Observer {
         snapshot: &Snapshot,
         policy: &Policy,
     ) -> Result<Option<Snapshot>> {
-        let (checks, runs) = futures::join!(checks::read(repo, commit, &snapshot.app), evidence::runs(repo, commit),);
+        let (checks, runs) = futures::join!(
+            checks::read(repo, commit, &snapshot.app),
+            evidence::runs(repo, commit),
+        );
         let mut checks = checks?;
         let runs = runs.or_refused()?.unwrap_or_default();
         let (listed, _) = evidence::listed(&runs, repo.name, &policy.verify);
         if listed.is_empty() && !checks.has_mapped(&policy.verify, |_| true) {
             return Ok(None);
         }
-        checks.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
+        checks
+            .annotate(repo, &policy.verify, checks::MOST_ANNOTATED)
+            .await?;
         let mut on_commit = snapshot.clone();
         on_commit.pull_request.head.sha = commit;
         on_commit.evidence = evidence::read(repo, commit, &listed).await?;
@@ -73,8 +78,17 @@ impl Observer {
     /// Every kind of [`Error`](crate::github::Error).
     pub async fn left_for_nothing(&self, target: Target<'_>) -> Result<Option<ObservedSurface>> {
         let Target { repo, number } = target;
-        let Pull { mut pull_request, default_branch, .. } = pull::read(repo, number).await?;
-        let PullRequest { head, base, lifecycle, .. } = &mut pull_request;
+        let Pull {
+            mut pull_request,
+            default_branch,
+            ..
+        } = pull::read(repo, number).await?;
+        let PullRequest {
+            head,
+            base,
+            lifecycle,
+            ..
+        } = &mut pull_request;
         let Some(default_branch) = default_branch.filter(|default| *default != base.branch) else {
             return Ok(None);
         };
@@ -85,10 +99,18 @@ impl Observer {
         let checks = checks::read_runs(repo, head.sha, &us).await.or_refused()?;
         let check_runs = checks.map(|checks| checks.own).unwrap_or_default();
         base.scope = CheckScope::Branch(base.branch.clone());
-        let left: Vec<_> =
-            check_runs.iter().filter_map(|run| run.left_by_retargeting(head.sha, base, &default_branch)).collect();
+        let left: Vec<_> = check_runs
+            .iter()
+            .filter_map(|run| run.left_by_retargeting(head.sha, base, &default_branch))
+            .collect();
         let repository = repo.name.clone();
-        let surface = ObservedSurface { repository, pull_request, check_runs, left, ..ObservedSurface::default() };
+        let surface = ObservedSurface {
+            repository,
+            pull_request,
+            check_runs,
+            left,
+            ..ObservedSurface::default()
+        };
         Ok((!surface.left.is_empty()).then_some(surface))
     }
 
@@ -97,18 +119,31 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`](crate::github::Error).
-    pub(in crate::github) async fn switched_off(&self, target: Target<'_>) -> Result<Option<SwitchedOff>> {
+    pub(in crate::github) async fn switched_off(
+        &self,
+        target: Target<'_>,
+    ) -> Result<Option<SwitchedOff>> {
         let Target { repo, number } = target;
         let pull = pull::read(repo, number).await?.pull_request;
         if pull.lifecycle != Lifecycle::Open {
             return Ok(None);
         }
         let (base, branch) = (repo.root(), path::escape(&pull.base.branch));
-        let newest = format!("{base}/commits?path={}&sha={branch}&per_page=1", config::FILE);
+        let newest = format!(
+            "{base}/commits?path={}&sha={branch}&per_page=1",
+            config::FILE
+        );
         let newest = repo.get::<Vec<CommitFiles>>(&newest).await.or_absent()?;
-        let Some(newest) = newest.and_then(|commits| commits.into_iter().next()) else { return Ok(None) };
+        let Some(newest) = newest.and_then(|commits| commits.into_iter().next()) else {
+            return Ok(None);
+        };
         let path = format!("{base}/commits/{}", newest.sha);
-        let Some(CommitFiles { sha: commit, parents, files }) = repo.get_immutable_json(&path).await? else {
+        let Some(CommitFiles {
+            sha: commit,
+            parents,
+            files,
+        }) = repo.get_immutable_json(&path).await?
+        else {
             return Ok(None);
         };
         let is_gone = |file: &WireFile| {
@@ -118,7 +153,9 @@ impl Observer {
         let (true, Some(parent)) = (files.iter().any(is_gone), parents.first()) else {
             return Ok(None);
         };
-        let Some(policy) = config::policy(repo, parent.sha, None).await? else { return Ok(None) };
+        let Some(policy) = config::policy(repo, parent.sha, None).await? else {
+            return Ok(None);
+        };
         let us = self.github.identity(&repo).await?;
         let state_labels = policy.labels.all().into_iter().map(|(_, name, _)| name);
         let gate_labels = policy.gates.values().map(|gate| gate.label.clone());
@@ -128,7 +165,11 @@ impl Observer {
             pull_request: pull,
             ..ObservedSurface::default()
         };
-        Ok(Some((surface, state_labels.chain(gate_labels).collect(), commit)))
+        Ok(Some((
+            surface,
+            state_labels.chain(gate_labels).collect(),
+            commit,
+        )))
     }
 }
 
@@ -142,17 +183,33 @@ impl PullReading<'_> {
         if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
             return Ok(Vec::new());
         }
-        Ok(repo.open_with_head(pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
+        Ok(repo
+            .open_with_head(pull.pull_request.head.sha)
+            .await
+            .or_refused()?
+            .unwrap_or_default())
     }
 
     /// Our check runs on earlier heads whose result no longer holds, and the heads that are to be looked at again:
     /// until nothing is left there, since a turn may end before it acts.
     pub(super) async fn left_behind(&self) -> Result<(Vec<LeftCheckRun>, BTreeSet<Sha>)> {
-        let Self { repo, facts, previous, .. } = *self;
+        let Self {
+            repo,
+            facts,
+            previous,
+            ..
+        } = *self;
         let head = facts.pull.pull_request.head.sha;
         let (mut left, mut left_heads) = (Vec::new(), BTreeSet::new());
-        let Some(previous) = previous else { return Ok((left, left_heads)) };
-        let known = previous.left_heads.iter().copied().chain([previous.head_sha]).filter(|old| *old != head);
+        let Some(previous) = previous else {
+            return Ok((left, left_heads));
+        };
+        let known = previous
+            .left_heads
+            .iter()
+            .copied()
+            .chain([previous.head_sha])
+            .filter(|old| *old != head);
         let known: BTreeSet<Sha> = known.collect();
         if facts.pull.pull_request.lifecycle != Lifecycle::Open {
             return Ok((left, known));
@@ -163,7 +220,9 @@ impl PullReading<'_> {
                 continue;
             }
             // The commit may be gone after a force-push, and its check runs with it.
-            let Some(checks) = checks::read_runs(repo, old, &facts.us).await.or_refused()? else { continue };
+            let Some(checks) = checks::read_runs(repo, old, &facts.us).await.or_refused()? else {
+                continue;
+            };
             let runs: Vec<_> = checks.own.iter().filter_map(|run| run.left(old)).collect();
             if !runs.is_empty() {
                 left_heads.insert(old);
@@ -180,10 +239,18 @@ impl PullReading<'_> {
     /// long before a pull request's branch is moved to it. So where the head has changed unseen, its time is unknown,
     /// and it counts as seen now.
     pub(super) async fn known_since(&self) -> Result<Option<Timestamp>> {
-        let Self { repo, facts, hints, previous, .. } = *self;
+        let Self {
+            repo,
+            facts,
+            hints,
+            previous,
+            ..
+        } = *self;
         let pull_request = &facts.pull.pull_request;
         let head = pull_request.head.sha;
-        let hinted = hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { sha, .. } if *sha == head));
+        let hinted = hints
+            .iter()
+            .any(|hint| matches!(hint, Hint::HeadSeen { sha, .. } if *sha == head));
         if previous.is_some() || hinted || pull_request.lifecycle != Lifecycle::Open {
             return Ok(None);
         }

@@ -23,9 +23,16 @@ impl Observer {
     ///
     /// # Errors
     /// Those of the API.
-    pub async fn changed_last(&self, repo: Repo<'_>, state: &str, most: usize) -> Result<Vec<ListedPull>> {
-        let path =
-            repo.path(format!("pulls?state={state}&sort=updated&direction=desc&per_page={}", most.clamp(1, 100)));
+    pub async fn changed_last(
+        &self,
+        repo: Repo<'_>,
+        state: &str,
+        most: usize,
+    ) -> Result<Vec<ListedPull>> {
+        let path = repo.path(format!(
+            "pulls?state={state}&sort=updated&direction=desc&per_page={}",
+            most.clamp(1, 100)
+        ));
         repo.get::<Vec<ListedPull>>(&path).await
     }
 
@@ -44,16 +51,23 @@ impl Observer {
     ) -> Result<WhatIf> {
         let objects = repo.objects();
         let store = StateStore::new(&objects, RefName::pull_request(listed.number));
-        let (own, recorded) =
-            futures::join!(config::policy(repo, listed.base.sha, None), store.recorded_attempts(MOST_HEADS));
+        let (own, recorded) = futures::join!(
+            config::policy(repo, listed.base.sha, None),
+            store.recorded_attempts(MOST_HEADS)
+        );
         let own = own?.unwrap_or_else(presets);
         let (recorded, unread) = match recorded {
             Ok(recorded) => (recorded, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let asked = |checks: &[ExternalCheck]| other.clone().with_checks_of(checks);
-        let mut past = self.past(repo, listed.number, recorded, false, asked).await?;
-        let problem = |reason| ObservationProblem { what: "the recorded attempts".to_owned(), reason };
+        let mut past = self
+            .past(repo, listed.number, recorded, false, asked)
+            .await?;
+        let problem = |reason| ObservationProblem {
+            what: "the recorded attempts".to_owned(),
+            reason,
+        };
         past.last.problems.extend(unread.map(problem));
         let other = other.clone();
         // Deciding over large diffs several times takes longer than a task may.
@@ -61,7 +75,9 @@ impl Observer {
             so_far.add(&past, &own, &other);
             so_far
         });
-        compared.await.map_err(|error| Error::Setup(error.to_string()))
+        compared
+            .await
+            .map_err(|error| Error::Setup(error.to_string()))
     }
 
     /// Reads one of them, with at most 15 requests, those for the rights of people aside, and two for each failed job
@@ -81,7 +97,9 @@ impl Observer {
         // An account that does not exist: no comment and no check of that time is ours.
         let us = AppIdentity {
             id: AppId::new(0),
-            bot: "loopgate-was-not-there".parse().map_err(|why: Malformed| Error::Setup(why.to_string()))?,
+            bot: "loopgate-was-not-there"
+                .parse()
+                .map_err(|why: Malformed| Error::Setup(why.to_string()))?,
             bot_id: None,
         };
         let (changes, comments, reviews, inline) = futures::try_join!(
@@ -90,7 +108,13 @@ impl Observer {
             conversation::reviews(repo, number),
             conversation::inline(repo, number, pull.has_inline),
         )?;
-        let mut commits: Vec<_> = changes.commits.items.iter().rev().map(|commit| commit.sha).collect();
+        let mut commits: Vec<_> = changes
+            .commits
+            .items
+            .iter()
+            .rev()
+            .map(|commit| commit.sha)
+            .collect();
         if commits.first() != Some(&pull.pull_request.head.sha) {
             commits.insert(0, pull.pull_request.head.sha);
         }
@@ -100,25 +124,42 @@ impl Observer {
         for (nth, sha) in commits.into_iter().enumerate() {
             let mut found = match nth {
                 0 => checks::read(repo, sha, &us).await?,
-                _ => checks::read_runs(repo, sha, &us).await.or_noted("check runs", &mut problems)?.unwrap_or_default(),
+                _ => checks::read_runs(repo, sha, &us)
+                    .await
+                    .or_noted("check runs", &mut problems)?
+                    .unwrap_or_default(),
             };
             let verify = policy(&found.external).verify;
             found.annotate(repo, &verify, MOST_ANNOTATED).await?;
             if reads_logs && found.read_logs(repo, &verify, pull.is_private, &[]).await? {
                 let reason = "GitHub does not show it yet".to_owned();
-                problems.push(ObservationProblem { what: "the log of a job".to_owned(), reason });
+                problems.push(ObservationProblem {
+                    what: "the log of a job".to_owned(),
+                    reason,
+                });
             }
             problems.append(&mut found.problems);
-            let attempt = recorded.iter().position(|attempt| attempt.head_sha == sha).map(|at| recorded.remove(at));
+            let attempt = recorded
+                .iter()
+                .position(|attempt| attempt.head_sha == sha)
+                .map(|at| recorded.remove(at));
             // Only a commit that was pushed has checks.
             if nth == 0 || !found.external.is_empty() || attempt.is_some() {
-                heads.push(PastHead { sha, checks: found.external, recorded: attempt });
+                heads.push(PastHead {
+                    sha,
+                    checks: found.external,
+                    recorded: attempt,
+                });
             }
         }
         // The others are of earlier commits, and of such that a forced push replaced.
         let earlier = |attempt: RecordedAttempt| {
             let sha = attempt.head_sha;
-            PastHead { sha, checks: Vec::new(), recorded: Some(attempt) }
+            PastHead {
+                sha,
+                checks: Vec::new(),
+                recorded: Some(attempt),
+            }
         };
         heads.extend(recorded.into_iter().rev().map(earlier));
         heads.reverse();
@@ -131,13 +172,25 @@ impl Observer {
         last.comments = comments.listing;
         // Where a Loopgate was there, its own words are no attempt to approve.
         let is_own = |body: &str, kind| kind == AccountKind::Bot && Marker::of(body).is_some();
-        last.comments.items.retain(|comment| !is_own(&comment.body, comment.author.kind));
+        last.comments
+            .items
+            .retain(|comment| !is_own(&comment.body, comment.author.kind));
         last.reviews = reviews;
         last.inline = inline.listing;
         last.problems = problems;
         // The rights people have now; those of then are not kept by GitHub.
-        let rights = self.registry.look_up(repo, &needed_rights(&last, None, &preset)).await;
-        last.authority = rights.or_noted("who may approve", &mut last.problems)?.unwrap_or_default();
-        Ok(PastPullRequest { last, heads, earlier_commits, read_at: repo.now() })
+        let rights = self
+            .registry
+            .look_up(repo, &needed_rights(&last, None, &preset))
+            .await;
+        last.authority = rights
+            .or_noted("who may approve", &mut last.problems)?
+            .unwrap_or_default();
+        Ok(PastPullRequest {
+            last,
+            heads,
+            earlier_commits,
+            read_at: repo.now(),
+        })
     }
 }

@@ -8,12 +8,16 @@ use crate::github::{
     Error, Repo, Result,
     error::OrAbsent as _,
     path,
-    wire::{InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, WireFile, account},
+    wire::{
+        InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, WireFile,
+        account,
+    },
 };
 use loopgate_core::{
     PrNumber, Sha, TeamSlug, Timestamp,
     observed::{
-        Base, ChangedFile, ChangedFiles, CheckScope, Commit, FileStatus, Head, Lifecycle, Listing, PullRequest,
+        Base, ChangedFile, ChangedFiles, CheckScope, Commit, FileStatus, Head, Lifecycle, Listing,
+        PullRequest,
     },
 };
 
@@ -87,13 +91,24 @@ pub(in crate::github) struct Pull {
 
 pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<Pull> {
     let wire: WirePull = repo.get(&repo.path(format!("pulls/{number}"))).await?;
-    let team = |team: Team| format!("{}/{}", repo.name.owner(), team.slug).parse::<TeamSlug>().ok();
+    let team = |team: Team| {
+        format!("{}/{}", repo.name.owner(), team.slug)
+            .parse::<TeamSlug>()
+            .ok()
+    };
     let lifecycle = match (wire.merged || wire.merged_at.is_some(), wire.state.as_str()) {
-        (true, _) => Lifecycle::Merged { by: wire.merged_by.and_then(User::login), at: wire.merged_at },
+        (true, _) => Lifecycle::Merged {
+            by: wire.merged_by.and_then(User::login),
+            at: wire.merged_at,
+        },
         (false, "open") => Lifecycle::Open,
         (false, _) => Lifecycle::Closed,
     };
-    let base_branch = wire.stack.as_ref().map_or(&wire.base.branch, |stack| &stack.base.branch).clone();
+    let base_branch = wire
+        .stack
+        .as_ref()
+        .map_or(&wire.base.branch, |stack| &stack.base.branch)
+        .clone();
     let pull_request = PullRequest {
         number: wire.number,
         title: wire.title,
@@ -110,11 +125,24 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
             known_since: None,
         },
         // Its scope is read later, from the configuration and the repository's rules.
-        base: Base { branch: base_branch, sha: wire.base.sha, scope: CheckScope::DefaultBranch, open_pattern: None },
+        base: Base {
+            branch: base_branch,
+            sha: wire.base.sha,
+            scope: CheckScope::DefaultBranch,
+            open_pattern: None,
+        },
         labels: wire.labels.into_iter().map(|label| label.name).collect(),
         declared_type: None,
-        requested_users: wire.requested_reviewers.into_iter().filter_map(User::login).collect(),
-        requested_teams: wire.requested_teams.into_iter().filter_map(team).collect::<BTreeSet<_>>(),
+        requested_users: wire
+            .requested_reviewers
+            .into_iter()
+            .filter_map(User::login)
+            .collect(),
+        requested_teams: wire
+            .requested_teams
+            .into_iter()
+            .filter_map(team)
+            .collect::<BTreeSet<_>>(),
         created_at: wire.created_at,
         closed_at: wire.closed_at,
         url: wire.html_url,
@@ -128,7 +156,12 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
         stack: wire.stack,
         has_inline: wire.review_comments > 0,
         updated_at: wire.updated_at,
-        is_private: wire.base.repo.as_ref().and_then(|base| base.private).unwrap_or(true),
+        is_private: wire
+            .base
+            .repo
+            .as_ref()
+            .and_then(|base| base.private)
+            .unwrap_or(true),
         is_archived: wire.base.repo.as_ref().is_some_and(|base| base.archived),
         default_branch: wire.base.repo.and_then(|base| base.default_branch),
         commits: wire.commits,
@@ -157,41 +190,87 @@ pub(super) struct Changes {
 ///
 /// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
-pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (Sha, bool)) -> Result<Changes> {
+pub(super) async fn changes(
+    repo: Repo<'_>,
+    pull: &Pull,
+    (tip, is_stack_base): (Sha, bool),
+) -> Result<Changes> {
     let compared = comparison(repo, tip, pull.pull_request.head.sha).await?;
-    let merge_base = compared.as_ref().and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
+    let merge_base = compared
+        .as_ref()
+        .and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
     let (files, listed) = match compared.filter(|compared| compared.is_whole(pull, tip)) {
-        Some(ComparedCommits { files, commits, .. }) => {
-            (ChangedFiles::Complete(files.into_iter().map(changed_file).collect()), Listing::complete(commits))
-        }
+        Some(ComparedCommits { files, commits, .. }) => (
+            ChangedFiles::Complete(files.into_iter().map(changed_file).collect()),
+            Listing::complete(commits),
+        ),
         None => {
-            let (files, commits) = futures::join!(listed_files(repo, pull), listed_commits(repo, pull));
+            let (files, commits) =
+                futures::join!(listed_files(repo, pull), listed_commits(repo, pull));
             // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the
             // target's.
             let files = match files {
                 Ok(files) if is_stack_base => {
-                    let reason = "the difference from the stack's base is too large to read".to_owned();
-                    ChangedFiles::TooLarge { known: files.known().to_vec(), reason }
+                    let reason =
+                        "the difference from the stack's base is too large to read".to_owned();
+                    ChangedFiles::TooLarge {
+                        known: files.known().to_vec(),
+                        reason,
+                    }
                 }
                 Ok(files) => files,
-                Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
+                Err(error) => ChangedFiles::TooLarge {
+                    known: Vec::new(),
+                    reason: error.refusal()?.to_string(),
+                },
             };
             (files, commits?)
         }
     };
-    let (head, Listing { items: commits, is_complete }) = (pull.pull_request.head.sha, listed);
+    let (
+        head,
+        Listing {
+            items: commits,
+            is_complete,
+        },
+    ) = (pull.pull_request.head.sha, listed);
     let head_tree = match commits.iter().find(|commit| commit.sha == head) {
         Some(commit) => commit.commit.tree.sha,
         None => {
             let commit = repo.git_commit(head).await?;
-            commit.ok_or_else(|| Error::NotFound { path: format!("commit {head}") })?.tree.sha
+            commit
+                .ok_or_else(|| Error::NotFound {
+                    path: format!("commit {head}"),
+                })?
+                .tree
+                .sha
         }
     };
     let merges = commits.iter().filter(|commit| commit.parents.len() > 1);
-    let merges = merges.map(|commit| (commit.sha, commit.parents.iter().map(|parent| parent.sha).collect())).collect();
-    let nodes = commits.iter().filter_map(|commit| Some((commit.sha, commit.node_id.clone()?))).collect();
-    let commits = Listing { items: commits.into_iter().map(commit).collect(), is_complete };
-    Ok(Changes { files, commits, merges, head_tree, merge_base, nodes })
+    let merges = merges
+        .map(|commit| {
+            (
+                commit.sha,
+                commit.parents.iter().map(|parent| parent.sha).collect(),
+            )
+        })
+        .collect();
+    let nodes = commits
+        .iter()
+        .filter_map(|commit| Some((commit.sha, commit.node_id.clone()?)))
+        .collect();
+    let commits = Listing {
+        items: commits.into_iter().map(commit).collect(),
+        is_complete,
+    };
+    Ok(Changes {
+        files,
+        commits,
+        merges,
+        head_tree,
+        merge_base,
+        nodes,
+    })
 }
 
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
@@ -219,22 +298,42 @@ impl ComparedCommits {
 const COMPARED_FILES: usize = 300;
 
 /// The comparison, if GitHub makes it.
-pub(super) async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<ComparedCommits>> {
+pub(super) async fn comparison(
+    repo: Repo<'_>,
+    from: Sha,
+    to: Sha,
+) -> Result<Option<ComparedCommits>> {
     let path = repo.path(format!("compare/{from}...{to}"));
     let compare = async || repo.fetch::<ComparedCommits>(&path).await.or_refused();
-    repo.once::<Option<ComparedCommits>>(&path, |_| true, compare).await
+    repo.once::<Option<ComparedCommits>>(&path, |_| true, compare)
+        .await
 }
 
 /// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not
 /// hold `from` (it was rewritten), or GitHub does not show all of it.
-pub async fn pushed_between(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>> {
-    let whole = comparison(repo, from, to)
-        .await?
-        .filter(|compared| compared.status.as_deref() == Some("ahead") && compared.files.len() < COMPARED_FILES);
+pub async fn pushed_between(
+    repo: Repo<'_>,
+    from: Sha,
+    to: Sha,
+) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>> {
+    let whole = comparison(repo, from, to).await?.filter(|compared| {
+        compared.status.as_deref() == Some("ahead") && compared.files.len() < COMPARED_FILES
+    });
     Ok(whole.map(|compared| {
-        let subject = |commit: &ListedCommit| commit.commit.message.lines().next().unwrap_or_default().to_owned();
+        let subject = |commit: &ListedCommit| {
+            commit
+                .commit
+                .message
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
         let subjects = compared.commits.iter().map(subject).collect();
-        (compared.files.into_iter().map(changed_file).collect(), subjects)
+        (
+            compared.files.into_iter().map(changed_file).collect(),
+            subjects,
+        )
     }))
 }
 
@@ -246,20 +345,35 @@ pub async fn pushed_between(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option
 async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles> {
     let head = pull.pull_request.head.sha;
     let is_moved = |listing: &mut Listing<WireFile>| {
-        listing.items.iter().filter(|file| file.status != FileStatus::Removed).any(|file| {
-            let named = file.contents_url.as_deref().and_then(|url| url.rsplit_once("ref="));
-            named.and_then(|(_, sha)| sha.parse::<Sha>().ok()).is_some_and(|named| named != head)
-        })
+        listing
+            .items
+            .iter()
+            .filter(|file| file.status != FileStatus::Removed)
+            .any(|file| {
+                let named = file
+                    .contents_url
+                    .as_deref()
+                    .and_then(|url| url.rsplit_once("ref="));
+                named
+                    .and_then(|(_, sha)| sha.parse::<Sha>().ok())
+                    .is_some_and(|named| named != head)
+            })
     };
-    let Listing { items, is_complete } = listed(repo, pull, ("files", FILE_PAGES), is_moved).await?;
+    let Listing { items, is_complete } =
+        listed(repo, pull, ("files", FILE_PAGES), is_moved).await?;
     let (count, announced) = (items.len(), pull.changed_files);
     let known = items.into_iter().map(changed_file).collect();
-    Ok(if !is_complete || count >= MOST_FILES || count < announced {
-        let reason = format!("GitHub lists {count} of {} changed files", announced.max(count));
-        ChangedFiles::TooLarge { known, reason }
-    } else {
-        ChangedFiles::Complete(known)
-    })
+    Ok(
+        if !is_complete || count >= MOST_FILES || count < announced {
+            let reason = format!(
+                "GitHub lists {count} of {} changed files",
+                announced.max(count)
+            );
+            ChangedFiles::TooLarge { known, reason }
+        } else {
+            ChangedFiles::Complete(known)
+        },
+    )
 }
 
 /// A list of the pull request, kept for this head. A list that is of another head is an outage: the pull request is
@@ -279,7 +393,11 @@ async fn listed<T: Serialize + DeserializeOwned>(
         Ok((!is_moved).then_some((listing.items, listing.is_complete)))
     });
     let message = "the head moved while it was read".to_owned();
-    let (items, is_complete) = listed.await?.ok_or(Error::Unavailable { path, message, retry_at: None })?;
+    let (items, is_complete) = listed.await?.ok_or(Error::Unavailable {
+        path,
+        message,
+        retry_at: None,
+    })?;
     Ok(Listing { items, is_complete })
 }
 
@@ -298,8 +416,14 @@ fn changed_file(file: WireFile) -> ChangedFile {
 
 /// The newest commit of a file, up to the base's head. None where GitHub shows none.
 pub(super) async fn newest_commit(repo: Repo<'_>, tip: Sha, file: &str) -> Result<Option<Commit>> {
-    let path = repo.path(format!("commits?sha={tip}&path={}&per_page=1", path::escape(file)));
-    let commits = repo.get_immutable_json::<Vec<ListedCommit>>(&path).await.or_refused()?;
+    let path = repo.path(format!(
+        "commits?sha={tip}&path={}&per_page=1",
+        path::escape(file)
+    ));
+    let commits = repo
+        .get_immutable_json::<Vec<ListedCommit>>(&path)
+        .await
+        .or_refused()?;
     Ok(commits.flatten().into_iter().flatten().next().map(commit))
 }
 
@@ -319,7 +443,11 @@ fn commit(wire: ListedCommit) -> Commit {
         Some(MaybeUser::Somebody(user)) => Some(user.into()),
         Some(MaybeUser::Nobody {}) | None => None,
     };
-    let email = |signature: Option<Signature>| signature.map(|signature| signature.email).unwrap_or_default();
+    let email = |signature: Option<Signature>| {
+        signature
+            .map(|signature| signature.email)
+            .unwrap_or_default()
+    };
     Commit {
         sha: wire.sha,
         message: wire.commit.message,

@@ -1,7 +1,8 @@
 //! The second step of reading a pull request: what the decision needs beside its [`PullRequestFacts`].
 
 use super::{
-    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullReading, PullRequestFacts, Target, base,
+    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullReading,
+    PullRequestFacts, Target, base,
     checks::{self, Checks},
     config, contents,
     conversation::{self, Comments},
@@ -12,7 +13,8 @@ use loopgate_core::{
     deciding::files_to_read,
     gate::{AuthorityQuestions, may_approve, questions},
     observed::{
-        Base, BaseEvidence, CheckScope, Hint, Lifecycle, ReceivedEvidence, Review, ReviewVerdict, Snapshot, WorkflowRun,
+        Base, BaseEvidence, CheckScope, Hint, Lifecycle, ReceivedEvidence, Review, ReviewVerdict,
+        Snapshot, WorkflowRun,
     },
     policy::{CheckSource, Policy},
     state::LoopState,
@@ -46,10 +48,27 @@ impl Observer {
         let mut checks = std::mem::take(&mut facts.checks);
         // A head without a state or a check run of ours was decided nowhere else.
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
-        let reading = PullReading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
+        let reading = PullReading {
+            observer: self,
+            repo,
+            facts: &facts,
+            policy: &policy,
+            hints: &hints,
+            previous,
+        };
         let (pull, tip) = (&facts.pull, facts.base.tip);
         let mut read = Snapshot::default();
-        let (results, assigned, declared_type, inline, edits, (left, left_heads), others, known_since, ..) = futures::try_join!(
+        let (
+            results,
+            assigned,
+            declared_type,
+            inline,
+            edits,
+            (left, left_heads),
+            others,
+            known_since,
+            ..,
+        ) = futures::try_join!(
             reading.results(&mut checks),
             reading.assigned_agents(),
             reading.declared_type(),
@@ -66,14 +85,24 @@ impl Observer {
             put(&mut read.stack, reading.stack()),
             put(&mut read.queue, reading.queue()),
             put(&mut read.codeowners, reading.codeowners()),
-            put(&mut read.base_folders, base::folders(repo, tip, &facts.changes.files, &policy)),
+            put(
+                &mut read.base_folders,
+                base::folders(repo, tip, &facts.changes.files, &policy)
+            ),
         )?;
         hints.extend(edits);
         let judged_on = scope::judge(repo, pull, &others, &self.registry).await?;
         makers::mark_update_merges(repo, &mut facts.changes, &policy).await?;
         facts.pull.pull_request.head.known_since = known_since;
         facts.pull.pull_request.declared_type = declared_type;
-        let reading = PullReading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
+        let reading = PullReading {
+            observer: self,
+            repo,
+            facts: &facts,
+            policy: &policy,
+            hints: &hints,
+            previous,
+        };
         let (evidence, workflow_runs, base_checks, awaits_logs) = results;
         let base_evidence = reading.base_evidence(&evidence, base_checks).await?;
         let surface = facts.surface(&mut checks, repo, &inline, &others, left);
@@ -101,28 +130,60 @@ impl Observer {
             problems: facts.problems,
             ..read
         };
-        Box::pin(base::owners_in_question(repo, &mut snapshot, tip, &policy, previous)).await?;
+        Box::pin(base::owners_in_question(
+            repo,
+            &mut snapshot,
+            tip,
+            &policy,
+            previous,
+        ))
+        .await?;
         let asks = may_approve(&snapshot, previous, &policy);
         makers::pushes(repo, &mut snapshot, &facts.pull, tip, previous, asks).await?;
         let asked = needed_rights(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(repo, &asked).await?;
-        contents::read(repo, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
+        contents::read(repo, &mut snapshot, |seen| {
+            files_to_read(seen, previous, &policy, repo.now())
+        })
+        .await?;
         let is_head_shared = others.iter().any(|other| other.number != number);
         let (merged_as, pull) = (facts.base.merged_as, facts.pull);
-        Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs, pull })
+        Ok(Observation {
+            snapshot,
+            base_head: tip,
+            policy,
+            surface,
+            merged_as,
+            is_head_shared,
+            awaits_logs,
+            pull,
+        })
     }
 }
 
 /// What ran on the head, the base's checks where one of the head's failed, and whether a log is not there yet.
-type Results = (Vec<ReceivedEvidence>, Vec<WorkflowRun>, Option<BaseEvidence>, bool);
+type Results = (
+    Vec<ReceivedEvidence>,
+    Vec<WorkflowRun>,
+    Option<BaseEvidence>,
+    bool,
+);
 
 impl PullReading<'_> {
     async fn results(&self, checks: &mut Checks) -> Result<Results> {
-        let Self { repo, facts, policy, .. } = *self;
+        let Self {
+            repo,
+            facts,
+            policy,
+            ..
+        } = *self;
         let head = facts.pull.pull_request.head.sha;
         let (listed, unlisted) = evidence::listed(&facts.runs, repo.name, &policy.verify);
-        let awaits_evidence =
-            policy.verify.checks.values().any(|check| matches!(check.source, CheckSource::Command(_)));
+        let awaits_evidence = policy
+            .verify
+            .checks
+            .values()
+            .any(|check| matches!(check.source, CheckSource::Command(_)));
         let evidence = async {
             if listed.is_empty() && awaits_evidence {
                 evidence::refuse_unlisted(repo, &unlisted).await
@@ -135,9 +196,17 @@ impl PullReading<'_> {
             let (base, on_base) = self.base_checks(checks).await?;
             // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
             let last = self.previous.and_then(|state| state.attempts.last());
-            let green = if last.is_some_and(|last| last.head_sha == head) { on_base.as_slice() } else { &[] };
-            let awaits_logs = checks.read_logs(repo, &policy.verify, facts.pull.is_private, green).await?;
-            checks.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
+            let green = if last.is_some_and(|last| last.head_sha == head) {
+                on_base.as_slice()
+            } else {
+                &[]
+            };
+            let awaits_logs = checks
+                .read_logs(repo, &policy.verify, facts.pull.is_private, green)
+                .await?;
+            checks
+                .annotate(repo, &policy.verify, checks::MOST_ANNOTATED)
+                .await?;
             Ok((base, awaits_logs))
         };
         let (evidence, (base_checks, awaits_logs)) = futures::try_join!(evidence, check_details)?;
@@ -169,12 +238,14 @@ impl PullRequestFacts {
         let Base { branch, scope, .. } = &pull_request.base;
         if pull_request.lifecycle == Lifecycle::Open {
             let default_branch = pull.default_branch.as_deref().unwrap_or_default();
-            let retargeted =
-                |run: &OwnCheckRun| run.left_by_retargeting(pull_request.head.sha, &pull_request.base, default_branch);
+            let retargeted = |run: &OwnCheckRun| {
+                run.left_by_retargeting(pull_request.head.sha, &pull_request.base, default_branch)
+            };
             left.extend(checks.own.iter().filter_map(retargeted));
         }
         let shares = |other: &&ListedPull| {
-            let same_name = matches!(scope, CheckScope::Pattern(_)) || other.governed_by() == branch;
+            let same_name =
+                matches!(scope, CheckScope::Pattern(_)) || other.governed_by() == branch;
             other.number != pull_request.number && other.base.branch != pull.target && same_name
         };
         let (status_comments, posts) = surface::own_comments(&self.comments.listing.items, us);
@@ -182,12 +253,21 @@ impl PullRequestFacts {
         ObservedSurface {
             repository: repo.name.clone(),
             pull_request: pull_request.clone(),
-            reviewed: self.reviews.items.iter().map(|review| review.author.login.clone()).collect(),
+            reviewed: self
+                .reviews
+                .items
+                .iter()
+                .map(|review| review.author.login.clone())
+                .collect(),
             status_comments,
             posts,
             check_runs: std::mem::take(&mut checks.own),
             left,
-            sharing: others.iter().filter(shares).map(|other| other.number).collect(),
+            sharing: others
+                .iter()
+                .filter(shares)
+                .map(|other| other.number)
+                .collect(),
             reactions: reactions.map(|(to, given)| (*to, given.clone())).collect(),
             us: us.bot_id,
         }
@@ -195,17 +275,42 @@ impl PullRequestFacts {
 }
 
 /// What gates ask about, who reviewed (a required review counts by people with write only), and who pressed a button.
-pub(super) fn needed_rights(snapshot: &Snapshot, previous: Option<&LoopState>, policy: &Policy) -> AuthorityQuestions {
+pub(super) fn needed_rights(
+    snapshot: &Snapshot,
+    previous: Option<&LoopState>,
+    policy: &Policy,
+) -> AuthorityQuestions {
     let checks = evidence::accepted(&snapshot.evidence).flat_map(|evidence| &evidence.checks);
     let findings: Vec<_> = checks.flat_map(|check| &check.findings).cloned().collect();
     let mut asked = questions(snapshot, previous, policy, &findings);
-    let decisive =
-        |review: &&Review| matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested);
-    let reviews = snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS);
-    let named = snapshot.dismissed_by.values().chain(snapshot.test_authors.values());
-    let named = named.chain(reviews.map(|review| &review.author)).map(|by| (by.id, by.login.clone()));
-    let resolvers = reviewers::resolvers(snapshot).into_iter().take(MOST_REVIEWERS);
-    let pressed = snapshot.hints.iter().filter_map(Hint::pressed_by).take(MOST_REVIEWERS);
+    let decisive = |review: &&Review| {
+        matches!(
+            review.verdict,
+            ReviewVerdict::Approved | ReviewVerdict::ChangesRequested
+        )
+    };
+    let reviews = snapshot
+        .reviews
+        .items
+        .iter()
+        .rev()
+        .filter(decisive)
+        .take(MOST_REVIEWERS);
+    let named = snapshot
+        .dismissed_by
+        .values()
+        .chain(snapshot.test_authors.values());
+    let named = named
+        .chain(reviews.map(|review| &review.author))
+        .map(|by| (by.id, by.login.clone()));
+    let resolvers = reviewers::resolvers(snapshot)
+        .into_iter()
+        .take(MOST_REVIEWERS);
+    let pressed = snapshot
+        .hints
+        .iter()
+        .filter_map(Hint::pressed_by)
+        .take(MOST_REVIEWERS);
     let beside = named.chain(resolvers.map(|(id, account)| (id, account.login.clone())));
     for (id, login) in beside.chain(pressed.map(|by| (by.id, by.login.clone()))) {
         asked.people.entry(id).or_insert(login);

@@ -15,7 +15,9 @@ use crate::{
 use loopgate_core::{
     CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, UserId,
     gate::{Reacted, ReactionKind},
-    observed::{AppIdentity, Base, CheckProgress, CheckScope, Comment, Conclusion, OwnCheck, PullRequest},
+    observed::{
+        AppIdentity, Base, CheckProgress, CheckScope, Comment, Conclusion, OwnCheck, PullRequest,
+    },
 };
 
 /// Our own traces on a pull request, and what of the pull request they are compared with.
@@ -73,9 +75,10 @@ impl OwnCheckRun {
     /// Whether its result no longer holds once its head or base was left. What was green by itself stays.
     fn ends_with_its_head(&self) -> bool {
         match self.progress {
-            CheckProgress::Completed { conclusion: Conclusion::Success, .. } => {
-                self.digest().is_some_and(|digest| digest.by_word)
-            }
+            CheckProgress::Completed {
+                conclusion: Conclusion::Success,
+                ..
+            } => self.digest().is_some_and(|digest| digest.by_word),
             CheckProgress::Completed { .. } => false,
             CheckProgress::Queued | CheckProgress::InProgress => true,
         }
@@ -86,22 +89,47 @@ impl OwnCheckRun {
     }
 
     pub(super) fn left(&self, head: Sha) -> Option<LeftCheckRun> {
-        self.ends_with_its_head().then(|| LeftCheckRun { id: self.id, head, name: self.name.clone() })
+        self.ends_with_its_head().then(|| LeftCheckRun {
+            id: self.id,
+            head,
+            name: self.name.clone(),
+        })
     }
 
     /// Whether a run on the present head, under a name of another base, was left. Such a run is returned.
-    pub(super) fn left_by_retargeting(&self, head: Sha, base: &Base, default_branch: &str) -> Option<LeftCheckRun> {
-        if OwnCheck::ALL.iter().any(|check| check.name(&base.scope) == self.name) {
+    pub(super) fn left_by_retargeting(
+        &self,
+        head: Sha,
+        base: &Base,
+        default_branch: &str,
+    ) -> Option<LeftCheckRun> {
+        if OwnCheck::ALL
+            .iter()
+            .any(|check| check.name(&base.scope) == self.name)
+        {
             return None;
         }
         // A plain name stood for the branch that was the default branch then.
-        let plain = OwnCheck::ALL.iter().any(|check| check.name(&CheckScope::DefaultBranch) == self.name);
+        let plain = OwnCheck::ALL
+            .iter()
+            .any(|check| check.name(&CheckScope::DefaultBranch) == self.name);
         // Digests of earlier versions have no base.
-        let is_other = |digest: Digest| !digest.base.is_empty() && digest.base != short_hash(default_branch);
+        let is_other =
+            |digest: Digest| !digest.base.is_empty() && digest.base != short_hash(default_branch);
         let other_default = plain && self.digest().is_some_and(is_other);
-        let green = matches!(self.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
+        let green = matches!(
+            self.progress,
+            CheckProgress::Completed {
+                conclusion: Conclusion::Success,
+                ..
+            }
+        );
         let is_left = self.ends_with_its_head() || other_default && green;
-        is_left.then(|| LeftCheckRun { id: self.id, head, name: self.name.clone() })
+        is_left.then(|| LeftCheckRun {
+            id: self.id,
+            head,
+            name: self.name.clone(),
+        })
     }
 }
 
@@ -113,30 +141,53 @@ impl ObservedSurface {
 
     /// How often a comment was given this reaction.
     pub fn count(&self, to: Reacted, kind: ReactionKind) -> u64 {
-        self.reactions.get(&to).and_then(|given| given.get(kind.as_str())).copied().unwrap_or(0)
+        self.reactions
+            .get(&to)
+            .and_then(|given| given.get(kind.as_str()))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// Our traces of a record.
     pub(in crate::github) fn traces(&self) -> Traces<'_> {
-        let verified = self.check_run(OwnCheck::Verify).and_then(|run| match run.progress {
-            CheckProgress::Completed { at, .. } => at,
-            CheckProgress::Queued | CheckProgress::InProgress => None,
-        });
-        let status_comment = self.status_comments.first().map(|comment| comment.body.as_str());
-        let PullRequest { head, created_at, .. } = &self.pull_request;
-        Traces { status_comment, posts: &self.posts, verified, head: head.sha, opened: *created_at }
+        let verified = self
+            .check_run(OwnCheck::Verify)
+            .and_then(|run| match run.progress {
+                CheckProgress::Completed { at, .. } => at,
+                CheckProgress::Queued | CheckProgress::InProgress => None,
+            });
+        let status_comment = self
+            .status_comments
+            .first()
+            .map(|comment| comment.body.as_str());
+        let PullRequest {
+            head, created_at, ..
+        } = &self.pull_request;
+        Traces {
+            status_comment,
+            posts: &self.posts,
+            verified,
+            head: head.sha,
+            opened: *created_at,
+        }
     }
 
     /// The check run that stands for a check now: the newest.
     pub fn check_run(&self, check: OwnCheck) -> Option<&OwnCheckRun> {
         let name = check.name(&self.pull_request.base.scope);
-        self.check_runs.iter().filter(|run| run.name == name).max_by_key(|run| run.id)
+        self.check_runs
+            .iter()
+            .filter(|run| run.name == name)
+            .max_by_key(|run| run.id)
     }
 }
 
 /// Our comments among all: the status comments and the keys of the posts. A marker alone proves nothing, anybody can
 /// write one.
-pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnComment>, BTreeSet<String>) {
+pub(super) fn own_comments(
+    comments: &[Comment],
+    us: &AppIdentity,
+) -> (Vec<OwnComment>, BTreeSet<String>) {
     let mut status = Vec::new();
     let mut posts = BTreeSet::new();
     let is_ours = |comment: &&Comment| match us.bot_id {
@@ -145,7 +196,10 @@ pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnCo
     };
     for comment in comments.iter().filter(is_ours) {
         match Marker::of(&comment.body) {
-            Some(Marker::Status) => status.push(OwnComment { id: comment.id, body: comment.body.clone() }),
+            Some(Marker::Status) => status.push(OwnComment {
+                id: comment.id,
+                body: comment.body.clone(),
+            }),
             Some(Marker::Post(key)) => drop(posts.insert(key)),
             None => {}
         }
@@ -158,6 +212,14 @@ pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnCo
 ///
 /// # Errors
 /// Every kind of [`Error`](crate::github::Error).
-pub async fn status_comments(repo: Repo<'_>, number: PrNumber, us: &AppIdentity) -> Result<Vec<OwnComment>> {
-    Ok(own_comments(&conversation::comments(repo, number).await?.listing.items, us).0)
+pub async fn status_comments(
+    repo: Repo<'_>,
+    number: PrNumber,
+    us: &AppIdentity,
+) -> Result<Vec<OwnComment>> {
+    Ok(own_comments(
+        &conversation::comments(repo, number).await?.listing.items,
+        us,
+    )
+    .0)
 }

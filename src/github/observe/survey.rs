@@ -18,7 +18,9 @@ use loopgate_core::{
     Sha,
     gate::{
         AuthorityQuestions,
-        online_facts::{ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, Survey, questions},
+        online_facts::{
+            ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, Survey, questions,
+        },
     },
     policy::Policy,
 };
@@ -46,53 +48,103 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`]; not found where there is no such repository.
-    pub async fn check_configuration(&self, repo: Repo<'_>, own: Option<NamedText>) -> Result<CheckedConfiguration> {
+    pub async fn check_configuration(
+        &self,
+        repo: Repo<'_>,
+        own: Option<NamedText>,
+    ) -> Result<CheckedConfiguration> {
         let known: Repository = repo.get(&repo.root()).await?;
         let branch = config::branch(repo, &known.default_branch).await?;
-        let tip = branch.ok_or_else(|| Error::NotFound { path: known.default_branch.clone() })?.commit.sha;
+        let tip = branch
+            .ok_or_else(|| Error::NotFound {
+                path: known.default_branch.clone(),
+            })?
+            .commit
+            .sha;
         let there = repo.text(config::FILE, tip, config::FILE_LIMIT);
-        let (there, defaults) = futures::try_join!(there, self.organisations.of(&repo, repo.name.owner()))?;
+        let (there, defaults) =
+            futures::try_join!(there, self.organisations.of(&repo, repo.name.owner()))?;
         let organisation = defaults.map(|defaults| (defaults.file.clone(), defaults.text.clone()));
         let own = own.or(there.map(|text| (config::FILE.to_owned(), text)));
         let file = own.as_ref().map(|(name, _)| name.clone());
-        let [organisation, own] =
-            [&organisation, &own].map(|file| file.as_ref().map(|(name, text)| Source::new(name, text)));
+        let [organisation, own] = [&organisation, &own]
+            .map(|file| file.as_ref().map(|(name, text)| Source::new(name, text)));
         let loaded = match load(organisation, own) {
             Ok(loaded) => loaded,
             Err(errors) => {
-                let found = OnlineFindings { errors, warnings: Vec::new() };
-                return Ok(CheckedConfiguration { file, policy: None, found });
+                let found = OnlineFindings {
+                    errors,
+                    warnings: Vec::new(),
+                };
+                return Ok(CheckedConfiguration {
+                    file,
+                    policy: None,
+                    found,
+                });
             }
         };
         let survey = self.survey(repo, (&known, tip), &loaded.policy).await?;
         let mut found = online(organisation, own, &loaded.policy, &survey);
         found.warnings.splice(..0, loaded.warnings);
-        Ok(CheckedConfiguration { file, policy: Some(loaded.policy), found })
+        Ok(CheckedConfiguration {
+            file,
+            policy: Some(loaded.policy),
+            found,
+        })
     }
 
     /// Looks up on GitHub the names in a policy.
     ///
     /// # Errors
     /// Faults, and rate limits. A refusal is an answer.
-    async fn survey(&self, repo: Repo<'_>, (known, tip): (&Repository, Sha), policy: &Policy) -> Result<Survey> {
+    async fn survey(
+        &self,
+        repo: Repo<'_>,
+        (known, tip): (&Repository, Sha),
+        policy: &Policy,
+    ) -> Result<Survey> {
         let base = repo.root();
         let codeowners = config::owners_file(repo, tip).await?;
-        let codeowners = codeowners.map(|(path, text)| OwnersFile { path: path.to_owned(), text });
+        let codeowners = codeowners.map(|(path, text)| OwnersFile {
+            path: path.to_owned(),
+            text,
+        });
         let asked = questions(policy, repo.name, codeowners.as_ref());
         let authority = async {
             let named = self.registry.look_up(repo, &asked).await?;
-            let accounts = named.logins.values().flatten().map(|account| (account.id, account.login.clone()));
-            let rights = AuthorityQuestions { people: accounts.collect(), ..asked.clone() };
+            let accounts = named
+                .logins
+                .values()
+                .flatten()
+                .map(|account| (account.id, account.login.clone()));
+            let rights = AuthorityQuestions {
+                people: accounts.collect(),
+                ..asked.clone()
+            };
             self.registry.look_up(repo, &rights).await
         };
         let names = async |what: &str| {
-            let listed = repo.list::<Named>(&format!("{base}/{what}"), MOST_PAGES).await;
-            listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()).or_reason()
+            let listed = repo
+                .list::<Named>(&format!("{base}/{what}"), MOST_PAGES)
+                .await;
+            listed
+                .map(|listing| {
+                    listing
+                        .items
+                        .into_iter()
+                        .map(|one| one.name)
+                        .collect::<BTreeSet<_>>()
+                })
+                .or_reason()
         };
         let files = async {
-            let tree = contents::tree(repo, format!("{tip}?recursive=1")).await.or_reason()?;
+            let tree = contents::tree(repo, format!("{tip}?recursive=1"))
+                .await
+                .or_reason()?;
             let is_file = |entry: TreeEntry| (entry.kind != "tree").then_some(entry.path);
-            let files = |entries: Vec<TreeEntry>| entries.into_iter().filter_map(is_file).collect::<Vec<_>>();
+            let files = |entries: Vec<TreeEntry>| {
+                entries.into_iter().filter_map(is_file).collect::<Vec<_>>()
+            };
             let too_many = || "the repository has too many files to list".to_owned();
             Ok(tree.and_then(|tree| tree.map(files).ok_or_else(too_many)))
         };
@@ -125,12 +177,21 @@ impl Observer {
 async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUse>> {
     let is_workflow = |path: &&String| {
         let file = path.strip_prefix(".github/workflows/");
-        file.is_some_and(|file| !file.contains('/') && (file.ends_with(".yml") || file.ends_with(".yaml")))
+        file.is_some_and(|file| {
+            !file.contains('/') && (file.ends_with(".yml") || file.ends_with(".yaml"))
+        })
     };
     let mut found = Vec::new();
     for file in files.iter().filter(is_workflow).take(MOST_WORKFLOWS) {
-        let text = repo.text(file, tip, config::FILE_LIMIT).await.or_refused()?.flatten();
-        found.extend(text.iter().flat_map(|text| workflow_file::uses(file, text.as_bytes())));
+        let text = repo
+            .text(file, tip, config::FILE_LIMIT)
+            .await
+            .or_refused()?
+            .flatten();
+        found.extend(
+            text.iter()
+                .flat_map(|text| workflow_file::uses(file, text.as_bytes())),
+        );
     }
     Ok(found)
 }
@@ -139,25 +200,50 @@ async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUs
 /// administration: read, which Loopgate itself does not need.
 async fn actions(repo: Repo<'_>) -> Result<Option<ActionsPolicy>> {
     let base = repo.path("actions/permissions");
-    let Some(permissions) = repo.get::<Value>(&base).await.or_refused()? else { return Ok(None) };
+    let Some(permissions) = repo.get::<Value>(&base).await.or_refused()? else {
+        return Ok(None);
+    };
     let below = async |part: &str| -> Result<Value> {
-        Ok(repo.get(&format!("{base}/{part}")).await.or_refused()?.unwrap_or_default())
+        Ok(repo
+            .get(&format!("{base}/{part}"))
+            .await
+            .or_refused()?
+            .unwrap_or_default())
     };
     let is_selected = permissions["allowed_actions"] == "selected";
-    let selected = async { if is_selected { below("selected-actions").await } else { Ok(Value::Null) } };
-    let (selected, approval, workflows) =
-        futures::try_join!(selected, below("fork-pr-contributor-approval"), below("workflow"))?;
-    Ok(Some(policy_of(&permissions, &[selected, approval, workflows])))
+    let selected = async {
+        if is_selected {
+            below("selected-actions").await
+        } else {
+            Ok(Value::Null)
+        }
+    };
+    let (selected, approval, workflows) = futures::try_join!(
+        selected,
+        below("fork-pr-contributor-approval"),
+        below("workflow")
+    )?;
+    Ok(Some(policy_of(
+        &permissions,
+        &[selected, approval, workflows],
+    )))
 }
 
 fn policy_of(permissions: &Value, [selected, approval, workflows]: &[Value; 3]) -> ActionsPolicy {
-    let allowed = match (permissions["enabled"] == true, permissions["allowed_actions"].as_str()) {
+    let allowed = match (
+        permissions["enabled"] == true,
+        permissions["allowed_actions"].as_str(),
+    ) {
         (false, _) => AllowedActions::None,
         (true, Some("local_only")) => AllowedActions::Local,
         (true, Some("selected")) => {
-            let patterns = selected["patterns_allowed"].as_array().into_iter().flatten();
+            let patterns = selected["patterns_allowed"]
+                .as_array()
+                .into_iter()
+                .flatten();
             let patterns = patterns.filter_map(Value::as_str).map(str::to_owned);
-            let by_github = (selected["github_owned_allowed"] == true).then(|| "actions/*".to_owned());
+            let by_github =
+                (selected["github_owned_allowed"] == true).then(|| "actions/*".to_owned());
             AllowedActions::Selected(patterns.chain(by_github).collect())
         }
         (true, _) => AllowedActions::All,
@@ -166,7 +252,8 @@ fn policy_of(permissions: &Value, [selected, approval, workflows]: &[Value; 3]) 
         allowed,
         holds_outsiders: approval["approval_policy"] == "all_external_contributors",
         must_pin: permissions["sha_pinning_required"] == true,
-        default_token: DefaultToken::deserialize(&workflows["default_workflow_permissions"]).unwrap_or_default(),
+        default_token: DefaultToken::deserialize(&workflows["default_workflow_permissions"])
+            .unwrap_or_default(),
         is_public: false,
         uses: Vec::new(),
     }
@@ -191,14 +278,24 @@ mod tests {
         for (allowed, expected) in [
             ("all", AllowedActions::All),
             ("local_only", AllowedActions::Local),
-            ("selected", AllowedActions::Selected(vec!["acme/*".into(), "actions/*".into()])),
+            (
+                "selected",
+                AllowedActions::Selected(vec!["acme/*".into(), "actions/*".into()]),
+            ),
         ] {
             let found = policy(permissions(allowed), first);
-            assert_eq!((found.allowed, found.holds_outsiders, found.must_pin), (expected, false, false));
+            assert_eq!(
+                (found.allowed, found.holds_outsiders, found.must_pin),
+                (expected, false, false)
+            );
         }
-        let pinned = json!({ "enabled": true, "allowed_actions": "all", "sha_pinning_required": true });
+        let pinned =
+            json!({ "enabled": true, "allowed_actions": "all", "sha_pinning_required": true });
         assert!(policy(pinned, first).must_pin);
-        assert_eq!(policy(json!({ "enabled": false }), first).allowed, AllowedActions::None);
+        assert_eq!(
+            policy(json!({ "enabled": false }), first).allowed,
+            AllowedActions::None
+        );
         assert!(policy(permissions("all"), "all_external_contributors").holds_outsiders);
     }
 }

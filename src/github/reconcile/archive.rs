@@ -13,8 +13,8 @@ use super::{Failed, RunStore, Turn};
 use crate::{
     github::{GithubObjects, PullRequestFacts, Repo, storage::KEPT_AFTER_THE_END},
     refs::{
-        ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Result, Retry, RunLines, StateStore,
-        archive_entry, archived,
+        ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Result, Retry,
+        RunLines, StateStore, archive_entry, archived,
     },
 };
 use loopgate_core::{PrNumber, Sha, Timestamp, metrics::RunLine, observed::Lifecycle};
@@ -54,8 +54,14 @@ pub async fn fold_ended_runs(
     let mut due = objects.refs(ARCHIVE).await?;
     due.retain(|(name, _)| name.number().is_some());
     let mut ended = objects.refs("pr/").await?;
-    let mut folded = FoldResult { runs: 0, requests: 2 + ended.len() / 100, is_complete: true };
-    ended.retain(|(name, _)| name.is_of_pull_request() && name.number().is_none_or(|number| !open.contains(&number)));
+    let mut folded = FoldResult {
+        runs: 0,
+        requests: 2 + ended.len() / 100,
+        is_complete: true,
+    };
+    ended.retain(|(name, _)| {
+        name.is_of_pull_request() && name.number().is_none_or(|number| !open.contains(&number))
+    });
     ended.sort_by_key(|(name, _)| name.number());
     let made = stream::iter(ended).map(async |run| match objects.made_at(run.1).await {
         Ok(made) => Ok(Some((made, run))),
@@ -67,7 +73,9 @@ pub async fn fold_ended_runs(
     while folded.requests < most_requests
         && let Some(read) = made.try_next().await?
     {
-        let Some(((made_at, is_known), run)) = read else { continue };
+        let Some(((made_at, is_known), run)) = read else {
+            continue;
+        };
         folded.requests += usize::from(!is_known);
         if made_at + KEPT_AFTER_THE_END <= now {
             due.push(run);
@@ -82,20 +90,39 @@ pub async fn fold_ended_runs(
 }
 
 /// Folds these runs, as far as they stay where they are. Returns how many.
-async fn fold_batch(objects: &GithubObjects, mut runs: Vec<(RefName, Sha)>, now: Timestamp) -> Result<usize> {
+async fn fold_batch(
+    objects: &GithubObjects,
+    mut runs: Vec<(RefName, Sha)>,
+    now: Timestamp,
+) -> Result<usize> {
     let archive = RefName::quarter(now);
     for _ in 0..MOST_TRIES {
         let before = objects.read_ref(&archive).await?;
         // A run's own ref is listed after what an earlier version moved, and counts.
-        let entries: BTreeMap<_, _> =
-            runs.iter().filter_map(|(name, tip)| Some(archive_entry(name.number()?, *tip))).collect();
+        let entries: BTreeMap<_, _> = runs
+            .iter()
+            .filter_map(|(name, tip)| Some(archive_entry(name.number()?, *tip)))
+            .collect();
         let files: Vec<_> = entries.into_iter().collect();
-        let keeps: Vec<Sha> = runs.iter().map(|(_, tip)| *tip).collect::<BTreeSet<_>>().into_iter().collect();
+        let keeps: Vec<Sha> = runs
+            .iter()
+            .map(|(_, tip)| *tip)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
         let subject = format!("ended runs folded: {}", files.len());
-        let commit = NewCommit { parent: before, keeps: &keeps, files: &files, subject: &subject };
+        let commit = NewCommit {
+            parent: before,
+            keeps: &keeps,
+            files: &files,
+            subject: &subject,
+        };
         let commit = objects.write_commit(commit).await?;
         let mut moves = vec![(archive.clone(), before, Some(commit))];
-        moves.extend(runs.iter().map(|(name, tip)| (name.clone(), Some(*tip), None)));
+        moves.extend(
+            runs.iter()
+                .map(|(name, tip)| (name.clone(), Some(*tip), None)),
+        );
         if objects.move_all(&moves).await? {
             return Ok(runs.len());
         }
@@ -185,12 +212,21 @@ impl Turn<'_> {
     /// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull
     /// request does so: a process may die between its save and this. A repository that lets no ref be written keeps no
     /// lines. What was written now comes back.
-    pub async fn keep_line(&self, store: &RunStore<'_>, closed_at: Timestamp) -> Result<Option<RunLine>, Failed> {
+    pub async fn keep_line(
+        &self,
+        store: &RunStore<'_>,
+        closed_at: Timestamp,
+    ) -> Result<Option<RunLine>, Failed> {
         let objects = self.target().repo.objects();
-        let lines = RunLines { objects: &objects, name: RefName::metrics() };
+        let lines = RunLines {
+            objects: &objects,
+            name: RefName::metrics(),
+        };
         let append = async {
             let loaded = store.load().await?;
-            let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(None) };
+            let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else {
+                return Ok(None);
+            };
             if lines.holds(&state.run_id, closed_at).await? {
                 return Ok(None);
             }
@@ -201,7 +237,13 @@ impl Turn<'_> {
             Ok::<_, RefsError>(line)
         };
         match append.await {
-            Err(RefsError::Refused(reason) | RefsError::Fault { message: reason, retry: Retry::Later }) => {
+            Err(
+                RefsError::Refused(reason)
+                | RefsError::Fault {
+                    message: reason,
+                    retry: Retry::Later,
+                },
+            ) => {
                 tracing::warn!(repository = %self.job.repository, reason, "the line of a run was not written");
                 Ok(None)
             }

@@ -24,9 +24,9 @@ use self::{
     turn::decide,
 };
 use super::{
-    Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
-    client::LOOK_AGAIN_AFTER, error::OrAbsent as _, evidence_memory, looked_heads::LookedHeads, memory::DebugMemory,
-    storage::Storage,
+    Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
+    StateArtifact, Target, client::LOOK_AGAIN_AFTER, error::OrAbsent as _, evidence_memory,
+    looked_heads::LookedHeads, memory::DebugMemory, storage::Storage,
 };
 use crate::{
     channels::Channels,
@@ -76,7 +76,11 @@ pub struct ReconcileRequest {
 impl ReconcileRequest {
     /// Of another pull request of the repository.
     fn of(&self, number: PrNumber) -> Self {
-        Self { number, hints: Vec::new(), ..self.clone() }
+        Self {
+            number,
+            hints: Vec::new(),
+            ..self.clone()
+        }
     }
 }
 
@@ -115,7 +119,11 @@ pub enum ObservedPull {
     #[default]
     Unobserved,
     /// An open one. It is final if every check had ended: check results do not change `updated_at`.
-    Open { updated_at: Timestamp, head: Sha, is_final: bool },
+    Open {
+        updated_at: Timestamp,
+        head: Sha,
+        is_final: bool,
+    },
     /// It has ended, or there is none.
     Ended,
 }
@@ -180,7 +188,10 @@ pub struct Failed {
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
-        Self { reason: error.to_string(), retry: error.retry() }
+        Self {
+            reason: error.to_string(),
+            retry: error.retry(),
+        }
     }
 }
 
@@ -190,7 +201,10 @@ impl From<RefsError> for Failed {
             RefsError::Fault { retry, .. } => *retry,
             _ => Retry::Later,
         };
-        Self { reason: error.to_string(), retry }
+        Self {
+            reason: error.to_string(),
+            retry,
+        }
     }
 }
 
@@ -207,7 +221,10 @@ impl Reconcile {
     pub fn new(github: Github) -> Self {
         Self {
             observer: Observer::new(github.clone()),
-            recent: RecentMemory { since: github.now(), pulls: Mutex::default() },
+            recent: RecentMemory {
+                since: github.now(),
+                pulls: Mutex::default(),
+            },
             github,
             executor: Executor::default(),
             debug_memory: DebugMemory::default(),
@@ -252,8 +269,11 @@ impl Reconcile {
         let looks = async {
             let known = self.recent.change(job, |recent| recent.problems.clone());
             let outcome = Box::pin(self.look(job, &known, now)).await?;
-            let ReconcileResult::Decided(Summary { problems, .. }) = &outcome.result else { return Ok(outcome) };
-            self.recent.change(job, |recent| recent.problems.clone_from(problems));
+            let ReconcileResult::Decided(Summary { problems, .. }) = &outcome.result else {
+                return Ok(outcome);
+            };
+            self.recent
+                .change(job, |recent| recent.problems.clone_from(problems));
             if *problems == known {
                 return Ok(outcome);
             }
@@ -261,10 +281,18 @@ impl Reconcile {
             // What was refused a moment ago may be done by now, and is shown all the same.
             let revisit_at = again.revisit_at.into_iter().chain(outcome.revisit_at).min();
             let (above, ended) = (again.above.or(outcome.above), again.ended.or(outcome.ended));
-            Ok::<_, Failed>(ReconcileOutcome { revisit_at, above, ended, ..again })
+            Ok::<_, Failed>(ReconcileOutcome {
+                revisit_at,
+                above,
+                ended,
+                ..again
+            })
         };
         let outcome = evidence_memory::shared(Box::pin(looks)).await?;
-        Ok(ReconcileOutcome { awakened: self.observer.dormant.has_awakened(&job.repository), ..outcome })
+        Ok(ReconcileOutcome {
+            awakened: self.observer.dormant.has_awakened(&job.repository),
+            ..outcome
+        })
     }
 
     /// Looks and decides as [`run`](Self::run) does, and leaves everything as it is: nothing is saved or shown. None
@@ -274,34 +302,67 @@ impl Reconcile {
     /// As [`run`](Self::run).
     pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Preview>> {
         let turn = self.turn(job, now);
-        let Some(TurnStart { facts, loaded, elsewhere, .. }) = Box::pin(turn.begin()).await? else {
+        let Some(TurnStart {
+            facts,
+            loaded,
+            elsewhere,
+            ..
+        }) = Box::pin(turn.begin()).await?
+        else {
             return Ok(None);
         };
         let loaded = elsewhere.map_or(loaded, |(_, held)| held);
-        let read = self.observer.complete(turn.target(), facts, job.hints.clone(), loaded.intact());
+        let read = self
+            .observer
+            .complete(turn.target(), facts, job.hints.clone(), loaded.intact());
         let observation = Box::pin(read).await?;
         let (_, decision) = decide(&observation, &loaded, now);
-        Ok(Some(Preview { snapshot: observation.snapshot, policy: observation.policy, decision }))
+        Ok(Some(Preview {
+            snapshot: observation.snapshot,
+            policy: observation.policy,
+            decision,
+        }))
     }
 
     /// One turn, begun anew when somebody else saved what they saw of another head meanwhile.
-    async fn look(&self, job: &ReconcileRequest, problems: &[Problem], now: Timestamp) -> Result<ReconcileOutcome> {
+    async fn look(
+        &self,
+        job: &ReconcileRequest,
+        problems: &[Problem],
+        now: Timestamp,
+    ) -> Result<ReconcileOutcome> {
         for _ in 0..MOST_SAVES {
-            let turn = Turn { facts: self.recent.facts(job, now), ..self.turn(job, now) };
+            let turn = Turn {
+                facts: self.recent.facts(job, now),
+                ..self.turn(job, now)
+            };
             if let Some(outcome) = Box::pin(turn.run(problems)).await? {
                 return Ok(outcome);
             }
         }
-        Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry: Retry::WhenAnswered })
+        Err(Failed {
+            reason: "the pull request moved on again and again meanwhile".into(),
+            retry: Retry::WhenAnswered,
+        })
     }
 
     fn turn<'a>(&'a self, job: &'a ReconcileRequest, now: Timestamp) -> Turn<'a> {
         let client = self.github.client(job.installation);
-        Turn { doubts: client.doubts(), client, reconcile: self, job, now, facts: Vec::new() }
+        Turn {
+            doubts: client.doubts(),
+            client,
+            reconcile: self,
+            job,
+            now,
+            facts: Vec::new(),
+        }
     }
 
     fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> RunStore<'g> {
-        let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
+        let seal = self
+            .seal
+            .as_ref()
+            .map(|seal| seal.of(&job.repository, job.number));
         StateStore::new(storage, RefName::pull_request(job.number)).sealed(seal)
     }
 }
@@ -311,7 +372,9 @@ impl Turn<'_> {
     async fn begin(&self) -> Result<Option<TurnStart>> {
         let (target, job) = (self.target(), self.job);
         let hidden_ref = Storage::Ref(target.repo.objects());
-        let Some((facts, in_ref)) = self.facts(&self.store(job, &hidden_ref)).await? else { return Ok(None) };
+        let Some((facts, in_ref)) = self.facts(&self.store(job, &hidden_ref)).await? else {
+            return Ok(None);
+        };
         let storage = Storage::of(target, &facts, self.artifact.as_ref());
         let (loaded, other, held) = if storage.is_ref() {
             let comment = Storage::status_comment(target, &facts);
@@ -322,14 +385,22 @@ impl Turn<'_> {
             (loaded, hidden_ref, in_ref)
         };
         let elsewhere = (loaded.tip.is_none() && held.tip.is_some()).then_some((other, held));
-        Ok(Some(TurnStart { facts, storage, loaded, elsewhere, not_moved: None }))
+        Ok(Some(TurnStart {
+            facts,
+            storage,
+            loaded,
+            elsewhere,
+            not_moved: None,
+        }))
     }
 
     /// Moves a run that is still kept where the configuration had it before. If that is refused it stays, and the pull
     /// request shows it.
     async fn settle_in(&self, start: &mut TurnStart) -> Result<()> {
         let job = self.job;
-        let Some((old, held)) = start.elsewhere.take() else { return Ok(()) };
+        let Some((old, held)) = start.elsewhere.take() else {
+            return Ok(());
+        };
         if start.facts.pull.pull_request.lifecycle != Lifecycle::Open {
             // Nothing more is written there than has to be.
             (start.storage, start.loaded) = (old, held);
@@ -362,15 +433,27 @@ impl Turn<'_> {
     /// The facts and the saved state, side by side where Loopgate may be switched on.
     async fn facts(&self, store: &RunStore<'_>) -> Result<Option<(PullRequestFacts, LoadedRun)>> {
         let job = self.job;
-        let facts = async { Ok::<_, Failed>(self.observer.facts(self.target()).await.or_absent()?.flatten()) };
+        let facts = async {
+            Ok::<_, Failed>(
+                self.observer
+                    .facts(self.target())
+                    .await
+                    .or_absent()?
+                    .flatten(),
+            )
+        };
         let load = async { store.load().await.map_err(Failed::from) };
         if self.observer.dormant.is_dormant(&job.repository) {
-            let Some(facts) = facts.await? else { return Ok(None) };
+            let Some(facts) = facts.await? else {
+                return Ok(None);
+            };
             return Ok(Some((facts, load.await?)));
         }
         let (facts, loaded) = futures::try_join!(facts, load)?;
         if loaded.tip.is_some() {
-            self.observer.dormant.note_state(&job.repository, job.number);
+            self.observer
+                .dormant
+                .note_state(&job.repository, job.number);
         }
         Ok(facts.map(|facts| (facts, loaded)))
     }
@@ -387,11 +470,17 @@ impl Turn<'_> {
         let is_missing = open && present.iter().all(|run| run.name != verify);
         let begin = async {
             match is_missing {
-                true => self.executor.begin_verify(target.repo, head, verify, &us).await,
+                true => {
+                    self.executor
+                        .begin_verify(target.repo, head, verify, &us)
+                        .await
+                }
                 false => Ok(None),
             }
         };
-        let complete = self.observer.complete(target, facts, self.job.hints.clone(), loaded.intact());
+        let complete =
+            self.observer
+                .complete(target, facts, self.job.hints.clone(), loaded.intact());
         let (begun, mut observation) = futures::try_join!(begin, complete)?;
         observation.surface.check_runs.extend(begun);
         Ok(observation)
@@ -419,7 +508,10 @@ impl Deref for Turn<'_> {
 
 impl Turn<'_> {
     fn target(&self) -> Target<'_> {
-        Target { repo: self.client.repo(&self.job.repository), number: self.job.number }
+        Target {
+            repo: self.client.repo(&self.job.repository),
+            number: self.job.number,
+        }
     }
 
     /// Whether something was refused, or found absent, for the first time since it began. A process of one turn has no

@@ -25,13 +25,22 @@ const MOST_OTHERS: usize = 10;
 impl Turn<'_> {
     /// Where pull requests of different branches share the names of their checks, each shows the worst of all pull
     /// requests that have this commit.
-    pub async fn share(&self, observation: &Observation, surface: &mut Surface, texts: &mut Rendered) -> Result<()> {
+    pub async fn share(
+        &self,
+        observation: &Observation,
+        surface: &mut Surface,
+        texts: &mut Rendered,
+    ) -> Result<()> {
         let base = &observation.snapshot.pull_request.base;
         let mut others = Vec::new();
         for number in observation.surface.sharing.iter().take(MOST_OTHERS) {
-            let Some(looked) = self.peek(&self.job.of(*number), self.now).await? else { continue };
+            let Some(looked) = self.peek(&self.job.of(*number), self.now).await? else {
+                continue;
+            };
             let other = &looked.snapshot.pull_request;
-            if other.base.scope == base.scope && other.head.sha == observation.surface.pull_request.head.sha {
+            if other.base.scope == base.scope
+                && other.head.sha == observation.surface.pull_request.head.sha
+            {
                 others.push((*number, other.base.branch.clone(), looked.decision.surface));
             }
         }
@@ -41,7 +50,9 @@ impl Turn<'_> {
         ] {
             let Some(plan) = own.as_mut() else { continue };
             for (number, branch, theirs) in &others {
-                let Some(theirs) = shown(theirs, check) else { continue };
+                let Some(theirs) = shown(theirs, check) else {
+                    continue;
+                };
                 *plan = (*plan).max_by_severity(theirs);
                 render::add_shared(text, *number, branch, theirs);
             }
@@ -57,10 +68,24 @@ impl Turn<'_> {
             if surface.left.iter().all(|run| run.head != head) {
                 continue;
             }
-            let others = self.target().repo.pull_requests_with_head(head).await.or_refused()?;
-            for number in others.into_iter().flatten().filter(|number| *number != job.number).take(MOST_OTHERS) {
-                let Some(looked) = self.peek(&job.of(number), self.now).await? else { continue };
-                surface.left.retain(|run| run.head != head || !is_judged_by(&looked, run));
+            let others = self
+                .target()
+                .repo
+                .pull_requests_with_head(head)
+                .await
+                .or_refused()?;
+            for number in others
+                .into_iter()
+                .flatten()
+                .filter(|number| *number != job.number)
+                .take(MOST_OTHERS)
+            {
+                let Some(looked) = self.peek(&job.of(number), self.now).await? else {
+                    continue;
+                };
+                surface
+                    .left
+                    .retain(|run| run.head != head || !is_judged_by(&looked, run));
             }
         }
         Ok(())
@@ -72,8 +97,12 @@ impl Turn<'_> {
         let hidden_ref = Storage::Ref(target.repo.objects());
         let store = self.store(self.job, &hidden_ref);
         let loaded = store.load().await?;
-        let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(()) };
-        let Some((left, labels, commit)) = self.observer.switched_off(target).await? else { return Ok(()) };
+        let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else {
+            return Ok(());
+        };
+        let Some((left, labels, commit)) = self.observer.switched_off(target).await? else {
+            return Ok(());
+        };
         let asked = state.gates.values().flat_map(|gate| &gate.reviewers);
         let wished = Surface {
             labels: labels.into_iter().map(|label| (label, None)).collect(),
@@ -82,14 +111,26 @@ impl Turn<'_> {
             ..Surface::default()
         };
         let status_comment = render::switched_off(&left.pull_request.base.branch, commit);
-        let texts = Rendered { status_comment, ..Rendered::default() };
+        let texts = Rendered {
+            status_comment,
+            ..Rendered::default()
+        };
         let effects = plan(&left, &wished, &texts);
         self.executor.execute(&self.client, &left, &effects).await?;
         // A reviewer that it names as asked is not asked again.
         let mut next = state.clone();
-        next.gates.values_mut().for_each(|gate| gate.reviewers.clear());
+        next.gates
+            .values_mut()
+            .for_each(|gate| gate.reviewers.clear());
         let (report, subject) = (store.report(tip).await?, "the configuration was taken away");
-        let save = Save { state: &next, lines: &[], attempt: None, artifact: &report, subject, statement: None };
+        let save = Save {
+            state: &next,
+            lines: &[],
+            attempt: None,
+            artifact: &report,
+            subject,
+            statement: None,
+        };
         match store.save(&loaded, &save).await {
             Ok(_) | Err(RefsError::RefMoved { .. } | RefsError::Refused(_)) => Ok(()),
             Err(error) => Err(error.into()),
@@ -103,11 +144,21 @@ impl Turn<'_> {
         if !self.observer.dormant.is_dormant(&self.job.repository) {
             self.take_back().await?;
         }
-        let left = self.observer.left_for_nothing(target).await.or_absent()?.flatten();
-        let Some(mut surface) = left else { return Ok(()) };
+        let left = self
+            .observer
+            .left_for_nothing(target)
+            .await
+            .or_absent()?
+            .flatten();
+        let Some(mut surface) = left else {
+            return Ok(());
+        };
         self.keep_judged_elsewhere(&mut surface).await?;
         let effects = plan(&surface, &Surface::default(), &Rendered::default());
-        self.executor.execute(&self.client, &surface, &effects).await.map_err(Failed::from)?;
+        self.executor
+            .execute(&self.client, &surface, &effects)
+            .await
+            .map_err(Failed::from)?;
         Ok(())
     }
 }
@@ -121,14 +172,22 @@ impl Reconcile {
     pub async fn show_given_up(&self, job: &ReconcileRequest, times: u32) -> Result<()> {
         let client = self.github.client(job.installation);
         let repo = client.repo(&job.repository);
-        let Some(Pull { mut pull_request, stack, default_branch, .. }) = read_pull(repo, job.number)
+        let Some(Pull {
+            mut pull_request,
+            stack,
+            default_branch,
+            ..
+        }) = read_pull(repo, job.number)
             .await
             .or_absent()?
             .filter(|pull| pull.pull_request.lifecycle == Lifecycle::Open)
         else {
             return Ok(());
         };
-        let check_runs = self.observer.own_check_runs(repo, pull_request.head.sha).await?;
+        let check_runs = self
+            .observer
+            .own_check_runs(repo, pull_request.head.sha)
+            .await?;
         let tip = stack.map_or(pull_request.base.sha, |stack| stack.base.sha);
         let configuration = repo.path(format!("contents/{CONFIGURATION}?ref={tip}"));
         let branch = &pull_request.base.branch;
@@ -147,14 +206,27 @@ impl Reconcile {
         let us = self.github.identity(&client).await?;
         pull_request.base.scope = scope;
         let repository = job.repository.clone();
-        let observed =
-            ObservedSurface { repository, pull_request, check_runs, us: us.bot_id, ..ObservedSurface::default() };
+        let observed = ObservedSurface {
+            repository,
+            pull_request,
+            check_runs,
+            us: us.bot_id,
+            ..ObservedSurface::default()
+        };
         let failure = CheckRunPlan::Completed(Conclusion::Failure);
-        let wished = Surface { verify: Some(failure), ..Surface::default() };
-        let texts = Rendered { verify: render::given_up(times), ..Rendered::default() };
+        let wished = Surface {
+            verify: Some(failure),
+            ..Surface::default()
+        };
+        let texts = Rendered {
+            verify: render::given_up(times),
+            ..Rendered::default()
+        };
         let effects = plan(&observed, &wished, &texts);
         let executed = self.executor.execute(&client, &observed, &effects).await?;
-        executed.again_at.map_or(Ok(()), |until| Err(Error::Paced { until }.into()))
+        executed
+            .again_at
+            .map_or(Ok(()), |until| Err(Error::Paced { until }.into()))
     }
 }
 
@@ -168,10 +240,15 @@ const fn shown(surface: &Surface, check: OwnCheck) -> Option<CheckRunPlan> {
 /// Whether the result of a run also holds for another pull request.
 fn is_judged_by(looked: &Preview, run: &LeftCheckRun) -> bool {
     let pull_request = &looked.snapshot.pull_request;
-    let check = OwnCheck::ALL.into_iter().find(|check| check.name(&pull_request.base.scope) == run.name);
+    let check = OwnCheck::ALL
+        .into_iter()
+        .find(|check| check.name(&pull_request.base.scope) == run.name);
     pull_request.head.sha == run.head
         && check.is_some_and(|check| {
             let plan = shown(&looked.decision.surface, check);
-            matches!(plan, Some(CheckRunPlan::InProgress | CheckRunPlan::Completed(Conclusion::Success)))
+            matches!(
+                plan,
+                Some(CheckRunPlan::InProgress | CheckRunPlan::Completed(Conclusion::Success))
+            )
         })
 }

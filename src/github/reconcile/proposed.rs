@@ -50,15 +50,29 @@ pub(super) struct Proposals(Arc<Mutex<HashMap<ProposedVersion, Comparison>>>);
 impl Turn<'_> {
     /// Puts the comparison for the file that this pull request proposes into its state. Where there is none, it begins
     /// one, unless this process ends after its turn. Returns when to ask again.
-    pub(super) fn compare(&self, observation: &Observation, decision: &mut Decision) -> Option<Timestamp> {
+    pub(super) fn compare(
+        &self,
+        observation: &Observation,
+        decision: &mut Decision,
+    ) -> Option<Timestamp> {
         let now = self.now;
         let snapshot = &observation.snapshot;
         if snapshot.pull_request.lifecycle != Lifecycle::Open {
             return None;
         }
-        let edited = snapshot.files.known().iter().find(|file| file.path == CONFIGURATION);
+        let edited = snapshot
+            .files
+            .known()
+            .iter()
+            .find(|file| file.path == CONFIGURATION);
         let blob = edited.and_then(|file| file.blob);
-        if decision.next.proposed.as_ref().map(|proposed| proposed.blob) == blob {
+        if decision
+            .next
+            .proposed
+            .as_ref()
+            .map(|proposed| proposed.blob)
+            == blob
+        {
             return None;
         }
         decision.next.proposed = None;
@@ -116,6 +130,13 @@ async fn what_if(
     for one in listed.iter().take(MOST) {
         compared = observer.compare_past(repo, one, &policy, compared).await?;
     }
-    let WhatIf { runs, gates, calls, .. } = compared;
-    Ok(Comparison::Ended(ProposedConfiguration { blob: *blob, runs, gates, calls }))
+    let WhatIf {
+        runs, gates, calls, ..
+    } = compared;
+    Ok(Comparison::Ended(ProposedConfiguration {
+        blob: *blob,
+        runs,
+        gates,
+        calls,
+    }))
 }

@@ -86,20 +86,34 @@ impl RecentMemory {
     pub fn facts(&self, job: &ReconcileRequest, now: Timestamp) -> Vec<Fact> {
         self.change(job, |recent| {
             for (at, hint) in job.hints.iter().enumerate() {
-                let is_history = job.hints[at + 1..].iter().any(|later| replaces(later, hint));
+                let is_history = job.hints[at + 1..]
+                    .iter()
+                    .any(|later| replaces(later, hint));
                 if !is_history && recent.facts.iter().all(|fact| fact.hint != *hint) {
                     recent.facts.retain(|fact| !replaces(hint, &fact.hint));
-                    recent.facts.push(Fact { hint: hint.clone(), since: now });
+                    recent.facts.push(Fact {
+                        hint: hint.clone(),
+                        since: now,
+                    });
                 }
             }
-            recent.facts.retain(|fact| next_look(fact.since, now).is_some());
-            recent.facts.drain(..recent.facts.len().saturating_sub(MOST_FACTS));
+            recent
+                .facts
+                .retain(|fact| next_look(fact.since, now).is_some());
+            recent
+                .facts
+                .drain(..recent.facts.len().saturating_sub(MOST_FACTS));
             recent.facts.clone()
         })
     }
 
     /// Notes whether something was not answered; since when it is not.
-    pub fn unanswered(&self, job: &ReconcileRequest, is_unanswered: bool, now: Timestamp) -> Option<Timestamp> {
+    pub fn unanswered(
+        &self,
+        job: &ReconcileRequest,
+        is_unanswered: bool,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         self.change(job, |recent| {
             recent.unanswered = is_unanswered.then(|| recent.unanswered.unwrap_or(now));
             recent.unanswered
@@ -108,7 +122,12 @@ impl RecentMemory {
 
     /// When another process saved the state that was loaded, if it did so a moment ago and is about to show what
     /// follows from it. Clocks of two processes may differ: a time in the future is taken for now.
-    pub fn concurrent_save(&self, job: &ReconcileRequest, loaded: &LoadedRun, now: Timestamp) -> Option<Timestamp> {
+    pub fn concurrent_save(
+        &self,
+        job: &ReconcileRequest,
+        loaded: &LoadedRun,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let saved_at = loaded.intact()?.updated_at.min(now);
         let is_recent = saved_at > self.since && now < saved_at + CONCURRENT_WRITER_TIME;
         (is_recent && self.change(job, |recent| recent.saved != loaded.tip)).then_some(saved_at)
@@ -126,24 +145,47 @@ impl Fact {
     pub fn awaited(&self, observation: &Observation, now: Timestamp) -> Option<Timestamp> {
         let pull_request = &observation.snapshot.pull_request;
         let is_open = pull_request.lifecycle == Lifecycle::Open;
-        let comment = |id| observation.snapshot.comments.items.iter().find(|comment| comment.id == id);
+        let comment = |id| {
+            observation
+                .snapshot
+                .comments
+                .items
+                .iter()
+                .find(|comment| comment.id == id)
+        };
         let is_shown = match &self.hint {
             Hint::HeadSeen { sha, .. } => *sha == pull_request.head.sha,
             Hint::CommentWritten { comment: id } => comment(*id).is_some(),
-            Hint::CommentEdited { comment: id, at, .. } => comment(*id).is_none_or(|comment| comment.updated_at >= *at),
+            Hint::CommentEdited {
+                comment: id, at, ..
+            } => comment(*id).is_none_or(|comment| comment.updated_at >= *at),
             Hint::CommentDeleted { comment: id, .. } => comment(*id).is_none(),
-            Hint::ReviewWritten { review } => observation.snapshot.reviews.items.iter().any(|it| it.id == *review),
+            Hint::ReviewWritten { review } => observation
+                .snapshot
+                .reviews
+                .items
+                .iter()
+                .any(|it| it.id == *review),
             Hint::CheckRunCompleted { check_run, head } => {
-                let run = observation.snapshot.checks.iter().find(|check| check.id == Some(*check_run));
+                let run = observation
+                    .snapshot
+                    .checks
+                    .iter()
+                    .find(|check| check.id == Some(*check_run));
                 *head != pull_request.head.sha
-                    || run.is_some_and(|run| matches!(run.progress, CheckProgress::Completed { .. }))
+                    || run
+                        .is_some_and(|run| matches!(run.progress, CheckProgress::Completed { .. }))
             }
             Hint::BaseMoved { from } => observation.base_head != *from || !is_open,
             Hint::Closed => !is_open,
             Hint::Dequeued { at } => {
                 !is_open
                     || observation.snapshot.queue.as_ref().is_some_and(|queue| {
-                        queue.is_queued || queue.removal.as_ref().is_some_and(|removal| removal.at + CLOCK_SKEW >= *at)
+                        queue.is_queued
+                            || queue
+                                .removal
+                                .as_ref()
+                                .is_some_and(|removal| removal.at + CLOCK_SKEW >= *at)
                     })
             }
             Hint::Reopened => is_open,
@@ -161,7 +203,9 @@ fn replaces(later: &Hint, earlier: &Hint) -> bool {
             Hint::CommentDeleted { comment: later, .. },
             Hint::CommentWritten { comment } | Hint::CommentEdited { comment, .. },
         )
-        | (Hint::CommentEdited { comment: later, .. }, Hint::CommentEdited { comment, .. }) => later == comment,
+        | (Hint::CommentEdited { comment: later, .. }, Hint::CommentEdited { comment, .. }) => {
+            later == comment
+        }
         (Hint::Dequeued { .. }, Hint::Dequeued { .. }) => true,
         (Hint::Reopened, Hint::Closed) | (Hint::Closed, Hint::Reopened) => true,
         _ => false,
@@ -183,16 +227,25 @@ pub(super) fn hold_back(
     is_in_doubt: bool,
     concurrent_save: Option<Timestamp>,
 ) -> Option<Timestamp> {
-    let is_post = |effect: &Effect| matches!(effect, Effect::PostComment { .. } | Effect::Announce { .. });
+    let is_post =
+        |effect: &Effect| matches!(effect, Effect::PostComment { .. } | Effect::Announce { .. });
     let is_left = |effect: &Effect| {
-        concurrent_save.is_some() && (is_post(effect) || matches!(effect, Effect::CreateStatusComment { .. }))
+        concurrent_save.is_some()
+            && (is_post(effect) || matches!(effect, Effect::CreateStatusComment { .. }))
     };
-    let again_at =
-        concurrent_save.filter(|_| effects.iter().any(is_left)).map(|saved_at| saved_at + CONCURRENT_WRITER_TIME);
+    let again_at = concurrent_save
+        .filter(|_| effects.iter().any(is_left))
+        .map(|saved_at| saved_at + CONCURRENT_WRITER_TIME);
     effects.retain(|effect| {
         let is_held = match effect {
-            Effect::Rerun(_) | Effect::ApproveRun(_) | Effect::DeleteBranch(_) | Effect::RequestReviewer(_) => is_stale,
-            Effect::React { kind: ReactionKind::NotAccepted, .. } => is_stale || is_in_doubt,
+            Effect::Rerun(_)
+            | Effect::ApproveRun(_)
+            | Effect::DeleteBranch(_)
+            | Effect::RequestReviewer(_) => is_stale,
+            Effect::React {
+                kind: ReactionKind::NotAccepted,
+                ..
+            } => is_stale || is_in_doubt,
             effect => is_stale && is_post(effect),
         };
         !is_held && !is_left(effect)
@@ -211,33 +264,65 @@ mod tests {
 
     fn job(hints: &[Hint]) -> ReconcileRequest {
         let (repository, number) = ("acme/widgets".parse().unwrap(), PrNumber::new(12));
-        ReconcileRequest { installation: None, repository, number, hints: hints.to_vec() }
+        ReconcileRequest {
+            installation: None,
+            repository,
+            number,
+            hints: hints.to_vec(),
+        }
     }
 
     #[test]
     fn what_an_event_stated_is_awaited_after_2_8_30_and_90_seconds() {
-        let memory = RecentMemory { since: at(0), pulls: Mutex::default() };
+        let memory = RecentMemory {
+            since: at(0),
+            pulls: Mutex::default(),
+        };
         let mut looks = Vec::new();
         let mut now = at(0);
-        while let Some(next) = memory.facts(&job(&[Hint::Closed]), now).first().and_then(|fact| fact.awaits_end(now)) {
+        while let Some(next) = memory
+            .facts(&job(&[Hint::Closed]), now)
+            .first()
+            .and_then(|fact| fact.awaits_end(now))
+        {
             looks.push((next - at(0)).num_seconds());
             now = next;
         }
         assert_eq!(looks, [2, 8, 30, 90]);
-        assert!(memory.facts(&job(&[]), now).is_empty(), "what is read then is believed");
+        assert!(
+            memory.facts(&job(&[]), now).is_empty(),
+            "what is read then is believed"
+        );
     }
 
     #[test]
     fn a_later_fact_makes_an_earlier_one_history_however_often_it_is_looked() {
-        let memory = RecentMemory { since: at(0), pulls: Mutex::default() };
+        let memory = RecentMemory {
+            since: at(0),
+            pulls: Mutex::default(),
+        };
         let comment = CommentId::new(7);
-        let by = Actor { id: loopgate_core::UserId::new(1), login: "alice".parse().unwrap() };
+        let by = Actor {
+            id: loopgate_core::UserId::new(1),
+            login: "alice".parse().unwrap(),
+        };
         let written = Hint::CommentWritten { comment };
         let deleted = Hint::CommentDeleted { comment, by };
         for now in [at(0), at(1)] {
             let facts = memory.facts(&job(&[written.clone(), deleted.clone()]), now);
-            assert_eq!(facts, [Fact { hint: deleted.clone(), since: at(0) }]);
+            assert_eq!(
+                facts,
+                [Fact {
+                    hint: deleted.clone(),
+                    since: at(0)
+                }]
+            );
         }
-        assert_eq!(memory.facts(&job(&[Hint::Reopened, Hint::Closed, Hint::Reopened]), at(2)).len(), 2);
+        assert_eq!(
+            memory
+                .facts(&job(&[Hint::Reopened, Hint::Closed, Hint::Reopened]), at(2))
+                .len(),
+            2
+        );
     }
 }

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use chrono::TimeDelta;
 
 use super::{
-    Failed, LoopEntry, MOST_SAVES, ObservedPull, ReconcileOutcome, ReconcileResult, Result, RunStore, Summary, Turn,
-    TurnStart, recent,
+    Failed, LoopEntry, MOST_SAVES, ObservedPull, ReconcileOutcome, ReconcileResult, Result,
+    RunStore, Summary, Turn, TurnStart, recent,
 };
 use crate::{
     github::{
-        Client, Execution, Observation, Problem, client::next_look, error::OrAbsent as _, observe::CONFIGURATION_LIMIT,
-        path, plan, storage::Storage,
+        Client, Execution, Observation, Problem, client::next_look, error::OrAbsent as _,
+        observe::CONFIGURATION_LIMIT, path, plan, storage::Storage,
     },
     refs::{self, LoadedRun, RefsError, Retry, Save},
     render::{self, OpenLoop, Rendered, Subject},
@@ -45,28 +45,44 @@ struct SavedDecision {
 impl Turn<'_> {
     /// `None` if another process saved what it saw of another head meanwhile: the turn begins anew.
     pub(super) async fn run(&self, problems: &[Problem]) -> Result<Option<ReconcileOutcome>> {
-        let Self { client, job, now, .. } = self;
+        let Self {
+            client, job, now, ..
+        } = self;
         let start = match Box::pin(self.enter()).await? {
             ControlFlow::Continue(start) => start,
             ControlFlow::Break(outcome) => return Ok(Some(outcome)),
         };
-        let TurnStart { facts, storage, loaded, not_moved, .. } = start;
+        let TurnStart {
+            facts,
+            storage,
+            loaded,
+            not_moved,
+            ..
+        } = start;
         let store = self.store(job, &storage);
         let mut observation = Box::pin(self.observe(facts, &loaded)).await?;
         Box::pin(self.add_companions(&storage, &mut observation, &loaded)).await?;
         if self.is_in_doubt()
             && let Some(reason) = too_doubtful(&observation.snapshot, *now)
         {
-            return Err(Failed { reason: reason.to_owned(), retry: Retry::WhenAnswered });
+            return Err(Failed {
+                reason: reason.to_owned(),
+                retry: Retry::WhenAnswered,
+            });
         }
         self.executor.recall_marks(&mut observation, *now);
-        observation.snapshot.problems.extend(problems.iter().cloned().chain(not_moved));
+        observation
+            .snapshot
+            .problems
+            .extend(problems.iter().cloned().chain(not_moved));
         observation.policy.state = storage.backend();
 
         let above_before = loaded.intact().and_then(|state| state.above);
         let concurrent_save = self.recent.concurrent_save(job, &loaded, *now);
         let decided = Box::pin(self.decide_and_save(&observation, loaded, &store)).await?;
-        let Some(mut decided) = decided else { return Ok(None) };
+        let Some(mut decided) = decided else {
+            return Ok(None);
+        };
         decided.concurrent_save = decided.concurrent_save.or(concurrent_save);
         decided.is_in_doubt = self.is_in_doubt();
         if let Some(saved) = decided.saved {
@@ -75,26 +91,52 @@ impl Turn<'_> {
         if storage.is_ref() {
             self.debug_memory.note(&job.repository, &decided.decision);
         }
-        let (executed, is_current, show_at) = Box::pin(self.show(&mut observation, &mut decided, &storage)).await?;
+        let (executed, is_current, show_at) =
+            Box::pin(self.show(&mut observation, &mut decided, &storage)).await?;
         let days = observation.policy.memory.retention_days;
         let memory_at = Box::pin(self.debug_memory.write(client, job, days, *now)).await;
 
         let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let mut ended = None;
         if !is_open {
-            let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decided.decision.next.updated_at);
-            ended = Box::pin(self.keep_line(&store, closed_at)).await?.map(Box::new);
+            let closed_at = observation
+                .snapshot
+                .pull_request
+                .closed_at
+                .unwrap_or(decided.decision.next.updated_at);
+            ended = Box::pin(self.keep_line(&store, closed_at))
+                .await?
+                .map(Box::new);
         }
-        let times = [decided.decision.revisit_at, decided.compared_at, show_at, self.doubted_again_at(), memory_at];
+        let times = [
+            decided.decision.revisit_at,
+            decided.compared_at,
+            show_at,
+            self.doubted_again_at(),
+            memory_at,
+        ];
         Ok(Some(ReconcileOutcome {
             revisit_at: times.into_iter().flatten().min(),
             seen: self.seen(&observation, &decided.decision, is_current),
-            above: above(&observation.snapshot, &decided.decision, above_before, executed.done > 0),
+            above: above(
+                &observation.snapshot,
+                &decided.decision,
+                above_before,
+                executed.done > 0,
+            ),
             entry: match is_open {
                 true => {
-                    let Observation { snapshot, policy, pull, .. } = &observation;
+                    let Observation {
+                        snapshot,
+                        policy,
+                        pull,
+                        ..
+                    } = &observation;
                     let subject = Subject::new(&decided.decision, snapshot, policy);
-                    LoopEntry::Open(Box::new(OpenLoop { private: pull.is_private, ..OpenLoop::of(&subject) }))
+                    LoopEntry::Open(Box::new(OpenLoop {
+                        private: pull.is_private,
+                        ..OpenLoop::of(&subject)
+                    }))
                 }
                 false => LoopEntry::Over,
             },
@@ -106,15 +148,36 @@ impl Turn<'_> {
 
     /// Once it has left its merge queue, adds the results of groups that its companions keep: pull requests that were
     /// in a group with it.
-    async fn add_companions(&self, storage: &Storage, observation: &mut Observation, loaded: &LoadedRun) -> Result<()> {
-        let has_left = observation.snapshot.queue.as_ref().is_some_and(|queue| !queue.is_queued);
-        let Some(state) = loaded.intact().filter(|_| has_left) else { return Ok(()) };
+    async fn add_companions(
+        &self,
+        storage: &Storage,
+        observation: &mut Observation,
+        loaded: &LoadedRun,
+    ) -> Result<()> {
+        let has_left = observation
+            .snapshot
+            .queue
+            .as_ref()
+            .is_some_and(|queue| !queue.is_queued);
+        let Some(state) = loaded.intact().filter(|_| has_left) else {
+            return Ok(());
+        };
         let job = self.job;
         let companions = state.queue.companions(job.number);
-        for number in companions.into_iter().filter(|number| *number != job.number).take(MOST_COMPANIONS) {
+        for number in companions
+            .into_iter()
+            .filter(|number| *number != job.number)
+            .take(MOST_COMPANIONS)
+        {
             let other = self.store(&job.of(number), storage).load().await?;
-            let groups = other.intact().into_iter().flat_map(|state| state.queue.groups.iter().cloned());
-            observation.snapshot.hints.extend(groups.map(|group| Hint::QueueGroup(Box::new(group))));
+            let groups = other
+                .intact()
+                .into_iter()
+                .flat_map(|state| state.queue.groups.iter().cloned());
+            observation
+                .snapshot
+                .hints
+                .extend(groups.map(|group| Hint::QueueGroup(Box::new(group))));
         }
         Ok(())
     }
@@ -122,50 +185,81 @@ impl Turn<'_> {
     /// What comes before the observation: news of events is kept, and a pull request that there is nothing to do about
     /// ends the turn.
     async fn enter(&self) -> Result<ControlFlow<ReconcileOutcome, TurnStart>> {
-        let Self { client, job, now, .. } = self;
+        let Self {
+            client, job, now, ..
+        } = self;
         if !job.hints.is_empty() {
             client.ask_once_more();
         }
         for hint in &job.hints {
             if let Hint::CommentDeleted { comment, .. } = hint {
-                client.deleted(format!("{}/issues/comments/{comment}", path::repo(&job.repository)));
+                client.deleted(format!(
+                    "{}/issues/comments/{comment}",
+                    path::repo(&job.repository)
+                ));
             }
         }
         let end = |outcome| Ok(ControlFlow::Break(outcome));
         let dormant = |revisit_at| {
             let (result, entry) = (ReconcileResult::Dormant, LoopEntry::Over);
-            end(ReconcileOutcome { revisit_at, result, entry, ..ReconcileOutcome::default() })
+            end(ReconcileOutcome {
+                revisit_at,
+                result,
+                entry,
+                ..ReconcileOutcome::default()
+            })
         };
         if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
             return dormant(revisit_at);
         }
         let Some(mut start) = Box::pin(self.begin()).await? else {
             Box::pin(self.leave()).await?;
-            let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
+            let next = self
+                .observer
+                .dormant
+                .next_look(&job.repository, job.number, client.now());
             return dormant(next.into_iter().chain(self.doubted_again_at()).min());
         };
         if start.facts.pull.is_archived {
-            return end(ReconcileOutcome { result: ReconcileResult::ReadOnly, ..ReconcileOutcome::default() });
+            return end(ReconcileOutcome {
+                result: ReconcileResult::ReadOnly,
+                ..ReconcileOutcome::default()
+            });
         }
         self.settle_in(&mut start).await?;
         let store = self.store(job, &start.storage);
         let facts = &start.facts;
         let Some(loaded) = self.find_archived(facts, start.loaded, &store).await? else {
-            let (revisit_at, seen, entry) = (self.doubted_again_at(), ObservedPull::Ended, LoopEntry::Over);
-            return end(ReconcileOutcome { revisit_at, seen, entry, ..ReconcileOutcome::default() });
+            let (revisit_at, seen, entry) = (
+                self.doubted_again_at(),
+                ObservedPull::Ended,
+                LoopEntry::Over,
+            );
+            return end(ReconcileOutcome {
+                revisit_at,
+                seen,
+                entry,
+                ..ReconcileOutcome::default()
+            });
         };
         let is_open = facts.pull.pull_request.lifecycle == Lifecycle::Open;
         if is_open
             && self.stays
             && let Some(again) = self.facts.iter().find_map(|fact| fact.awaits_end(*now))
         {
-            return end(ReconcileOutcome { revisit_at: Some(again), ..ReconcileOutcome::default() });
+            return end(ReconcileOutcome {
+                revisit_at: Some(again),
+                ..ReconcileOutcome::default()
+            });
         }
         // What was merged is judged by what it was merged as. By what was the base when it was opened, words would be
         // answered anew.
         if self.is_in_doubt() && !facts.base.is_merge_followed {
             let reason = "GitHub does not show what it was merged as yet".to_owned();
-            return Err(Failed { reason, retry: Retry::WhenAnswered });
+            return Err(Failed {
+                reason,
+                retry: Retry::WhenAnswered,
+            });
         }
         Ok(ControlFlow::Continue(TurnStart { loaded, ..start }))
     }
@@ -190,20 +284,34 @@ impl Turn<'_> {
                 // asked for a review. The commands do what the buttons do.
                 texts.verify.actions.clear();
                 texts.gates.actions.clear();
-                decision.surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
+                decision
+                    .surface
+                    .request
+                    .retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
             }
             let last = state.last_verification.as_ref();
             let after_failure = last.is_some_and(|last| last.result == VerificationResult::Fail);
-            let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
+            let feedback = render::feedback(
+                &decision.view.feedback,
+                observation.policy.retry.feedback_max_length,
+            );
             let record = |record| refs::attempt_document(record, &feedback, after_failure, None);
             let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
-            let report = store.objects.report(decision.surface.status_comment, &texts);
+            let report = store
+                .objects
+                .report(decision.surface.status_comment, &texts);
             let lines = render::history_lines(&decision);
             let statement = self.statement(observation, &decision, store.objects)?;
             let statement = statement.as_deref();
-            let save =
-                Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject, statement };
+            let save = Save {
+                state: &decision.next,
+                lines: &lines,
+                attempt,
+                artifact: &report,
+                subject: &subject,
+                statement,
+            };
             if store.objects.is_ref() {
                 self.debug_memory.expect(&observation.snapshot, &decision);
             }
@@ -217,22 +325,32 @@ impl Turn<'_> {
                     // would count it as one that came back.
                     let head = observation.snapshot.pull_request.head.sha;
                     // And a run that is gone was archived meanwhile.
-                    if loaded.tip.is_none() || loaded.intact().is_some_and(|state| state.head_sha != head) {
+                    if loaded.tip.is_none()
+                        || loaded.intact().is_some_and(|state| state.head_sha != head)
+                    {
                         return Ok(None);
                     }
                     continue;
                 }
                 // Without it the posts would describe a record that is gone.
                 Err(RefsError::Refused(reason)) if self.stays && client.doubts() > doubts => {
-                    return Err(Failed { reason, retry: Retry::WhenAnswered });
+                    return Err(Failed {
+                        reason,
+                        retry: Retry::WhenAnswered,
+                    });
                 }
                 // Without a saved state attempts are not counted, but the comment must show why: so this goes on.
                 Err(RefsError::Refused(mut reason)) => {
                     if store.objects.is_ref() {
-                        reason +=
-                            "; without contents: write, `state: { backend: comment }` keeps it in the status comment";
+                        reason += "; without contents: write, `state: { backend: comment }` keeps it in the status comment";
                     }
-                    (None, Some(Problem { what: "save the state".into(), reason }))
+                    (
+                        None,
+                        Some(Problem {
+                            what: "save the state".into(),
+                            reason,
+                        }),
+                    )
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -254,15 +372,41 @@ impl Turn<'_> {
 
     /// The signed statement about a merge, to be kept beside the state; none where nothing signs, or where GitHub does
     /// not return the commit that the pull request was merged as.
-    fn statement(&self, observation: &Observation, decision: &Decision, storage: &Storage) -> Result<Option<String>> {
-        let Observation { snapshot, policy, base_head, merged_as, .. } = observation;
-        let (Some(signer), Some(commit), true) = (&self.signer, *merged_as, storage.is_ref()) else { return Ok(None) };
+    fn statement(
+        &self,
+        observation: &Observation,
+        decision: &Decision,
+        storage: &Storage,
+    ) -> Result<Option<String>> {
+        let Observation {
+            snapshot,
+            policy,
+            base_head,
+            merged_as,
+            ..
+        } = observation;
+        let (Some(signer), Some(commit), true) = (&self.signer, *merged_as, storage.is_ref())
+        else {
+            return Ok(None);
+        };
         let page = &snapshot.pull_request.url;
-        let repository_url = page.rsplit_once("/pull/").map_or(page.as_str(), |(repository, _)| repository);
-        let merge = Merge { commit, onto: *base_head, repository_url };
-        let envelope = Statement::of(merge, snapshot, policy, decision).and_then(|statement| signer.sign(&statement));
-        let text = envelope.map(|envelope| serde_json::to_string_pretty(&envelope)).transpose();
-        text.map_err(|error| Failed { reason: error.to_string(), retry: Retry::Later })
+        let repository_url = page
+            .rsplit_once("/pull/")
+            .map_or(page.as_str(), |(repository, _)| repository);
+        let merge = Merge {
+            commit,
+            onto: *base_head,
+            repository_url,
+        };
+        let envelope = Statement::of(merge, snapshot, policy, decision)
+            .and_then(|statement| signer.sign(&statement));
+        let text = envelope
+            .map(|envelope| serde_json::to_string_pretty(&envelope))
+            .transpose();
+        text.map_err(|error| Failed {
+            reason: error.to_string(),
+            retry: Retry::Later,
+        })
     }
 
     /// Makes the pull request look as decided. What cannot be taken back waits while the observation may be stale, or
@@ -275,35 +419,75 @@ impl Turn<'_> {
         storage: &Storage,
     ) -> Result<(Execution, bool, Option<Timestamp>)> {
         let now = self.now;
-        let SavedDecision { decision, texts, concurrent_save, is_in_doubt, .. } = decided;
+        let SavedDecision {
+            decision,
+            texts,
+            concurrent_save,
+            is_in_doubt,
+            ..
+        } = decided;
         Box::pin(self.share(observation, &mut decision.surface, texts)).await?;
         Box::pin(self.keep_judged_elsewhere(&mut observation.surface)).await?;
-        storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
+        storage.put_in(
+            &mut observation.surface.status_comments,
+            &mut texts.status_comment,
+        );
         let mut effects = plan(&observation.surface, &decision.surface, texts);
-        let looks = self.facts.iter().filter_map(|fact| fact.awaited(observation, now)).min();
+        let looks = self
+            .facts
+            .iter()
+            .filter_map(|fact| fact.awaited(observation, now))
+            .min();
         let rights_are_unknown = observation.snapshot.authority.unknown().is_some();
-        let unanswered = self.recent.unanswered(self.job, rights_are_unknown || observation.awaits_logs, now);
-        let awaits_answer = rights_are_unknown && unanswered.is_some_and(|since| next_look(since, now).is_some());
+        let unanswered =
+            self.recent
+                .unanswered(self.job, rights_are_unknown || observation.awaits_logs, now);
+        let awaits_answer =
+            rights_are_unknown && unanswered.is_some_and(|since| next_look(since, now).is_some());
         let is_stale = self.stays && (looks.is_some() || awaits_answer);
         let post_at = recent::hold_back(&mut effects, is_stale, *is_in_doubt, *concurrent_save);
-        let executed = Box::pin(self.executor.execute(&self.client, &observation.surface, &effects)).await?;
+        let executed = Box::pin(self.executor.execute(
+            &self.client,
+            &observation.surface,
+            &effects,
+        ))
+        .await?;
         let question_at = unanswered.and_then(|since| recent::next_question(since, now));
-        let revisit_at = [post_at, executed.again_at, looks, question_at].into_iter().flatten().min();
+        let revisit_at = [post_at, executed.again_at, looks, question_at]
+            .into_iter()
+            .flatten()
+            .min();
         Ok((executed, looks.is_none(), revisit_at))
     }
 
     /// What later lists of pull requests are compared with.
-    fn seen(&self, observation: &Observation, decision: &Decision, is_current: bool) -> ObservedPull {
-        let Observation { snapshot, policy, .. } = observation;
-        let (head, is_open) = (snapshot.pull_request.head.sha, snapshot.pull_request.lifecycle == Lifecycle::Open);
+    fn seen(
+        &self,
+        observation: &Observation,
+        decision: &Decision,
+        is_current: bool,
+    ) -> ObservedPull {
+        let Observation {
+            snapshot, policy, ..
+        } = observation;
+        let (head, is_open) = (
+            snapshot.pull_request.head.sha,
+            snapshot.pull_request.lifecycle == Lifecycle::Open,
+        );
         if is_open && !observation.is_head_shared {
             self.heads.keep(snapshot, policy, self.now);
         } else {
             self.heads.forget(&snapshot.repository, head);
         }
-        let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_current;
+        let is_final = decision.next.attempt_of(head).is_some()
+            && !decision.action.awaits_evidence()
+            && is_current;
         match observation.pull.updated_at {
-            Some(updated_at) if is_open => ObservedPull::Open { updated_at, head, is_final },
+            Some(updated_at) if is_open => ObservedPull::Open {
+                updated_at,
+                head,
+                is_final,
+            },
             _ if is_open => ObservedPull::Unobserved,
             _ => ObservedPull::Ended,
         }
@@ -316,27 +500,41 @@ const DOUBTED_FOR: TimeDelta = TimeDelta::minutes(2);
 /// Why nothing is decided on what was read while a refusal is in doubt.
 fn too_doubtful(snapshot: &Snapshot, now: Timestamp) -> Option<&'static str> {
     let pull_request = &snapshot.pull_request;
-    let has_just_ended =
-        pull_request.lifecycle != Lifecycle::Open && now < pull_request.closed_at.unwrap_or(now) + DOUBTED_FOR;
+    let has_just_ended = pull_request.lifecycle != Lifecycle::Open
+        && now < pull_request.closed_at.unwrap_or(now) + DOUBTED_FOR;
     if has_just_ended && !snapshot.problems.is_empty() {
         // It is judged once more only, and what was refused a moment ago would be missing there for good.
         return Some("GitHub does not show all of what was closed as yet");
     }
     // A change whose files were refused counts as one that touches everything, and would open every gate.
-    matches!(snapshot.files, ChangedFiles::TooLarge { .. }).then_some("GitHub does not show the changed files as yet")
+    matches!(snapshot.files, ChangedFiles::TooLarge { .. })
+        .then_some("GitHub does not show the changed files as yet")
 }
 
 /// The next layer of the stack, where what changed may concern it. A layer may look as before and pass on what changed
 /// beneath it all the same.
-fn above(snapshot: &Snapshot, decision: &Decision, before: Option<PrNumber>, has_changed: bool) -> Option<PrNumber> {
+fn above(
+    snapshot: &Snapshot,
+    decision: &Decision,
+    before: Option<PrNumber>,
+    has_changed: bool,
+) -> Option<PrNumber> {
     let is_open = snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let stands_on = snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
+    let stands_on = snapshot
+        .stack
+        .as_ref()
+        .is_some_and(|stack| !stack.beneath.is_empty());
     let may_concern = !is_open || has_changed || stands_on || decision.next.above != before;
     decision.next.above.or(before).filter(|_| may_concern)
 }
 
 fn summary(observation: &Observation, decided: SavedDecision, executed: Execution) -> Summary {
-    let SavedDecision { decision, saved, refused, .. } = decided;
+    let SavedDecision {
+        decision,
+        saved,
+        refused,
+        ..
+    } = decided;
     Summary {
         word: decision.action.word(),
         status: decision.next.status,
@@ -354,8 +552,14 @@ fn summary(observation: &Observation, decided: SavedDecision, executed: Executio
 }
 
 /// The decision, and the state it was made on. A recovery is a problem of the observation, which the comment shows.
-pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timestamp) -> (LoopState, Decision) {
-    let Observation { snapshot, policy, .. } = observation;
+pub(super) fn decide(
+    observation: &Observation,
+    loaded: &LoadedRun,
+    now: Timestamp,
+) -> (LoopState, Decision) {
+    let Observation {
+        snapshot, policy, ..
+    } = observation;
     let begin = || {
         // A run whose record is gone left traces: the comment shows the loss, and the numbers go on.
         match observation.surface.traces().lost_record() {
@@ -368,7 +572,10 @@ pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timesta
         None => loopgate_core::deciding::decide(snapshot, &state, policy, now),
         Some(how) => {
             let mut snapshot = snapshot.clone();
-            snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
+            snapshot.problems.push(ObservationProblem {
+                what: "the saved state".to_owned(),
+                reason: how,
+            });
             loopgate_core::deciding::decide(&snapshot, &state, policy, now)
         }
     };
@@ -379,14 +586,34 @@ pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timesta
 const ESCALATION_TEMPLATE: &str = ".github/loopgate/escalation.md";
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.
-async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered> {
-    let Observation { snapshot, base_head, policy, surface, .. } = observation;
-    let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
+async fn texts(
+    client: &Client,
+    observation: &Observation,
+    decision: &Decision,
+) -> Result<Rendered> {
+    let Observation {
+        snapshot,
+        base_head,
+        policy,
+        surface,
+        ..
+    } = observation;
+    let is_new = |post: &Post| {
+        matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key())
+    };
     let own = if decision.surface.posts.iter().any(is_new) {
         let repo = client.repo(&snapshot.repository);
-        repo.text(ESCALATION_TEMPLATE, *base_head, CONFIGURATION_LIMIT).await.or_refused()?.flatten()
+        repo.text(ESCALATION_TEMPLATE, *base_head, CONFIGURATION_LIMIT)
+            .await
+            .or_refused()?
+            .flatten()
     } else {
         None
     };
-    Ok(render::pull_request(decision, snapshot, policy, own.as_deref()))
+    Ok(render::pull_request(
+        decision,
+        snapshot,
+        policy,
+        own.as_deref(),
+    ))
 }

@@ -100,7 +100,9 @@ impl AppWish {
         let web = self.web_url.as_str().trim_end_matches('/');
         match self.web_url.host_str() {
             Some("github.com") => Ok(ApiUrl::default()),
-            Some(host) if host.ends_with(".ghe.com") => ApiUrl::parse(&format!("https://api.{host}")),
+            Some(host) if host.ends_with(".ghe.com") => {
+                ApiUrl::parse(&format!("https://api.{host}"))
+            }
             _ => ApiUrl::parse(&format!("{web}/api/v3")),
         }
     }
@@ -111,13 +113,18 @@ impl AppWish {
             Owner::Person => "settings/apps/new".to_owned(),
             Owner::Organization(login) => format!("organizations/{login}/settings/apps/new"),
         };
-        format!("{}/{page}?state={state}", self.web_url.as_str().trim_end_matches('/'))
+        format!(
+            "{}/{page}?state={state}",
+            self.web_url.as_str().trim_end_matches('/')
+        )
     }
 
     /// The manifest; GitHub sends the browser back to `redirect`.
     pub fn manifest(&self, redirect: &str) -> Value {
-        let permissions: Map<_, _> =
-            NEEDS.iter().map(|need| (need.permission.to_owned(), need.access.as_str().into())).collect();
+        let permissions: Map<_, _> = NEEDS
+            .iter()
+            .map(|need| (need.permission.to_owned(), need.access.as_str().into()))
+            .collect();
         let events: Vec<_> = NEEDS.iter().flat_map(|need| need.events).collect();
         let home = match &self.arrival {
             Arrival::Public(url) => url,
@@ -143,7 +150,12 @@ mod tests {
     use super::*;
 
     fn wish(web_url: &str, owner: Owner, arrival: Arrival) -> AppWish {
-        AppWish { name: "Loopgate acme".into(), owner, web_url: web_url.parse().unwrap(), arrival }
+        AppWish {
+            name: "Loopgate acme".into(),
+            owner,
+            web_url: web_url.parse().unwrap(),
+            arrival,
+        }
     }
 
     #[test]
@@ -170,7 +182,13 @@ mod tests {
             ),
         ] {
             let wish = wish(web, owner, Arrival::Poll);
-            assert_eq!((wish.form_address("s").as_str(), wish.api_url().unwrap().as_str()), (page, api));
+            assert_eq!(
+                (
+                    wish.form_address("s").as_str(),
+                    wish.api_url().unwrap().as_str()
+                ),
+                (page, api)
+            );
         }
     }
 
@@ -183,8 +201,15 @@ mod tests {
             checked(wish(github, Owner::Person, public("https://x.test/gate/"))),
             Ok("https://x.test/gate/webhook".into())
         );
-        assert!(checked(wish(github, Owner::Person, public("http://localhost:8080"))).unwrap_err().contains("--poll"));
-        let long = AppWish { name: "x".repeat(35), ..wish(github, Owner::Person, Arrival::Poll) };
+        assert!(
+            checked(wish(github, Owner::Person, public("http://localhost:8080")))
+                .unwrap_err()
+                .contains("--poll")
+        );
+        let long = AppWish {
+            name: "x".repeat(35),
+            ..wish(github, Owner::Person, Arrival::Poll)
+        };
         assert!(checked(long).unwrap_err().contains("34"));
     }
 }

@@ -26,8 +26,8 @@ pub use needs::{Access, NEEDS, Need};
 pub use stored::{StoredApp, make_folder};
 
 use super::{
-    AppCredentials, AppName, Client, Credentials, Error, Github, Result, Secret, Setup, error::OrAbsent as _, path,
-    retry::Repeat,
+    AppCredentials, AppName, Client, Credentials, Error, Github, Result, Secret, Setup,
+    error::OrAbsent as _, path, retry::Repeat,
 };
 use loopgate_core::{AppId, Login};
 
@@ -55,7 +55,11 @@ pub struct RegisteredApp {
 impl RegisteredApp {
     /// Where the App is installed.
     pub fn installation_page(&self) -> String {
-        format!("{}/apps/{}/installations/new", self.web_url.trim_end_matches('/'), self.slug)
+        format!(
+            "{}/apps/{}/installations/new",
+            self.web_url.trim_end_matches('/'),
+            self.slug
+        )
     }
 }
 
@@ -100,7 +104,10 @@ pub struct Registration {
 impl Registration {
     /// Takes up the registration that the directory holds.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), exchanged: Mutex::default() }
+        Self {
+            folder: folder.into(),
+            exchanged: Mutex::default(),
+        }
     }
 
     /// Begins to register the App that is wanted, or goes on: a wish that changed takes the place of the one before.
@@ -112,11 +119,15 @@ impl Registration {
             Some(Stage::Pending(pending)) if pending.wish == wish => Ok(Stage::Pending(pending)),
             Some(registered @ Stage::Registered(_)) => Ok(registered),
             _ => {
-                let pending = Pending { wish, nonce: nonce() };
+                let pending = Pending {
+                    wish,
+                    nonce: nonce(),
+                };
                 make_folder(&self.folder)?;
                 let file = NamedTempFile::new_in(&self.folder)?;
                 serde_json::to_writer(file.as_file(), &pending)?;
-                file.persist(self.folder.join(PENDING)).map_err(|failed| failed.error)?;
+                file.persist(self.folder.join(PENDING))
+                    .map_err(|failed| failed.error)?;
                 Ok(Stage::Pending(pending))
             }
         }
@@ -128,10 +139,25 @@ impl Registration {
     /// When the directory cannot be read.
     pub fn stage(&self) -> io::Result<Option<Stage>> {
         let stored = StoredApp::read(&self.folder)?;
-        if let (Some(id), Some(slug)) = (stored.get("LOOPGATE_APP_ID"), stored.get("LOOPGATE_APP_SLUG")) {
-            let web_url = stored.get("LOOPGATE_GITHUB_WEB_URL").unwrap_or("https://github.com").to_owned();
-            let (slug, id, file) = (slug.to_owned(), id.to_owned(), self.folder.join(stored::FILE));
-            return Ok(Some(Stage::Registered(RegisteredApp { slug, id, file, web_url })));
+        if let (Some(id), Some(slug)) = (
+            stored.get("LOOPGATE_APP_ID"),
+            stored.get("LOOPGATE_APP_SLUG"),
+        ) {
+            let web_url = stored
+                .get("LOOPGATE_GITHUB_WEB_URL")
+                .unwrap_or("https://github.com")
+                .to_owned();
+            let (slug, id, file) = (
+                slug.to_owned(),
+                id.to_owned(),
+                self.folder.join(stored::FILE),
+            );
+            return Ok(Some(Stage::Registered(RegisteredApp {
+                slug,
+                id,
+                file,
+                web_url,
+            })));
         }
         match fs::read(self.folder.join(PENDING)) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok().map(Stage::Pending)),
@@ -156,7 +182,11 @@ impl Registration {
         let api = pending.wish.api_url()?;
         let github = Github::new(api.clone(), Credentials::Nobody(None), Setup::default())?;
         let path = format!("/app-manifests/{}/conversions", path::escape(code));
-        let app = github.client(None).post::<Conversion>(&path, &json!({}), Repeat::Never).await.or_absent()?;
+        let app = github
+            .client(None)
+            .post::<Conversion>(&path, &json!({}), Repeat::Never)
+            .await
+            .or_absent()?;
         let app = app.ok_or(NotRegistered::SpentCode)?;
         let id = app.id.to_string();
         let hook = pending.wish.arrival.variable();
@@ -166,7 +196,10 @@ impl Registration {
             ("LOOPGATE_CLIENT_ID", &app.client_id),
             ("LOOPGATE_CLIENT_SECRET", app.client_secret.expose()),
             ("LOOPGATE_PRIVATE_KEY", app.pem.expose()),
-            ("LOOPGATE_WEBHOOK_SECRET", app.webhook_secret.as_ref().map_or("", Secret::expose)),
+            (
+                "LOOPGATE_WEBHOOK_SECRET",
+                app.webhook_secret.as_ref().map_or("", Secret::expose),
+            ),
             ("LOOPGATE_GITHUB_API_URL", api.as_str()),
             ("LOOPGATE_GITHUB_WEB_URL", pending.wish.web_url.as_str()),
             (hook.0, &hook.1),
@@ -174,25 +207,39 @@ impl Registration {
         let file = StoredApp::new(variables).write(&self.folder)?;
         fs::remove_file(self.folder.join(PENDING)).ok();
         *exchanged = Some(nonce.to_owned());
-        Ok(RegisteredApp { slug: app.slug, id, file, web_url: pending.wish.web_url.to_string() })
+        Ok(RegisteredApp {
+            slug: app.slug,
+            id,
+            file,
+            web_url: pending.wish.web_url.to_string(),
+        })
     }
 }
 
 impl Pending {
     /// What the browser sends to GitHub: where to, and the manifest.
     pub fn form(&self, redirect: &str) -> (String, String) {
-        (self.wish.form_address(&self.nonce), self.wish.manifest(redirect).to_string())
+        (
+            self.wish.form_address(&self.nonce),
+            self.wish.manifest(redirect).to_string(),
+        )
     }
 }
 
 /// Where GitHub sends the browser back to once somebody signed in at the server of this address.
 pub fn callback(public_url: &url::Url) -> String {
-    format!("{}/login/callback", public_url.as_str().trim_end_matches('/'))
+    format!(
+        "{}/login/callback",
+        public_url.as_str().trim_end_matches('/')
+    )
 }
 
 /// Compares two secrets in a time that does not depend on how much was right.
 pub fn is_same(secret: &str, given: &str) -> bool {
-    let differing = secret.bytes().zip(given.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    let differing = secret
+        .bytes()
+        .zip(given.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
     secret.len() == given.len() && differing == 0
 }
 
@@ -223,11 +270,18 @@ impl InstallationProgress {
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn of(client: &Client) -> Result<Self> {
-        let installed = client.fetch::<Vec<Value>>("/app/installations?per_page=100").await?;
+        let installed = client
+            .fetch::<Vec<Value>>("/app/installations?per_page=100")
+            .await?;
         let asked_by = requests(client).await?;
-        let attempts = client.fetch::<Vec<super::DeliveryAttempt>>("/app/hook/deliveries?per_page=1").await?;
+        let attempts = client
+            .fetch::<Vec<super::DeliveryAttempt>>("/app/hook/deliveries?per_page=1")
+            .await?;
         Ok(Self {
-            installed_on: installed.iter().filter_map(|it| login(&it["account"])).collect(),
+            installed_on: installed
+                .iter()
+                .filter_map(|it| login(&it["account"]))
+                .collect(),
             asked_by,
             newest_delivery: attempts.first().map(|attempt| attempt.status_code),
         })
@@ -237,8 +291,13 @@ impl InstallationProgress {
 /// Who asked for an installation, and on which account
 /// (<https://docs.github.com/en/rest/apps/apps#list-installation-requests-for-the-authenticated-app>).
 pub(super) async fn requests(client: &Client) -> Result<Vec<(Login, Login)>> {
-    let asked = client.fetch::<Vec<Value>>("/app/installation-requests?per_page=100").await?;
-    Ok(asked.iter().filter_map(|it| Some((login(&it["requester"])?, login(&it["account"])?))).collect())
+    let asked = client
+        .fetch::<Vec<Value>>("/app/installation-requests?per_page=100")
+        .await?;
+    Ok(asked
+        .iter()
+        .filter_map(|it| Some((login(&it["requester"])?, login(&it["account"])?)))
+        .collect())
 }
 
 /// A GitHub with the credentials that are stored in a data directory; none where there are none.
@@ -248,11 +307,20 @@ pub(super) async fn requests(client: &Client) -> Result<Vec<(Login, Login)>> {
 pub fn stored_github(folder: &Path) -> Result<Option<Github>> {
     let unreadable = |error: io::Error| Error::Setup(error.to_string());
     let stored = StoredApp::read(folder).map_err(unreadable)?;
-    let (Some(id), Some(key)) = (stored.get("LOOPGATE_APP_ID"), stored.get("LOOPGATE_PRIVATE_KEY")) else {
+    let (Some(id), Some(key)) = (
+        stored.get("LOOPGATE_APP_ID"),
+        stored.get("LOOPGATE_PRIVATE_KEY"),
+    ) else {
         return Ok(None);
     };
-    let id: AppName = id.parse().map_err(|why| Error::Setup(format!("LOOPGATE_APP_ID {why}")))?;
+    let id: AppName = id
+        .parse()
+        .map_err(|why| Error::Setup(format!("LOOPGATE_APP_ID {why}")))?;
     let credentials = AppCredentials::new(id, &Secret::new(key))?;
-    let api = super::ApiUrl::parse(stored.get("LOOPGATE_GITHUB_API_URL").unwrap_or("https://api.github.com"))?;
+    let api = super::ApiUrl::parse(
+        stored
+            .get("LOOPGATE_GITHUB_API_URL")
+            .unwrap_or("https://api.github.com"),
+    )?;
     Github::new(api, Credentials::App(credentials), Setup::default()).map(Some)
 }

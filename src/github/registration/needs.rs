@@ -35,19 +35,40 @@ const fn need(
     without: &'static str,
     events: &'static [&'static str],
 ) -> Need {
-    Need { permission, name, access, without, events }
+    Need {
+        permission,
+        name,
+        access,
+        without,
+        events,
+    }
 }
 
 /// All of them.
 pub const NEEDS: [Need; 9] = [
-    need(("contents", "Contents"), Access::Write, "attempts are not counted; without reading nothing works", &["push"]),
+    need(
+        ("contents", "Contents"),
+        Access::Write,
+        "attempts are not counted; without reading nothing works",
+        &["push"],
+    ),
     need(
         ("pull_requests", "Pull requests"),
         Access::Write,
         "no review is requested; without reading nothing works",
-        &["pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_review_thread"],
+        &[
+            "pull_request",
+            "pull_request_review",
+            "pull_request_review_comment",
+            "pull_request_review_thread",
+        ],
     ),
-    need(("issues", "Issues"), Access::Write, "approvals and commands are read late or never", &["issue_comment"]),
+    need(
+        ("issues", "Issues"),
+        Access::Write,
+        "approvals and commands are read late or never",
+        &["issue_comment"],
+    ),
     need(
         ("checks", "Checks"),
         Access::Write,
@@ -72,8 +93,18 @@ pub const NEEDS: [Need; 9] = [
         "gates whose approvers are a team stay closed",
         &["member", "membership", "organization", "team"],
     ),
-    need(("merge_queues", "Merge queues"), Access::Read, "a merge queue waits until it gives up", &["merge_group"]),
-    need(("metadata", "Metadata"), Access::Read, "nothing works", &["repository"]),
+    need(
+        ("merge_queues", "Merge queues"),
+        Access::Read,
+        "a merge queue waits until it gives up",
+        &["merge_group"],
+    ),
+    need(
+        ("metadata", "Metadata"),
+        Access::Read,
+        "nothing works",
+        &["repository"],
+    ),
 ];
 
 #[cfg(test)]
@@ -84,20 +115,39 @@ mod tests {
 
     #[test]
     fn the_document_asks_for_the_same() {
-        let rows: Vec<&str> = DOCUMENT.lines().filter(|line| line.starts_with("| ")).collect();
+        let rows: Vec<&str> = DOCUMENT
+            .lines()
+            .filter(|line| line.starts_with("| "))
+            .collect();
         for need in NEEDS {
             let row = format!("| {} | {} |", need.name, need.access.as_str());
-            assert!(rows.iter().any(|line| line.starts_with(&row)), "docs/server.md has no row `{row}`");
+            assert!(
+                rows.iter().any(|line| line.starts_with(&row)),
+                "docs/server.md has no row `{row}`"
+            );
         }
-        let mut events: Vec<String> = NEEDS.iter().flat_map(|need| need.events).map(|event| sentence(event)).collect();
+        let mut events: Vec<String> = NEEDS
+            .iter()
+            .flat_map(|need| need.events)
+            .map(|event| sentence(event))
+            .collect();
         events.sort_unstable();
-        let (above, rest) = DOCUMENT.split_once("Subscribe to: *").expect("a list of events");
+        let (above, rest) = DOCUMENT
+            .split_once("Subscribe to: *")
+            .expect("a list of events");
         let (_, below) = rest.split_once("*.").expect("its end");
         let written = format!("{above}Subscribe to: *{}*.{below}", events.join(", "));
         if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/server.md"), &written).expect("a file of ours");
+            std::fs::write(
+                concat!(env!("CARGO_MANIFEST_DIR"), "/docs/server.md"),
+                &written,
+            )
+            .expect("a file of ours");
         }
-        assert!(written == DOCUMENT, "run `UPDATE_DOCS=1 cargo test --lib the_document_asks_for_the_same`");
+        assert!(
+            written == DOCUMENT,
+            "run `UPDATE_DOCS=1 cargo test --lib the_document_asks_for_the_same`"
+        );
     }
 
     /// `Check run` for `check_run`, as GitHub's settings name it.

@@ -44,7 +44,9 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
 
 impl StoredApp {
     pub(super) fn new<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), Secret::new(value)));
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), Secret::new(value)));
         Self(variables.collect())
     }
 
@@ -56,14 +58,21 @@ impl StoredApp {
         let path = folder.join(FILE);
         let text = match fs::metadata(&path) {
             Ok(known) if known.len() > MOST_BYTES => {
-                return Err(io::Error::other(format!("{} is larger than such a file can be", path.display())));
+                return Err(io::Error::other(format!(
+                    "{} is larger than such a file can be",
+                    path.display()
+                )));
             }
             Ok(_) => Zeroizing::new(fs::read_to_string(&path)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error),
         };
         let lines = text.lines().filter(|line| !line.starts_with('#'));
-        Ok(Self::new(lines.filter_map(|line| line.split_once('=')).map(|(name, value)| (name.trim(), value))))
+        Ok(Self::new(
+            lines
+                .filter_map(|line| line.split_once('='))
+                .map(|(name, value)| (name.trim(), value)),
+        ))
     }
 
     /// Writes the file whole or not at all, and never over another: what would be lost then is kept beside it.
@@ -75,19 +84,27 @@ impl StoredApp {
         // Only its owner may read such a file.
         let mut file = NamedTempFile::new_in(folder)?;
         for (name, value) in &self.0 {
-            let line = Zeroizing::new(format!("{name}={}\n", value.expose().trim_end().replace('\n', "\\n")));
+            let line = Zeroizing::new(format!(
+                "{name}={}\n",
+                value.expose().trim_end().replace('\n', "\\n")
+            ));
             file.write_all(line.as_bytes())?;
         }
         file.as_file().sync_all()?;
         let path = folder.join(FILE);
         let (file, path) = match file.persist_noclobber(&path) {
             Ok(_) => return sync(folder).map(|()| path),
-            Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => {
-                (taken.file, folder.join(format!("app-{}.env", self.get("LOOPGATE_APP_ID").unwrap_or_default())))
-            }
+            Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => (
+                taken.file,
+                folder.join(format!(
+                    "app-{}.env",
+                    self.get("LOOPGATE_APP_ID").unwrap_or_default()
+                )),
+            ),
             Err(failed) => return Err(failed.error),
         };
-        file.persist_noclobber(&path).map_err(|failed| failed.error)?;
+        file.persist_noclobber(&path)
+            .map_err(|failed| failed.error)?;
         sync(folder).map(|()| path)
     }
 
@@ -112,17 +129,25 @@ impl StoredApp {
                 return Some(value);
             }
             let is_other = given("LOOPGATE_APP_ID").is_some_and(|id| {
-                ["LOOPGATE_APP_ID", "LOOPGATE_CLIENT_ID"].iter().all(|known| self.get(known) != Some(id.trim()))
+                ["LOOPGATE_APP_ID", "LOOPGATE_CLIENT_ID"]
+                    .iter()
+                    .all(|known| self.get(known) != Some(id.trim()))
             });
             let is_in_file = given(&format!("{name}_FILE")).is_some();
-            self.get(name).filter(|_| !is_other && !is_in_file).map(str::to_owned)
+            self.get(name)
+                .filter(|_| !is_other && !is_in_file)
+                .map(str::to_owned)
         }
     }
 }
 
 /// A name is on disk once its folder is.
 fn sync(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        fs::File::open(folder)?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -130,7 +155,10 @@ mod tests {
     use super::*;
 
     fn app(id: &str) -> StoredApp {
-        StoredApp::new([("LOOPGATE_APP_ID", id), ("LOOPGATE_PRIVATE_KEY", "-----BEGIN\nAAA=\n-----END\n")])
+        StoredApp::new([
+            ("LOOPGATE_APP_ID", id),
+            ("LOOPGATE_PRIVATE_KEY", "-----BEGIN\nAAA=\n-----END\n"),
+        ])
     }
 
     #[test]
@@ -140,16 +168,26 @@ mod tests {
         assert!(StoredApp::read(&data).unwrap().is_empty());
         let path = app("7").write(&data).unwrap();
         let kept = StoredApp::read(&data).unwrap();
-        assert_eq!(kept.get("LOOPGATE_PRIVATE_KEY"), Some("-----BEGIN\\nAAA=\\n-----END"));
+        assert_eq!(
+            kept.get("LOOPGATE_PRIVATE_KEY"),
+            Some("-----BEGIN\\nAAA=\\n-----END")
+        );
         assert!(!format!("{kept:?}").contains("AAA"));
         let beside = app("8").write(&data).unwrap();
         assert_eq!(beside.file_name().unwrap(), "app-8.env");
         assert_eq!(StoredApp::read(&data).unwrap(), kept);
-        assert_eq!(fs::read_dir(&data).unwrap().count(), 3, "with .gitignore, and no half-written file");
+        assert_eq!(
+            fs::read_dir(&data).unwrap().count(),
+            3,
+            "with .gitignore, and no half-written file"
+        );
         #[cfg(unix)]
         for path in [path, beside] {
             use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                fs::metadata(path).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
         }
     }
 
@@ -157,13 +195,31 @@ mod tests {
     fn the_environment_wins_over_the_file() {
         let stored = app("7");
         let seen = |environment: &'static [(&'static str, &'static str)], name: &str| {
-            let given = |name: &str| environment.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
+            let given = |name: &str| {
+                environment
+                    .iter()
+                    .find(|it| it.0 == name)
+                    .map(|it| it.1.to_owned())
+            };
             stored.beneath(given)(name)
         };
         assert_eq!(seen(&[], "LOOPGATE_APP_ID").as_deref(), Some("7"));
-        assert_eq!(seen(&[("LOOPGATE_PRIVATE_KEY", "mine")], "LOOPGATE_PRIVATE_KEY").as_deref(), Some("mine"));
-        assert_eq!(seen(&[("LOOPGATE_PRIVATE_KEY_FILE", "/key")], "LOOPGATE_PRIVATE_KEY"), None);
-        assert_eq!(seen(&[("LOOPGATE_APP_ID", "8")], "LOOPGATE_PRIVATE_KEY"), None, "it is another App's key");
+        assert_eq!(
+            seen(&[("LOOPGATE_PRIVATE_KEY", "mine")], "LOOPGATE_PRIVATE_KEY").as_deref(),
+            Some("mine")
+        );
+        assert_eq!(
+            seen(
+                &[("LOOPGATE_PRIVATE_KEY_FILE", "/key")],
+                "LOOPGATE_PRIVATE_KEY"
+            ),
+            None
+        );
+        assert_eq!(
+            seen(&[("LOOPGATE_APP_ID", "8")], "LOOPGATE_PRIVATE_KEY"),
+            None,
+            "it is another App's key"
+        );
         assert!(seen(&[("LOOPGATE_APP_ID", " 7 ")], "LOOPGATE_PRIVATE_KEY").is_some());
     }
 }

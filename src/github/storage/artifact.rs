@@ -41,14 +41,23 @@ const ARCHIVE_LIMIT: usize = 64 << 20;
 /// Bytes of one packed state at most.
 const STATE_LIMIT: usize = 512 << 10;
 /// How much an archive may hold.
-const FILES: ArchiveLimits = ArchiveLimits { entries: 10_000, bytes_each: STATE_LIMIT as u64, bytes: 128 << 20 };
+const FILES: ArchiveLimits = ArchiveLimits {
+    entries: 10_000,
+    bytes_each: STATE_LIMIT as u64,
+    bytes: 128 << 20,
+};
 /// An older artifact than this, or than half its life, is uploaded again although nothing has changed. Repositories and
 /// organisations set how long artifacts live: 90 days at most, a day at least.
 const RENEWED_AFTER: TimeDelta = TimeDelta::days(7);
 
 /// Events whose runs take the workflow's file from the default branch, whatever a pull request changes
 /// (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
-const EVENTS_OF_THE_DEFAULT_BRANCH: [&str; 4] = ["issue_comment", "pull_request_target", "schedule", "workflow_run"];
+const EVENTS_OF_THE_DEFAULT_BRANCH: [&str; 4] = [
+    "issue_comment",
+    "pull_request_target",
+    "schedule",
+    "workflow_run",
+];
 /// Events whose runs take it from the branch they are about.
 const EVENTS_OF_A_BRANCH: [&str; 2] = ["push", "workflow_dispatch"];
 
@@ -76,8 +85,12 @@ struct LoadedArtifact {
 
 impl Artifact {
     fn is_aging(&self, now: Timestamp) -> bool {
-        let Some(created) = self.created_at else { return true };
-        let half_its_life = self.expires_at.map_or(RENEWED_AFTER, |expires| (expires - created) / 2);
+        let Some(created) = self.created_at else {
+            return true;
+        };
+        let half_its_life = self
+            .expires_at
+            .map_or(RENEWED_AFTER, |expires| (expires - created) / 2);
         now >= created + half_its_life.min(RENEWED_AFTER)
     }
 }
@@ -95,21 +108,34 @@ impl StateArtifact {
         })?;
         let branch = at.strip_prefix("refs/heads/").map(str::to_owned);
         let workflow = artifacts::normalise(path, repository);
-        Ok(Self { folder, workflow, branch, loaded: Mutex::default() })
+        Ok(Self {
+            folder,
+            workflow,
+            branch,
+            loaded: Mutex::default(),
+        })
     }
 
     /// The folder to upload, when a state in it has changed or the artifact is about to expire.
     pub async fn to_upload(&self) -> Option<&Path> {
-        self.loaded.lock().await.changed.then_some(self.folder.as_path())
+        self.loaded
+            .lock()
+            .await
+            .changed
+            .then_some(self.folder.as_path())
     }
 
     /// Reads the newest artifact that counts, unless it is the one that was read last.
     async fn refresh(&self, loaded: &mut LoadedArtifact, repo: Repo<'_>) -> Result<(), RefsError> {
         let path = repo.path(format!("actions/artifacts?name={NAME}"));
         let mut listed = repo.list::<Artifact>(&path, MOST_PAGES).await?;
-        listed.items.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
+        listed
+            .items
+            .sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
         for artifact in listed.items.iter().filter(|artifact| !artifact.expired) {
-            let Some(run) = artifact.workflow_run["id"].as_u64() else { continue };
+            let Some(run) = artifact.workflow_run["id"].as_u64() else {
+                continue;
+            };
             if !self.is_ours(repo, run).await? {
                 continue;
             }
@@ -124,16 +150,28 @@ impl StateArtifact {
                     }
                     return Ok(());
                 }
-                Err(reason) => tracing::warn!(artifact = artifact.id, reason, "a {NAME} that cannot be read"),
+                Err(reason) => tracing::warn!(
+                    artifact = artifact.id,
+                    reason,
+                    "a {NAME} that cannot be read"
+                ),
             }
         }
         // A flood of artifacts must not make a run look as if it had just begun.
-        let refused = || RefsError::Refused(format!("too many artifacts of other workflows are named {NAME}"));
+        let refused = || {
+            RefsError::Refused(format!(
+                "too many artifacts of other workflows are named {NAME}"
+            ))
+        };
         listed.is_complete.then_some(()).ok_or_else(refused)
     }
 
     /// The states in an artifact, or why they cannot be read.
-    async fn download(&self, repo: Repo<'_>, artifact: &Artifact) -> Result<Result<PackedStates, String>, RefsError> {
+    async fn download(
+        &self,
+        repo: Repo<'_>,
+        artifact: &Artifact,
+    ) -> Result<Result<PackedStates, String>, RefsError> {
         let path = repo.path(format!("actions/artifacts/{}/zip", artifact.id));
         let archive = repo.download(&path, ARCHIVE_LIMIT).await.or_reason()?;
         let files = archive.and_then(|archive| artifacts::unpack_each(&archive, FILES));
@@ -148,10 +186,15 @@ impl StateArtifact {
     async fn is_ours(&self, repo: Repo<'_>, run: u64) -> Result<bool> {
         let path = repo.path(format!("actions/runs/{run}"));
         // These fields of a run never change.
-        let Some(run) = repo.get_immutable_json::<WireRun>(&path).await? else { return Ok(false) };
+        let Some(run) = repo.get_immutable_json::<WireRun>(&path).await? else {
+            return Ok(false);
+        };
         let event = run.event.as_deref().unwrap_or_default();
-        let is_of_branch =
-            || EVENTS_OF_A_BRANCH.contains(&event) && self.branch.is_some() && run.head_branch == self.branch;
+        let is_of_branch = || {
+            EVENTS_OF_A_BRANCH.contains(&event)
+                && self.branch.is_some()
+                && run.head_branch == self.branch
+        };
         Ok(artifacts::normalise(&run.path, repo.name) == self.workflow
             && (EVENTS_OF_THE_DEFAULT_BRANCH.contains(&event) || is_of_branch()))
     }
@@ -185,7 +228,9 @@ impl ArtifactSlot {
         let mut loaded = self.artifact.loaded.lock().await;
         // What this process changed is newer than any artifact: it is uploaded when the process has ended.
         if !loaded.changed {
-            self.artifact.refresh(&mut loaded, self.client.repo(&self.repository)).await?;
+            self.artifact
+                .refresh(&mut loaded, self.client.repo(&self.repository))
+                .await?;
         }
         Ok(loaded)
     }
@@ -198,7 +243,13 @@ impl Slot for ArtifactSlot {
         Ok(self.loaded().await?.states.get(&self.number).cloned())
     }
 
-    async fn replace(&self, name: &RefName, old: Option<&str>, new: &str, _: &str) -> Result<(), RefsError> {
+    async fn replace(
+        &self,
+        name: &RefName,
+        old: Option<&str>,
+        new: &str,
+        _: &str,
+    ) -> Result<(), RefsError> {
         let mut loaded = self.loaded().await?;
         if loaded.states.get(&self.number).map(String::as_str) != old {
             return Err(RefsError::RefMoved { name: name.clone() });
@@ -214,16 +265,30 @@ mod tests {
 
     fn artifact(created: &str, expires: &str) -> Artifact {
         let (created_at, expires_at) = (created.parse().ok(), expires.parse().ok());
-        let (name, size_in_bytes, expired, workflow_run) = (NAME.to_owned(), 1, false, serde_json::Value::Null);
-        Artifact { id: 1, name, size_in_bytes, expired, created_at, expires_at, workflow_run }
+        let (name, size_in_bytes, expired, workflow_run) =
+            (NAME.to_owned(), 1, false, serde_json::Value::Null);
+        Artifact {
+            id: 1,
+            name,
+            size_in_bytes,
+            expired,
+            created_at,
+            expires_at,
+            workflow_run,
+        }
     }
 
     #[test]
     fn an_artifact_ages_within_a_week_or_half_its_life() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let long = artifact("2026-11-01T00:00:00Z", "2027-01-30T00:00:00Z");
-        assert!(!long.is_aging(at("2026-11-07T23:59:59Z")) && long.is_aging(at("2026-11-08T00:00:00Z")));
+        assert!(
+            !long.is_aging(at("2026-11-07T23:59:59Z")) && long.is_aging(at("2026-11-08T00:00:00Z"))
+        );
         let short = artifact("2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z");
-        assert!(!short.is_aging(at("2026-11-01T11:59:59Z")) && short.is_aging(at("2026-11-01T12:00:00Z")));
+        assert!(
+            !short.is_aging(at("2026-11-01T11:59:59Z"))
+                && short.is_aging(at("2026-11-01T12:00:00Z"))
+        );
     }
 }

@@ -61,7 +61,10 @@ macro_rules! with {
 impl Storage {
     /// The status comment that was seen, or the one there will be.
     pub fn status_comment(target: Target<'_>, facts: &PullRequestFacts) -> Self {
-        let Target { repo: Repo { client, name }, number } = target;
+        let Target {
+            repo: Repo { client, name },
+            number,
+        } = target;
         Self::Comment(PackedObjects::new(CommentSlot {
             client: client.clone(),
             repository: name.clone(),
@@ -72,15 +75,30 @@ impl Storage {
     }
 
     /// The configured place. Artifacts are uploaded by workflows: without one the comment takes their place.
-    pub fn of(target: Target<'_>, facts: &PullRequestFacts, artifact: Option<&Arc<StateArtifact>>) -> Self {
+    pub fn of(
+        target: Target<'_>,
+        facts: &PullRequestFacts,
+        artifact: Option<&Arc<StateArtifact>>,
+    ) -> Self {
         match (facts.policy.state, artifact) {
             (StateBackend::Ref, _) => Self::Ref(target.repo.objects()),
             (StateBackend::Artifact, Some(artifact)) => {
-                let Target { repo: Repo { client, name }, number } = target;
-                let (artifact, client, repository) = (Arc::clone(artifact), client.clone(), name.clone());
-                Self::Artifact(PackedObjects::new(ArtifactSlot { artifact, client, repository, number }))
+                let Target {
+                    repo: Repo { client, name },
+                    number,
+                } = target;
+                let (artifact, client, repository) =
+                    (Arc::clone(artifact), client.clone(), name.clone());
+                Self::Artifact(PackedObjects::new(ArtifactSlot {
+                    artifact,
+                    client,
+                    repository,
+                    number,
+                }))
             }
-            (StateBackend::Artifact | StateBackend::Comment, _) => Self::status_comment(target, facts),
+            (StateBackend::Artifact | StateBackend::Comment, _) => {
+                Self::status_comment(target, facts)
+            }
         }
     }
 
@@ -103,7 +121,9 @@ impl Storage {
             (Self::Comment(_), true) => texts.status_comment.clone(),
             (Self::Comment(objects), false) => {
                 let comment = objects.slot.comment();
-                comment.map(|comment| state_apart(&comment.body).0.to_owned()).unwrap_or_default()
+                comment
+                    .map(|comment| state_apart(&comment.body).0.to_owned())
+                    .unwrap_or_default()
             }
             (Self::Ref(_) | Self::Artifact(_), _) => texts.artifact.clone(),
         }
@@ -113,11 +133,16 @@ impl Storage {
     /// there.
     pub fn put_in(&self, status_comments: &mut Vec<OwnComment>, text: &mut String) {
         let Self::Comment(objects) = self else { return };
-        let Some(comment) = objects.slot.comment() else { return };
+        let Some(comment) = objects.slot.comment() else {
+            return;
+        };
         if let (_, Some(packed)) = state_apart(&comment.body) {
             *text = with_state(text, packed);
         }
-        match status_comments.iter_mut().find(|known| known.id == comment.id) {
+        match status_comments
+            .iter_mut()
+            .find(|known| known.id == comment.id)
+        {
             Some(known) => *known = comment,
             None => status_comments.insert(0, comment),
         }
@@ -129,7 +154,12 @@ impl GitObjects for Storage {
         with!(self, objects => objects.read_ref(name).await)
     }
 
-    async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
+    async fn read_file(
+        &self,
+        commit: Sha,
+        path: &str,
+        limit: usize,
+    ) -> Result<Option<Vec<u8>>, RefsError> {
         with!(self, objects => objects.read_file(commit, path, limit).await)
     }
 
@@ -141,7 +171,12 @@ impl GitObjects for Storage {
         with!(self, objects => objects.write_commit(commit).await)
     }
 
-    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
+    async fn compare_and_swap(
+        &self,
+        name: &RefName,
+        old: Option<Sha>,
+        new: Sha,
+    ) -> Result<(), RefsError> {
         with!(self, objects => objects.compare_and_swap(name, old, new).await)
     }
 
@@ -178,7 +213,13 @@ impl Slot for CommentSlot {
         Ok(comment.and_then(|comment| state_apart(&comment.body).1.map(str::to_owned)))
     }
 
-    async fn replace(&self, name: &RefName, old: Option<&str>, new: &str, report: &str) -> Result<(), RefsError> {
+    async fn replace(
+        &self,
+        name: &RefName,
+        old: Option<&str>,
+        new: &str,
+        report: &str,
+    ) -> Result<(), RefsError> {
         // As it stands on GitHub.
         let there = match self.comment() {
             Some(OwnComment { id, .. }) => {
@@ -186,11 +227,15 @@ impl Slot for CommentSlot {
                 self.client.get::<OwnComment>(&path).await.or_absent()?
             }
             None => {
-                let comments = status_comments(self.client.repo(&self.repository), self.number, &self.us).await?;
+                let comments =
+                    status_comments(self.client.repo(&self.repository), self.number, &self.us)
+                        .await?;
                 comments.into_iter().next()
             }
         };
-        let standing = there.as_ref().and_then(|comment| state_apart(&comment.body).1);
+        let standing = there
+            .as_ref()
+            .and_then(|comment| state_apart(&comment.body).1);
         if standing != old {
             *self.comment.lock() = there;
             return Err(RefsError::RefMoved { name: name.clone() });
@@ -200,12 +245,18 @@ impl Slot for CommentSlot {
         let written = match there {
             Some(OwnComment { id, .. }) => {
                 let path = format!("{repository}/issues/comments/{id}");
-                self.client.send(Method::PATCH, &path, Some(&json), Repeat::Safe).await.map(|()| id)
+                self.client
+                    .send(Method::PATCH, &path, Some(&json), Repeat::Safe)
+                    .await
+                    .map(|()| id)
             }
             None => {
                 let path = format!("{repository}/issues/{}/comments", self.number);
                 let _booked = self.client.booked(None).await;
-                self.client.post::<OwnComment>(&path, &json, Repeat::Never).await.map(|created| created.id)
+                self.client
+                    .post::<OwnComment>(&path, &json, Repeat::Never)
+                    .await
+                    .map(|created| created.id)
             }
         };
         *self.comment.lock() = Some(OwnComment { id: written?, body });

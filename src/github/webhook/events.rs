@@ -51,9 +51,16 @@ const ROUTED: &str = "pull_request issue_comment pull_request_review pull_reques
 
 /// Reads an event, from any sender.
 pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, PayloadError> {
-    if !ROUTED.split_ascii_whitespace().any(|event| event == reader.event) {
+    if !ROUTED
+        .split_ascii_whitespace()
+        .any(|event| event == reader.event)
+    {
         let unknown = Routed::Irrelevant(Irrelevant::UnknownEvent);
-        let routed = if reader.event == "ping" { Routed::Ping } else { unknown };
+        let routed = if reader.event == "ping" {
+            Routed::Ping
+        } else {
+            unknown
+        };
         return reader.read::<IgnoredAny>().map(|_| routed);
     }
     match route(reader, &reader.read()?) {
@@ -69,41 +76,65 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
         ("pull_request", "opened" | "reopened" | "synchronize") => head_moved(reader, event),
         ("pull_request", "closed") => reader.pull(event, Some(Hint::Closed)),
         ("pull_request", "dequeued") => {
-            let at = event.pull_request.as_ref().and_then(|pull_request| pull_request.updated_at);
-            reader.pull(event, Some(Hint::Dequeued { at: at.unwrap_or(reader.received_at) }))
+            let at = event
+                .pull_request
+                .as_ref()
+                .and_then(|pull_request| pull_request.updated_at);
+            reader.pull(
+                event,
+                Some(Hint::Dequeued {
+                    at: at.unwrap_or(reader.received_at),
+                }),
+            )
         }
         // `stacked` is in GitHub's description of its webhooks; no event there announces that a stack was dissolved.
         (
             "pull_request",
-            "edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review" | "converted_to_draft",
+            "edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review"
+            | "converted_to_draft",
         ) => reader.pull(event, None),
         // These echo our own writes. The others above never do: a head pushed by our own fixer must be seen.
-        ("pull_request", "labeled" | "unlabeled" | "review_requested" | "review_request_removed") => {
-            reader.by_others(event)?.pull(event, None)
-        }
+        (
+            "pull_request",
+            "labeled" | "unlabeled" | "review_requested" | "review_request_removed",
+        ) => reader.by_others(event)?.pull(event, None),
         ("issue_comment", "created" | "edited" | "deleted") => issue_comment(reader, event),
         ("pull_request_review", action @ ("submitted" | "dismissed" | "edited")) => {
             let review = reader.of(event.review.as_ref(), "review")?.id;
             let hint = match action {
                 "submitted" => Some(Hint::ReviewWritten { review }),
-                "edited" => event.sender.clone().map(|by| Hint::ReviewEdited { review, by }),
+                "edited" => event
+                    .sender
+                    .clone()
+                    .map(|by| Hint::ReviewEdited { review, by }),
                 _ => None,
             };
             reader.by_others(event)?.pull(event, hint)
         }
         ("pull_request_review_comment", "created") => {
             let comment = reader.of(event.comment.as_ref(), "comment")?;
-            require(comment.body.as_deref().is_some_and(may_speak), Irrelevant::Chat)?;
+            require(
+                comment.body.as_deref().is_some_and(may_speak),
+                Irrelevant::Chat,
+            )?;
             reader.by_others(event)?.pull(event, None)
         }
         // Where no reviewer is configured, that changes nothing.
-        ("pull_request_review_thread", "resolved" | "unresolved") => reader.pull(event, Some(Hint::ThreadChanged)),
+        ("pull_request_review_thread", "resolved" | "unresolved") => {
+            reader.pull(event, Some(Hint::ThreadChanged))
+        }
         ("check_run", action) => check_run(reader, event, action),
         ("check_suite", action) => check_suite(reader, event, action),
         ("status", _) => {
             let commit = reader.of(event.sha, "sha")?;
-            let news = event.context.clone().map(|context| CheckNews::Status { context });
-            Ok(reader.by_others(event)?.head(event, commit, None)?.with(news))
+            let news = event
+                .context
+                .clone()
+                .map(|context| CheckNews::Status { context });
+            Ok(reader
+                .by_others(event)?
+                .head(event, commit, None)?
+                .with(news))
         }
         ("workflow_run", "requested" | "completed") => {
             let run = reader.of(event.workflow_run.as_ref(), "workflow_run")?;
@@ -117,57 +148,96 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
         ("merge_group", action @ ("checks_requested" | "destroyed"))
             if action == "checks_requested" || event.reason.as_deref() != Some("merged") =>
         {
-            reader.group(event, reader.of(read_part(&event.merge_group), "merge_group")?)
+            reader.group(
+                event,
+                reader.of(read_part(&event.merge_group), "merge_group")?,
+            )
         }
-        ("installation", "created" | "unsuspend" | "new_permissions_accepted") => reader.installation(event, None),
+        ("installation", "created" | "unsuspend" | "new_permissions_accepted") => {
+            reader.installation(event, None)
+        }
         ("installation", "deleted" | "suspend") | ("repository", "archived" | "deleted") => {
             irrelevant(Irrelevant::NothingToAsk)
         }
         // We can no longer read what was taken away, so there is nothing to look at.
         ("installation_repositories", "added") => repositories_added(reader, event),
-        ("repository", "renamed" | "transferred" | "unarchived") => reader.work(event, Target::Repository, None),
+        ("repository", "renamed" | "transferred" | "unarchived") => {
+            reader.work(event, Target::Repository, None)
+        }
         // Another default branch: the plain names of our checks stand for that one from now on.
         ("repository", "edited") if tree(&event.changes)["default_branch"].is_object() => {
             reader.work(event, Target::Repository, None)
         }
-        ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
+        (
+            "team",
+            "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository",
+        ) => {
             let (organization, team) = (tree(&event.organization), tree(&event.team));
             let named = organization["login"].as_str().zip(team["slug"].as_str());
-            let team = named.and_then(|(organization, slug)| format!("{organization}/{slug}").parse().ok());
-            reader.rights(event, Hint::TeamChanged { team: reader.of(team, "team")? })
+            let team = named
+                .and_then(|(organization, slug)| format!("{organization}/{slug}").parse().ok());
+            reader.rights(
+                event,
+                Hint::TeamChanged {
+                    team: reader.of(team, "team")?,
+                },
+            )
         }
-        ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
-            reader.rights(event, Hint::MemberChanged { member: reader.of(read_part(&event.member), "member")? })
-        }
+        ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => reader
+            .rights(
+                event,
+                Hint::MemberChanged {
+                    member: reader.of(read_part(&event.member), "member")?,
+                },
+            ),
         ("organization", "member_added" | "member_removed") => {
-            let member = reader.of(Actor::deserialize(&tree(&event.membership)["user"]).ok(), "membership.user")?;
+            let member = reader.of(
+                Actor::deserialize(&tree(&event.membership)["user"]).ok(),
+                "membership.user",
+            )?;
             reader.rights(event, Hint::MemberChanged { member })
         }
         // GitHub sends it to every App, which cannot choose not to get it
         // (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>).
-        ("github_app_authorization", "revoked") => {
-            Ok(Routed::Withdrawn(reader.of(event.sender.as_ref(), "sender")?.id))
-        }
+        ("github_app_authorization", "revoked") => Ok(Routed::Withdrawn(
+            reader.of(event.sender.as_ref(), "sender")?.id,
+        )),
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
 
 fn head_moved(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let pull_request = reader.of(event.pull_request.as_ref(), "pull_request")?;
-    let PayloadPull { head, base, updated_at, .. } = pull_request;
-    let Some(sha) = head.as_ref().and_then(|head| head.sha) else { return reader.pull(event, None) };
+    let PayloadPull {
+        head,
+        base,
+        updated_at,
+        ..
+    } = pull_request;
+    let Some(sha) = head.as_ref().and_then(|head| head.sha) else {
+        return reader.pull(event, None);
+    };
     // The later of our clock and GitHub's: a head taken for seen too early could lend it an approval of the one before.
-    let at = updated_at.map_or(reader.received_at, |updated_at| updated_at.max(reader.received_at));
+    let at = updated_at.map_or(reader.received_at, |updated_at| {
+        updated_at.max(reader.received_at)
+    });
     let mut hints = vec![Hint::HeadSeen { sha, at }];
     let base = base.as_ref().and_then(|base| base.branch.clone());
     match event.action.as_str() {
         // What is there since GitHub's time of it: words between the opening and an event that comes late are about
         // this head.
-        "opened" => hints.extend(base.zip(*updated_at).map(|(base, at)| Hint::Opened { sha, base, at })),
+        "opened" => {
+            hints.extend(
+                base.zip(*updated_at)
+                    .map(|(base, at)| Hint::Opened { sha, base, at }),
+            )
+        }
         "reopened" => hints.push(Hint::Reopened),
         // The sender of the event that announces a push has pushed.
         _ => {
-            if let (Some(before), Some(after), Some(by)) = (event.before, event.after, event.sender.clone()) {
+            if let (Some(before), Some(after), Some(by)) =
+                (event.before, event.after, event.sender.clone())
+            {
                 hints.push(Hint::Pushed(AnnouncedPush { before, after, by }));
             }
         }
@@ -185,27 +255,53 @@ fn issue_comment(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let before = changes["body"]["from"].as_str();
     // A post of ours that somebody deletes is made again. Whose it was is read from the API.
     let is_a_post = event.action == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
-    require(is_a_post || [now, before].into_iter().flatten().any(may_speak), Irrelevant::Chat)?;
+    require(
+        is_a_post || [now, before].into_iter().flatten().any(may_speak),
+        Irrelevant::Chat,
+    )?;
     let (comment, by) = (written.id, event.sender.clone());
     let hint = match event.action.as_str() {
-        "edited" => by.zip(written.updated_at).map(|(by, at)| Hint::CommentEdited { comment, by, at }),
+        "edited" => by
+            .zip(written.updated_at)
+            .map(|(by, at)| Hint::CommentEdited { comment, by, at }),
         "deleted" => by.map(|by| Hint::CommentDeleted { comment, by }),
         _ => Some(Hint::CommentWritten { comment }),
     };
-    reader.work(event, |repository| Target::PullRequest { repository, number: issue.number }, hint)
+    reader.work(
+        event,
+        |repository| Target::PullRequest {
+            repository,
+            number: issue.number,
+        },
+        hint,
+    )
 }
 
 fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult {
     let run = reader.of(event.check_run.as_ref(), "check_run")?;
-    let ours = run.app.as_ref().is_some_and(|app| app.id == reader.own.app_id);
-    let (check_run, by) = (CheckRunId::new(reader.of(run.id, "check_run.id")?), event.sender.clone());
+    let ours = run
+        .app
+        .as_ref()
+        .is_some_and(|app| app.id == reader.own.app_id);
+    let (check_run, by) = (
+        CheckRunId::new(reader.of(run.id, "check_run.id")?),
+        event.sender.clone(),
+    );
     let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
             // Of a check run with one of our names nothing is awaited: ours are known, and no other counts.
-            let is_named_as_ours = run.name.as_deref().is_some_and(|name| OwnCheck::named(name).is_some());
-            let completed = (!is_named_as_ours).then_some(Hint::CheckRunCompleted { check_run, head: run.head_sha });
-            let hints = named(run.pull_requests.as_deref()).into_iter().chain(completed);
+            let is_named_as_ours = run
+                .name
+                .as_deref()
+                .is_some_and(|name| OwnCheck::named(name).is_some());
+            let completed = (!is_named_as_ours).then_some(Hint::CheckRunCompleted {
+                check_run,
+                head: run.head_sha,
+            });
+            let hints = named(run.pull_requests.as_deref())
+                .into_iter()
+                .chain(completed);
             let app = run.app.as_ref().and_then(|app| app.slug.clone());
             let news = run.name.clone().map(|name| CheckNews::Run { name, app });
             return Ok(reader.head(event, run.head_sha, hints)?.with(news));
@@ -217,7 +313,11 @@ fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult 
             let pressed = reader.of(action["identifier"].as_str(), "requested_action")?;
             // GitHub's own limit for identifiers is 20 characters.
             let identifier = pressed.chars().take(20).collect();
-            by.map(|by| Hint::ButtonPressed { check_run, identifier, by })
+            by.map(|by| Hint::ButtonPressed {
+                check_run,
+                identifier,
+                by,
+            })
         }
         _ => return irrelevant(Irrelevant::UnknownAction),
     };
@@ -226,16 +326,24 @@ fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult 
 
 fn check_suite(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult {
     let suite = reader.of(event.check_suite.as_ref(), "check_suite")?;
-    let ours = suite.app.as_ref().is_some_and(|app| app.id == reader.own.app_id);
+    let ours = suite
+        .app
+        .as_ref()
+        .is_some_and(|app| app.id == reader.own.app_id);
     let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
             let app = suite.app.as_ref().and_then(|app| app.slug.clone());
             let named = named(suite.pull_requests.as_deref());
-            return Ok(reader.head(event, suite.head_sha, named)?.with(app.map(|app| CheckNews::Suite { app })));
+            return Ok(reader
+                .head(event, suite.head_sha, named)?
+                .with(app.map(|app| CheckNews::Suite { app })));
         }
         "rerequested" if !ours => return irrelevant(Irrelevant::NotOurs),
-        "rerequested" => event.sender.clone().map(|by| Hint::CheckSuiteRerequested { sha: suite.head_sha, by }),
+        "rerequested" => event.sender.clone().map(|by| Hint::CheckSuiteRerequested {
+            sha: suite.head_sha,
+            by,
+        }),
         _ => return irrelevant(Irrelevant::UnknownAction),
     };
     reader.head(event, suite.head_sha, hint)
@@ -248,48 +356,80 @@ fn queued(run: &Run) -> Option<PayloadGroup> {
         return None;
     }
     let branch: &str = run.head_branch.as_deref()?;
-    let (base_branch, rest) = branch.strip_prefix("gh-readonly-queue/")?.rsplit_once("/pr-")?;
+    let (base_branch, rest) = branch
+        .strip_prefix("gh-readonly-queue/")?
+        .rsplit_once("/pr-")?;
     let (_, base) = rest.split_once('-')?;
-    let (base_ref, head_ref) = (format!("refs/heads/{base_branch}"), Some(format!("refs/heads/{branch}")));
-    Some(PayloadGroup { head_sha: run.head_sha, base_sha: base.parse().ok()?, base_ref, head_ref })
+    let (base_ref, head_ref) = (
+        format!("refs/heads/{base_branch}"),
+        Some(format!("refs/heads/{branch}")),
+    );
+    Some(PayloadGroup {
+        head_sha: run.head_sha,
+        base_sha: base.parse().ok()?,
+        base_ref,
+        head_ref,
+    })
 }
 
 fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let git_ref = reader.of(event.git_ref.as_ref(), "ref")?;
-    let branch = git_ref.strip_prefix("refs/heads/").ok_or(NoWork::Irrelevant(Irrelevant::NothingThatGoverns))?;
+    let branch = git_ref
+        .strip_prefix("refs/heads/")
+        .ok_or(NoWork::Irrelevant(Irrelevant::NothingThatGoverns))?;
     // A branch just made is the base of nothing yet; one that is gone closes its pull requests, which has its own
     // event.
     let is_moved = event.created != Some(true) && event.deleted != Some(true);
     require(is_moved, Irrelevant::NothingThatGoverns)?;
     // Commits that a forced push took away are in no list, and one without commits moved the branch to older ones.
-    let unlisted = event.forced == Some(true) || event.commits.is_empty() || event.commits.len() >= PUSH_COMMITS;
-    let touches = |what: fn(&str) -> bool| unlisted || event.commits.iter().any(|commit| touches(commit, what));
+    let unlisted = event.forced == Some(true)
+        || event.commits.is_empty()
+        || event.commits.len() >= PUSH_COMMITS;
+    let touches = |what: fn(&str) -> bool| {
+        unlisted || event.commits.iter().any(|commit| touches(commit, what))
+    };
     // The organisation's defaults are `loopgate.yml` in the repository `<org>/.github`.
     let holds_defaults = event.repository.as_ref().is_some_and(|repository| {
-        repository.full_name.name() == ".github" && repository.default_branch.as_deref() == Some(branch)
+        repository.full_name.name() == ".github"
+            && repository.default_branch.as_deref() == Some(branch)
     });
     if holds_defaults && touches(|path| path == "loopgate.yml") {
         return reader.installation(event, None);
     }
     // The files of a base branch that decide over its pull requests; GitHub reads CODEOWNERS in these three places.
-    let governs =
-        |path: &str| matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS");
+    let governs = |path: &str| {
+        matches!(
+            path,
+            ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS"
+        )
+    };
     require(touches(governs), Irrelevant::NothingThatGoverns)?;
     let moved = event.before.map(|from| Hint::BaseMoved { from });
-    reader.work(event, |repository| Target::Base { repository, branch: branch.to_owned() }, moved)
+    reader.work(
+        event,
+        |repository| Target::Base {
+            repository,
+            branch: branch.to_owned(),
+        },
+        moved,
+    )
 }
 
 /// A commit that lists no files at all may have touched any.
 fn touches(commit: &PushedCommit, what: fn(&str) -> bool) -> bool {
     let lists = [&commit.added, &commit.modified, &commit.removed];
-    lists.iter().all(|list| list.is_none()) || lists.into_iter().flatten().flatten().any(|path| what(path))
+    lists.iter().all(|list| list.is_none())
+        || lists.into_iter().flatten().flatten().any(|path| what(path))
 }
 
 fn repositories_added(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     if event.repositories_added.len() > ADDED_REPOSITORIES {
         return reader.installation(event, None);
     }
-    let named = event.repositories_added.iter().map(|repository| repository.full_name.clone());
+    let named = event
+        .repositories_added
+        .iter()
+        .map(|repository| repository.full_name.clone());
     let targets: Vec<_> = named.map(Target::Repository).collect();
     let targets = Some(targets).filter(|targets| !targets.is_empty());
     reader.anywhere(event, reader.of(targets, "repositories_added")?, None)
@@ -299,23 +439,55 @@ impl Reader<'_> {
     /// For an event that is no echo of our own write.
     fn by_others(&self, event: &Payload) -> Result<&Self, NoWork> {
         let sender = event.sender.as_ref().map(|sender| &sender.login);
-        require(sender.is_none() || sender != self.own.bot.as_ref(), Irrelevant::OwnEvent).map(|()| self)
+        require(
+            sender.is_none() || sender != self.own.bot.as_ref(),
+            Irrelevant::OwnEvent,
+        )
+        .map(|()| self)
     }
 
     /// Work on the pull request that the payload holds.
     fn pull(&self, event: &Payload, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
         let number = self.of(event.pull_request.as_ref(), "pull_request")?.number;
-        self.work(event, |repository| Target::PullRequest { repository, number }, hints)
+        self.work(
+            event,
+            |repository| Target::PullRequest { repository, number },
+            hints,
+        )
     }
 
-    fn head(&self, event: &Payload, sha: Sha, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
+    fn head(
+        &self,
+        event: &Payload,
+        sha: Sha,
+        hints: impl IntoIterator<Item = Hint>,
+    ) -> RouteResult {
         self.work(event, |repository| Target::Head { repository, sha }, hints)
     }
 
     fn group(&self, event: &Payload, group: PayloadGroup) -> RouteResult {
-        let PayloadGroup { head_sha: head, base_sha: base, base_ref, head_ref } = group;
-        let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref };
-        self.work(event, |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
+        let PayloadGroup {
+            head_sha: head,
+            base_sha: base,
+            base_ref,
+            head_ref,
+        } = group;
+        let hint = Hint::MergeGroup {
+            head,
+            base,
+            base_ref: base_ref.clone(),
+            head_ref,
+        };
+        self.work(
+            event,
+            |repository| Target::MergeGroup {
+                repository,
+                head,
+                base,
+                base_ref,
+            },
+            Some(hint),
+        )
     }
 
     fn installation(&self, event: &Payload, hint: Option<Hint>) -> RouteResult {
@@ -337,14 +509,31 @@ impl Reader<'_> {
         target: impl FnOnce(RepoName) -> Target,
         hints: impl IntoIterator<Item = Hint>,
     ) -> RouteResult {
-        let repository = self.of(event.repository.as_ref(), "repository")?.full_name.clone();
+        let repository = self
+            .of(event.repository.as_ref(), "repository")?
+            .full_name
+            .clone();
         self.anywhere(event, vec![target(repository)], hints)
     }
 
-    fn anywhere(&self, event: &Payload, targets: Vec<Target>, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
-        let named = event.installation.as_ref().map(|installation| installation.id);
-        let Some(installation) = named.or(self.installation) else { return irrelevant(Irrelevant::NoInstallation) };
-        Ok(Routed::Work(Work { installation, targets, hints: hints.into_iter().collect() }))
+    fn anywhere(
+        &self,
+        event: &Payload,
+        targets: Vec<Target>,
+        hints: impl IntoIterator<Item = Hint>,
+    ) -> RouteResult {
+        let named = event
+            .installation
+            .as_ref()
+            .map(|installation| installation.id);
+        let Some(installation) = named.or(self.installation) else {
+            return irrelevant(Irrelevant::NoInstallation);
+        };
+        Ok(Routed::Work(Work {
+            installation,
+            targets,
+            hints: hints.into_iter().collect(),
+        }))
     }
 }
 
@@ -357,6 +546,10 @@ fn require(is_so: bool, or_else: Irrelevant) -> Result<(), NoWork> {
 }
 
 fn named(pulls: Option<&[PayloadPull]>) -> Option<Hint> {
-    let pulls: Vec<_> = pulls?.iter().take(NAMED_PULLS).map(|pull| pull.number).collect();
+    let pulls: Vec<_> = pulls?
+        .iter()
+        .take(NAMED_PULLS)
+        .map(|pull| pull.number)
+        .collect();
     (!pulls.is_empty()).then_some(Hint::NamedPulls { pulls })
 }

@@ -11,7 +11,9 @@ use serde::{
 use serde_json::{Value, value::RawValue};
 
 use crate::github::wire::App;
-use loopgate_core::{CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor};
+use loopgate_core::{
+    CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor,
+};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Payload {

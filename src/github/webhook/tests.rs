@@ -13,7 +13,10 @@ const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";
 
 fn own() -> OwnApp {
-    OwnApp { app_id: AppId::new(42), bot: Some("loopgate[bot]".parse().unwrap()) }
+    OwnApp {
+        app_id: AppId::new(42),
+        bot: Some("loopgate[bot]".parse().unwrap()),
+    }
 }
 
 /// Adds what every payload carries; `event` wins.
@@ -42,19 +45,32 @@ fn repository() -> RepoName {
 }
 
 fn pull(number: u64) -> Target {
-    Target::PullRequest { repository: repository(), number: PrNumber::new(number) }
+    Target::PullRequest {
+        repository: repository(),
+        number: PrNumber::new(number),
+    }
 }
 
 fn head() -> Target {
-    Target::Head { repository: repository(), sha: SHA.parse().unwrap() }
+    Target::Head {
+        repository: repository(),
+        sha: SHA.parse().unwrap(),
+    }
 }
 
 fn alice() -> Actor {
-    Actor { id: UserId::new(7), login: "alice".parse().unwrap() }
+    Actor {
+        id: UserId::new(7),
+        login: "alice".parse().unwrap(),
+    }
 }
 
 fn work(target: Target, hints: Vec<Hint>) -> Result<Routed, PayloadError> {
-    Ok(Routed::Work(Work { installation: InstallationId::new(9001), targets: vec![target], hints }))
+    Ok(Routed::Work(Work {
+        installation: InstallationId::new(9001),
+        targets: vec![target],
+        hints,
+    }))
 }
 
 fn nothing(why: Irrelevant) -> Result<Routed, PayloadError> {
@@ -72,13 +88,23 @@ fn pull_request_events() {
         json!({ "action": action, "number": 12,
                 "pull_request": { "number": 12, "updated_at": at, "head": { "sha": SHA, "ref": "x" } } })
     };
-    let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: received_at() };
+    let seen = Hint::HeadSeen {
+        sha: SHA.parse().unwrap(),
+        at: received_at(),
+    };
     for action in ["opened", "reopened", "synchronize"] {
         let reopened = (action == "reopened").then_some(Hint::Reopened);
         let hints = [seen.clone()].into_iter().chain(reopened).collect();
-        assert_eq!(routed("pull_request", body(action)), work(pull(12), hints), "{action}");
+        assert_eq!(
+            routed("pull_request", body(action)),
+            work(pull(12), hints),
+            "{action}"
+        );
     }
-    assert_eq!(routed("pull_request", body("closed")), work(pull(12), vec![Hint::Closed]));
+    assert_eq!(
+        routed("pull_request", body("closed")),
+        work(pull(12), vec![Hint::Closed])
+    );
     for action in [
         "edited",
         "stacked",
@@ -89,14 +115,26 @@ fn pull_request_events() {
         "labeled",
         "unlabeled",
     ] {
-        assert_eq!(routed("pull_request", body(action)), work(pull(12), vec![]), "{action}");
+        assert_eq!(
+            routed("pull_request", body(action)),
+            work(pull(12), vec![]),
+            "{action}"
+        );
     }
     for action in ["milestoned", "locked", "invented_tomorrow"] {
-        assert_eq!(routed("pull_request", body(action)), nothing(Irrelevant::UnknownAction), "{action}");
+        assert_eq!(
+            routed("pull_request", body(action)),
+            nothing(Irrelevant::UnknownAction),
+            "{action}"
+        );
     }
     // An echo of our own label is dropped; a head that our own fixer pushed is not.
-    for (action, dropped) in [("labeled", true), ("review_requested", true), ("synchronize", false), ("opened", false)]
-    {
+    for (action, dropped) in [
+        ("labeled", true),
+        ("review_requested", true),
+        ("synchronize", false),
+        ("opened", false),
+    ] {
         let mut body = body(action);
         body["sender"] = bot();
         let is_dropped = routed("pull_request", body) == nothing(Irrelevant::OwnEvent);
@@ -104,25 +142,46 @@ fn pull_request_events() {
     }
     // The event of an opening carries GitHub's own time.
     let mut late = body("opened");
-    (late["pull_request"]["base"], late["pull_request"]["updated_at"]) =
-        (json!({ "ref": "main" }), json!("2026-11-20T10:05:00Z"));
+    (
+        late["pull_request"]["base"],
+        late["pull_request"]["updated_at"],
+    ) = (json!({ "ref": "main" }), json!("2026-11-20T10:05:00Z"));
     let opened = Hint::Opened {
         sha: SHA.parse().unwrap(),
         base: "main".to_owned(),
         at: "2026-11-20T10:05:00Z".parse().unwrap(),
     };
-    assert_eq!(routed("pull_request", late), work(pull(12), vec![seen, opened]));
+    assert_eq!(
+        routed("pull_request", late),
+        work(pull(12), vec![seen, opened])
+    );
     // A clock of ours that is slow does not make a head older than GitHub's time for it.
     let mut ahead = body("synchronize");
     ahead["pull_request"]["updated_at"] = json!("2026-11-20T10:15:04Z");
-    let later = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:04Z".parse().unwrap() };
-    assert_eq!(routed("pull_request", ahead.clone()), work(pull(12), vec![later.clone()]));
+    let later = Hint::HeadSeen {
+        sha: SHA.parse().unwrap(),
+        at: "2026-11-20T10:15:04Z".parse().unwrap(),
+    };
+    assert_eq!(
+        routed("pull_request", ahead.clone()),
+        work(pull(12), vec![later.clone()])
+    );
     // The sender has pushed.
-    (ahead["before"], ahead["after"], ahead["sender"]) =
-        (json!(BASE), json!(SHA), json!({ "id": 7, "login": "alice" }));
+    (ahead["before"], ahead["after"], ahead["sender"]) = (
+        json!(BASE),
+        json!(SHA),
+        json!({ "id": 7, "login": "alice" }),
+    );
     let (before, after) = (BASE.parse().unwrap(), SHA.parse().unwrap());
-    let pushed = Hint::Pushed(AnnouncedPush { before, after, by: alice() });
-    assert_eq!(routed("pull_request", ahead), work(pull(12), vec![later, pushed]));
+    let pushed = Hint::Pushed(AnnouncedPush {
+        before,
+        after,
+        by: alice(),
+    });
+    assert_eq!(
+        routed("pull_request", ahead),
+        work(pull(12), vec![later, pushed])
+    );
     // Optional fields may be absent.
     let bare = json!({ "action": "opened", "pull_request": { "number": 12 } });
     assert_eq!(routed("pull_request", bare), work(pull(12), vec![]));
@@ -134,25 +193,63 @@ fn comments_pass_the_screen_or_cost_nothing() {
         json!({ "action": action, "issue": { "number": 12, "pull_request": { "url": "…" } },
                 "comment": { "id": 5, "body": text, "updated_at": "2026-11-20T10:15:00Z" } })
     };
-    let written = Hint::CommentWritten { comment: CommentId::new(5) };
-    assert_eq!(routed("issue_comment", body("created", "security approved")), work(pull(12), vec![written]));
-    assert_eq!(routed("issue_comment", body("created", "thanks a lot")), nothing(Irrelevant::Chat));
-    assert_eq!(routed("issue_comment", body("pinned", "/loop status")), nothing(Irrelevant::UnknownAction));
+    let written = Hint::CommentWritten {
+        comment: CommentId::new(5),
+    };
+    assert_eq!(
+        routed("issue_comment", body("created", "security approved")),
+        work(pull(12), vec![written])
+    );
+    assert_eq!(
+        routed("issue_comment", body("created", "thanks a lot")),
+        nothing(Irrelevant::Chat)
+    );
+    assert_eq!(
+        routed("issue_comment", body("pinned", "/loop status")),
+        nothing(Irrelevant::UnknownAction)
+    );
 
-    let deleted = Hint::CommentDeleted { comment: CommentId::new(5), by: alice() };
-    assert_eq!(routed("issue_comment", body("deleted", "security approved")), work(pull(12), vec![deleted]));
-    assert_eq!(routed("issue_comment", body("deleted", "thanks a lot")), nothing(Irrelevant::Chat));
+    let deleted = Hint::CommentDeleted {
+        comment: CommentId::new(5),
+        by: alice(),
+    };
+    assert_eq!(
+        routed("issue_comment", body("deleted", "security approved")),
+        work(pull(12), vec![deleted])
+    );
+    assert_eq!(
+        routed("issue_comment", body("deleted", "thanks a lot")),
+        nothing(Irrelevant::Chat)
+    );
     let post = body("deleted", "<!-- loopgate:status -->\nVerified");
-    let deleted = Hint::CommentDeleted { comment: CommentId::new(5), by: alice() };
-    assert_eq!(routed("issue_comment", post), work(pull(12), vec![deleted]), "it is made again");
+    let deleted = Hint::CommentDeleted {
+        comment: CommentId::new(5),
+        by: alice(),
+    };
+    assert_eq!(
+        routed("issue_comment", post),
+        work(pull(12), vec![deleted]),
+        "it is made again"
+    );
 
     // Edited: the old text counts as much as the new one.
     let at = "2026-11-20T10:15:00Z".parse().unwrap();
-    let edited = Hint::CommentEdited { comment: CommentId::new(5), by: alice(), at };
-    for (from, to) in [("security approved", "never mind"), ("never mind", "security approved")] {
+    let edited = Hint::CommentEdited {
+        comment: CommentId::new(5),
+        by: alice(),
+        at,
+    };
+    for (from, to) in [
+        ("security approved", "never mind"),
+        ("never mind", "security approved"),
+    ] {
         let mut body = body("edited", to);
         body["changes"] = json!({ "body": { "from": from } });
-        assert_eq!(routed("issue_comment", body), work(pull(12), vec![edited.clone()]), "{from} -> {to}");
+        assert_eq!(
+            routed("issue_comment", body),
+            work(pull(12), vec![edited.clone()]),
+            "{from} -> {to}"
+        );
     }
     let mut chat = body("edited", "a");
     chat["changes"] = json!({ "body": { "from": "b" } });
@@ -163,29 +260,65 @@ fn comments_pass_the_screen_or_cost_nothing() {
     assert_eq!(routed("issue_comment", echo), nothing(Irrelevant::OwnEvent));
     let mut issue = body("created", "security approved");
     issue["issue"] = json!({ "number": 12 });
-    assert_eq!(routed("issue_comment", issue), nothing(Irrelevant::NotAPullRequest));
+    assert_eq!(
+        routed("issue_comment", issue),
+        nothing(Irrelevant::NotAPullRequest)
+    );
 }
 
 #[test]
 fn reviews() {
     let body = |action: &str| json!({ "action": action, "review": { "id": 3 }, "pull_request": { "number": 12 } });
-    let written = Hint::ReviewWritten { review: ReviewId::new(3) };
-    assert_eq!(routed("pull_request_review", body("submitted")), work(pull(12), vec![written]));
-    assert_eq!(routed("pull_request_review", body("dismissed")), work(pull(12), vec![]));
-    let edited = Hint::ReviewEdited { review: ReviewId::new(3), by: alice() };
-    assert_eq!(routed("pull_request_review", body("edited")), work(pull(12), vec![edited]));
+    let written = Hint::ReviewWritten {
+        review: ReviewId::new(3),
+    };
+    assert_eq!(
+        routed("pull_request_review", body("submitted")),
+        work(pull(12), vec![written])
+    );
+    assert_eq!(
+        routed("pull_request_review", body("dismissed")),
+        work(pull(12), vec![])
+    );
+    let edited = Hint::ReviewEdited {
+        review: ReviewId::new(3),
+        by: alice(),
+    };
+    assert_eq!(
+        routed("pull_request_review", body("edited")),
+        work(pull(12), vec![edited])
+    );
 
     let inline = |action: &str, text: &str| json!({ "action": action, "comment": { "id": 5, "body": text }, "pull_request": { "number": 12 } });
     let event = "pull_request_review_comment";
-    assert_eq!(routed(event, inline("created", "/loop retry")), work(pull(12), vec![]));
-    assert_eq!(routed(event, inline("created", "nit: typo")), nothing(Irrelevant::Chat));
-    assert_eq!(routed(event, inline("edited", "/loop retry")), nothing(Irrelevant::UnknownAction));
+    assert_eq!(
+        routed(event, inline("created", "/loop retry")),
+        work(pull(12), vec![])
+    );
+    assert_eq!(
+        routed(event, inline("created", "nit: typo")),
+        nothing(Irrelevant::Chat)
+    );
+    assert_eq!(
+        routed(event, inline("edited", "/loop retry")),
+        nothing(Irrelevant::UnknownAction)
+    );
 
-    let thread = |action: &str| json!({ "action": action, "thread": {}, "pull_request": { "number": 12 } });
+    let thread =
+        |action: &str| json!({ "action": action, "thread": {}, "pull_request": { "number": 12 } });
     let event = "pull_request_review_thread";
-    assert_eq!(routed(event, thread("resolved")), work(pull(12), vec![Hint::ThreadChanged]));
-    assert_eq!(routed(event, thread("unresolved")), work(pull(12), vec![Hint::ThreadChanged]));
-    assert_eq!(routed(event, thread("created")), nothing(Irrelevant::UnknownAction));
+    assert_eq!(
+        routed(event, thread("resolved")),
+        work(pull(12), vec![Hint::ThreadChanged])
+    );
+    assert_eq!(
+        routed(event, thread("unresolved")),
+        work(pull(12), vec![Hint::ThreadChanged])
+    );
+    assert_eq!(
+        routed(event, thread("created")),
+        nothing(Irrelevant::UnknownAction)
+    );
 }
 
 #[test]
@@ -194,38 +327,108 @@ fn checks_lead_to_their_head() {
         json!({ "action": action, "requested_action": { "identifier": "retry" },
                 "check_run": { "id": 8, "head_sha": SHA, "app": { "id": app }, "pull_requests": [{ "number": 12 }] } })
     };
-    let named = Hint::NamedPulls { pulls: vec![PrNumber::new(12)] };
+    let named = Hint::NamedPulls {
+        pulls: vec![PrNumber::new(12)],
+    };
     let check_run = CheckRunId::new(8);
-    let completed = Hint::CheckRunCompleted { check_run, head: SHA.parse().unwrap() };
-    assert_eq!(routed("check_run", run("completed", 1)), work(head(), vec![named.clone(), completed]));
-    assert_eq!(routed("check_run", run("completed", 42)), nothing(Irrelevant::OwnEvent));
+    let completed = Hint::CheckRunCompleted {
+        check_run,
+        head: SHA.parse().unwrap(),
+    };
+    assert_eq!(
+        routed("check_run", run("completed", 1)),
+        work(head(), vec![named.clone(), completed])
+    );
+    assert_eq!(
+        routed("check_run", run("completed", 42)),
+        nothing(Irrelevant::OwnEvent)
+    );
     let mut namesake = run("completed", 1);
     namesake["check_run"]["name"] = "loopgate / verify".into();
-    let Ok(Routed::Check(seen, news)) = routed("check_run", namesake) else { panic!("it is news of a check") };
-    assert_eq!(Ok(Routed::Work(seen)), work(head(), vec![named.clone()]), "what is read does not count it");
-    assert_eq!(news, CheckNews::Run { name: "loopgate / verify".to_owned(), app: None });
-    assert_eq!(routed("check_run", run("created", 1)), nothing(Irrelevant::UnknownAction));
-    let again = Hint::CheckRunRerequested { check_run, by: alice() };
-    assert_eq!(routed("check_run", run("rerequested", 42)), work(head(), vec![again]));
-    let pressed = Hint::ButtonPressed { check_run, identifier: "retry".into(), by: alice() };
-    assert_eq!(routed("check_run", run("requested_action", 42)), work(head(), vec![pressed]));
-    assert_eq!(routed("check_run", run("requested_action", 1)), nothing(Irrelevant::NotOurs));
+    let Ok(Routed::Check(seen, news)) = routed("check_run", namesake) else {
+        panic!("it is news of a check")
+    };
+    assert_eq!(
+        Ok(Routed::Work(seen)),
+        work(head(), vec![named.clone()]),
+        "what is read does not count it"
+    );
+    assert_eq!(
+        news,
+        CheckNews::Run {
+            name: "loopgate / verify".to_owned(),
+            app: None
+        }
+    );
+    assert_eq!(
+        routed("check_run", run("created", 1)),
+        nothing(Irrelevant::UnknownAction)
+    );
+    let again = Hint::CheckRunRerequested {
+        check_run,
+        by: alice(),
+    };
+    assert_eq!(
+        routed("check_run", run("rerequested", 42)),
+        work(head(), vec![again])
+    );
+    let pressed = Hint::ButtonPressed {
+        check_run,
+        identifier: "retry".into(),
+        by: alice(),
+    };
+    assert_eq!(
+        routed("check_run", run("requested_action", 42)),
+        work(head(), vec![pressed])
+    );
+    assert_eq!(
+        routed("check_run", run("requested_action", 1)),
+        nothing(Irrelevant::NotOurs)
+    );
 
     let suite = |action: &str, app: u64| json!({ "action": action, "check_suite": { "head_sha": SHA, "app": { "id": app }, "pull_requests": null } });
-    assert_eq!(routed("check_suite", suite("completed", 1)), work(head(), vec![]));
-    assert_eq!(routed("check_suite", suite("completed", 42)), nothing(Irrelevant::OwnEvent));
+    assert_eq!(
+        routed("check_suite", suite("completed", 1)),
+        work(head(), vec![])
+    );
+    assert_eq!(
+        routed("check_suite", suite("completed", 42)),
+        nothing(Irrelevant::OwnEvent)
+    );
     let mut of_ci = suite("completed", 1);
     of_ci["check_suite"]["app"]["slug"] = "ci".into();
-    let Ok(Routed::Check(seen, news)) = routed("check_suite", of_ci) else { panic!("it is news of a suite") };
+    let Ok(Routed::Check(seen, news)) = routed("check_suite", of_ci) else {
+        panic!("it is news of a suite")
+    };
     assert_eq!(Ok(Routed::Work(seen)), work(head(), vec![]));
-    assert_eq!(news, CheckNews::Suite { app: "ci".to_owned() });
-    let again = Hint::CheckSuiteRerequested { sha: SHA.parse().unwrap(), by: alice() };
-    assert_eq!(routed("check_suite", suite("rerequested", 42)), work(head(), vec![again]));
+    assert_eq!(
+        news,
+        CheckNews::Suite {
+            app: "ci".to_owned()
+        }
+    );
+    let again = Hint::CheckSuiteRerequested {
+        sha: SHA.parse().unwrap(),
+        by: alice(),
+    };
+    assert_eq!(
+        routed("check_suite", suite("rerequested", 42)),
+        work(head(), vec![again])
+    );
 
-    assert_eq!(routed("status", json!({ "sha": SHA, "state": "success" })), work(head(), vec![]));
+    assert_eq!(
+        routed("status", json!({ "sha": SHA, "state": "success" })),
+        work(head(), vec![])
+    );
     let run = |action: &str| json!({ "action": action, "workflow_run": { "head_sha": SHA, "pull_requests": [] } });
-    assert_eq!(routed("workflow_run", run("completed")), work(head(), vec![]));
-    assert_eq!(routed("workflow_run", run("in_progress")), nothing(Irrelevant::UnknownAction));
+    assert_eq!(
+        routed("workflow_run", run("completed")),
+        work(head(), vec![])
+    );
+    assert_eq!(
+        routed("workflow_run", run("in_progress")),
+        nothing(Irrelevant::UnknownAction)
+    );
     let started_by = |event: &str| {
         let branch = format!("gh-readonly-queue/release/1.0/pr-12-{}", "b".repeat(40));
         json!({ "action": "completed",
@@ -233,32 +436,74 @@ fn checks_lead_to_their_head() {
     };
     let (head_sha, base) = (SHA.parse().unwrap(), "b".repeat(40).parse().unwrap());
     let base_ref = "refs/heads/release/1.0".to_owned();
-    let head_ref = Some(format!("refs/heads/gh-readonly-queue/release/1.0/pr-12-{base}"));
+    let head_ref = Some(format!(
+        "refs/heads/gh-readonly-queue/release/1.0/pr-12-{base}"
+    ));
     assert_eq!(
         routed("workflow_run", started_by("merge_group")),
         work(
-            Target::MergeGroup { repository: repository(), head: head_sha, base, base_ref: base_ref.clone() },
-            vec![Hint::MergeGroup { head: head_sha, base, base_ref, head_ref }],
+            Target::MergeGroup {
+                repository: repository(),
+                head: head_sha,
+                base,
+                base_ref: base_ref.clone()
+            },
+            vec![Hint::MergeGroup {
+                head: head_sha,
+                base,
+                base_ref,
+                head_ref
+            }],
         )
     );
-    assert_eq!(routed("workflow_run", started_by("push")), work(head(), vec![]), "anybody may name a branch so");
+    assert_eq!(
+        routed("workflow_run", started_by("push")),
+        work(head(), vec![]),
+        "anybody may name a branch so"
+    );
 }
 
 #[test]
 fn pushes_count_when_they_change_what_governs() {
-    let commit = |files: &[&str]| json!({ "id": SHA, "added": [], "modified": files, "removed": [] });
+    let commit =
+        |files: &[&str]| json!({ "id": SHA, "added": [], "modified": files, "removed": [] });
     let push = |commits: Vec<Value>| json!({ "ref": "refs/heads/release/1.x", "before": SHA, "forced": false, "commits": commits });
-    let moved = Hint::BaseMoved { from: SHA.parse().unwrap() };
-    let base = || work(Target::Base { repository: repository(), branch: "release/1.x".into() }, vec![moved.clone()]);
-    for path in [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"] {
+    let moved = Hint::BaseMoved {
+        from: SHA.parse().unwrap(),
+    };
+    let base = || {
+        work(
+            Target::Base {
+                repository: repository(),
+                branch: "release/1.x".into(),
+            },
+            vec![moved.clone()],
+        )
+    };
+    for path in [
+        ".github/loopgate.yml",
+        ".github/CODEOWNERS",
+        "CODEOWNERS",
+        "docs/CODEOWNERS",
+    ] {
         let commits = vec![commit(&["src/a.rs"]), commit(&["README.md", path])];
         assert_eq!(routed("push", push(commits)), base(), "{path}");
     }
     let harmless = || nothing(Irrelevant::NothingThatGoverns);
-    assert_eq!(routed("push", push(vec![commit(&["src/CODEOWNERS", "loopgate.yml"])])), harmless());
+    assert_eq!(
+        routed(
+            "push",
+            push(vec![commit(&["src/CODEOWNERS", "loopgate.yml"])])
+        ),
+        harmless()
+    );
     // What the list does not show may have changed anything.
     assert_eq!(routed("push", push(vec![])), base());
-    assert_eq!(routed("push", push(vec![json!({ "id": SHA })])), base(), "what it touched is not told");
+    assert_eq!(
+        routed("push", push(vec![json!({ "id": SHA })])),
+        base(),
+        "what it touched is not told"
+    );
     assert_eq!(routed("push", push(vec![commit(&[]); PUSH_LIMIT])), base());
     let with = |key: &str, value: Value| {
         let mut body = push(vec![commit(&["src/a.rs"])]);
@@ -274,15 +519,25 @@ fn pushes_count_when_they_change_what_governs() {
         json!({ "ref": format!("refs/heads/{branch}"), "commits": [commit(&[path])],
                 "repository": { "full_name": "acme/.github", "default_branch": "main" } })
     };
-    assert_eq!(routed("push", defaults("main", "loopgate.yml")), work(Target::Installation, vec![]));
-    assert_eq!(routed("push", defaults("other", "loopgate.yml")), harmless());
+    assert_eq!(
+        routed("push", defaults("main", "loopgate.yml")),
+        work(Target::Installation, vec![])
+    );
+    assert_eq!(
+        routed("push", defaults("other", "loopgate.yml")),
+        harmless()
+    );
 }
 const PUSH_LIMIT: usize = 2048;
 
 #[test]
 fn installations_repositories_and_teams() {
     for action in ["created", "unsuspend", "new_permissions_accepted"] {
-        assert_eq!(routed("installation", json!({ "action": action })), work(Target::Installation, vec![]), "{action}");
+        assert_eq!(
+            routed("installation", json!({ "action": action })),
+            work(Target::Installation, vec![]),
+            "{action}"
+        );
     }
     for (event, action) in [
         ("installation", "deleted"),
@@ -291,25 +546,50 @@ fn installations_repositories_and_teams() {
         ("repository", "deleted"),
     ] {
         let routed = routed(event, json!({ "action": action }));
-        assert_eq!(routed, nothing(Irrelevant::NothingToAsk), "{event} {action}");
+        assert_eq!(
+            routed,
+            nothing(Irrelevant::NothingToAsk),
+            "{event} {action}"
+        );
     }
     let added = json!({ "action": "added", "repositories_added": [{ "id": 1, "full_name": "acme/widgets" }] });
     let repo = || Target::Repository(repository());
-    assert_eq!(routed("installation_repositories", added), work(repo(), vec![]));
+    assert_eq!(
+        routed("installation_repositories", added),
+        work(repo(), vec![])
+    );
     let many = vec![json!({ "full_name": "acme/widgets" }); 101];
     let many = json!({ "action": "added", "repositories_added": many });
-    assert_eq!(routed("installation_repositories", many), work(Target::Installation, vec![]));
+    assert_eq!(
+        routed("installation_repositories", many),
+        work(Target::Installation, vec![])
+    );
     for action in ["renamed", "transferred", "unarchived"] {
-        assert_eq!(routed("repository", json!({ "action": action })), work(repo(), vec![]), "{action}");
+        assert_eq!(
+            routed("repository", json!({ "action": action })),
+            work(repo(), vec![]),
+            "{action}"
+        );
     }
-    let edited = |changes: Value| routed("repository", json!({ "action": "edited", "changes": changes }));
-    assert_eq!(edited(json!({ "default_branch": { "from": "main" } })), work(repo(), vec![]));
+    let edited = |changes: Value| {
+        routed(
+            "repository",
+            json!({ "action": "edited", "changes": changes }),
+        )
+    };
+    assert_eq!(
+        edited(json!({ "default_branch": { "from": "main" } })),
+        work(repo(), vec![])
+    );
     let described = edited(json!({ "description": { "from": null } }));
     assert_eq!(described, Ok(Routed::Irrelevant(Irrelevant::UnknownAction)));
 
     let organization = json!({ "login": "Acme" });
-    let team = Hint::TeamChanged { team: "acme/security".parse().unwrap() };
-    let body = json!({ "action": "edited", "team": { "slug": "security" }, "organization": organization });
+    let team = Hint::TeamChanged {
+        team: "acme/security".parse().unwrap(),
+    };
+    let body =
+        json!({ "action": "edited", "team": { "slug": "security" }, "organization": organization });
     assert_eq!(routed("team", body), work(repo(), vec![team.clone()]));
     let body = json!({ "action": "deleted", "team": { "slug": "security" }, "organization": organization,
                        "repository": null });
@@ -317,12 +597,23 @@ fn installations_repositories_and_teams() {
     let member = Hint::MemberChanged { member: alice() };
     let person = json!({ "id": 7, "login": "alice" });
     let body = json!({ "action": "removed", "member": person, "team": { "deleted": true }, "repository": null });
-    assert_eq!(routed("membership", body), work(Target::Installation, vec![member.clone()]));
-    let body = json!({ "action": "member_removed", "membership": { "user": person }, "repository": null });
-    assert_eq!(routed("organization", body), work(Target::Installation, vec![member.clone()]));
+    assert_eq!(
+        routed("membership", body),
+        work(Target::Installation, vec![member.clone()])
+    );
+    let body =
+        json!({ "action": "member_removed", "membership": { "user": person }, "repository": null });
+    assert_eq!(
+        routed("organization", body),
+        work(Target::Installation, vec![member.clone()])
+    );
     for action in ["added", "edited", "removed"] {
         let body = json!({ "action": action, "member": person });
-        assert_eq!(routed("member", body), work(repo(), vec![member.clone()]), "{action}");
+        assert_eq!(
+            routed("member", body),
+            work(repo(), vec![member.clone()]),
+            "{action}"
+        );
     }
 }
 
@@ -335,27 +626,53 @@ fn merge_groups() {
         json!({ "action": "checks_requested", "merge_group": group }),
         json!({ "action": "destroyed", "merge_group": group, "reason": "invalidated" }),
     ] {
-        let target = Target::MergeGroup { repository: repository(), head, base, base_ref: base_ref.clone() };
-        let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref: None };
+        let target = Target::MergeGroup {
+            repository: repository(),
+            head,
+            base,
+            base_ref: base_ref.clone(),
+        };
+        let hint = Hint::MergeGroup {
+            head,
+            base,
+            base_ref: base_ref.clone(),
+            head_ref: None,
+        };
         assert_eq!(routed("merge_group", body), work(target, vec![hint]));
     }
     let body = json!({ "action": "destroyed", "merge_group": group, "reason": "merged" });
-    assert_eq!(routed("merge_group", body), nothing(Irrelevant::UnknownAction));
+    assert_eq!(
+        routed("merge_group", body),
+        nothing(Irrelevant::UnknownAction)
+    );
 }
 
 #[test]
 fn what_is_unknown_or_not_ours_is_ignored() {
     assert_eq!(routed("ping", json!({ "zen": "…" })), Ok(Routed::Ping));
-    assert_eq!(routed("star", json!({ "action": "created" })), nothing(Irrelevant::UnknownEvent));
+    assert_eq!(
+        routed("star", json!({ "action": "created" })),
+        nothing(Irrelevant::UnknownEvent)
+    );
     let revoked = json!({ "action": "revoked", "sender": { "id": 7, "login": "alice" } });
-    assert_eq!(routed("github_app_authorization", revoked), Ok(Routed::Withdrawn(UserId::new(7))));
+    assert_eq!(
+        routed("github_app_authorization", revoked),
+        Ok(Routed::Withdrawn(UserId::new(7)))
+    );
     let body = json!({ "action": "opened", "pull_request": { "number": 1 }, "installation": null });
-    assert_eq!(routed("pull_request", body), nothing(Irrelevant::NoInstallation));
+    assert_eq!(
+        routed("pull_request", body),
+        nothing(Irrelevant::NoInstallation)
+    );
 }
 
 #[test]
 fn what_cannot_be_read_is_said_without_quoting_it() {
-    let error = |event: &str, body: &[u8]| route(event, body, &own(), received_at()).unwrap_err().to_string();
+    let error = |event: &str, body: &[u8]| {
+        route(event, body, &own(), received_at())
+            .unwrap_err()
+            .to_string()
+    };
     insta::assert_snapshot!(error("star", b"payload=%7B%7D"), @"the body is not JSON (line 1, column 1)");
     insta::assert_snapshot!(error("pull_request", b"{\"action\":\"opened\""), @"the body is not JSON (line 1, column 18)");
     insta::assert_snapshot!(error("pull_request", br#"{"pull_request":{"number":"<script>"}}"#), @"the body is JSON, but not a `pull_request` payload as GitHub documents it (line 1, column 36)");
@@ -363,7 +680,10 @@ fn what_cannot_be_read_is_said_without_quoting_it() {
     insta::assert_snapshot!(error("status", sha), @"the body is JSON, but not a `status` payload as GitHub documents it (line 1, column 13)");
     let bare = br#"{"repository":{"full_name":"a/b"}}"#;
     insta::assert_snapshot!(error("status", bare), @"the `status` payload lacks a usable sha");
-    assert!(matches!(route("star", &b"[".repeat(1_000_000), &own(), received_at()), Err(PayloadError::NotJson { .. })));
+    assert!(matches!(
+        route("star", &b"[".repeat(1_000_000), &own(), received_at()),
+        Err(PayloadError::NotJson { .. })
+    ));
 }
 
 const EVENTS: [&str; 17] = [

@@ -10,7 +10,10 @@ use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hin
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InWorkflow {
     /// The targets are never none.
-    Look { targets: Vec<Target>, hints: Vec<Hint> },
+    Look {
+        targets: Vec<Target>,
+        hints: Vec<Hint>,
+    },
     /// Nothing to look at: no request is made.
     Irrelevant(Irrelevant),
     /// The workflow listens to an event that it must not listen to.
@@ -50,7 +53,13 @@ pub fn route_in_workflow(
 ) -> Result<InWorkflow, PayloadError> {
     // Whose it is follows from the token, not from the payload.
     let installation = Some(InstallationId::new(0));
-    let reader = |event| Reader { event, body, own, received_at: at, installation };
+    let reader = |event| Reader {
+        event,
+        body,
+        own,
+        received_at: at,
+        installation,
+    };
     let event = match event {
         "pull_request" => return Ok(InWorkflow::Unsuitable(Unsuitable::PullRequest)),
         "pull_request_review" | "pull_request_review_comment" => {
@@ -59,12 +68,21 @@ pub fn route_in_workflow(
         "schedule" => return Ok(everything(repository)),
         "workflow_dispatch" => return dispatched(&reader(event), repository),
         "pull_request_target" => "pull_request",
-        "issue_comment" | "workflow_run" | "merge_group" | "push" | "check_run" | "check_suite" | "status" => event,
+        "issue_comment" | "workflow_run" | "merge_group" | "push" | "check_run" | "check_suite"
+        | "status" => event,
         _ => return Ok(InWorkflow::Unsuitable(Unsuitable::Unknown)),
     };
     let reader = reader(event);
     Ok(match events::read(&reader)? {
-        Routed::Work(Work { targets, mut hints, .. }) | Routed::Check(Work { targets, mut hints, .. }, _) => {
+        Routed::Work(Work {
+            targets, mut hints, ..
+        })
+        | Routed::Check(
+            Work {
+                targets, mut hints, ..
+            },
+            _,
+        ) => {
             hints.extend(seen_by_run(&reader));
             InWorkflow::Look { targets, hints }
         }
@@ -78,24 +96,47 @@ pub fn route_in_workflow(
 fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
     let run = reader.read::<Payload>().ok()?.workflow_run?;
     let (sha, pulls) = (run.head_sha, run.pull_requests.unwrap_or_default());
-    let is_at_head = |pull: &PayloadPull| pull.head.as_ref().is_some_and(|head| head.sha == Some(sha));
+    let is_at_head =
+        |pull: &PayloadPull| pull.head.as_ref().is_some_and(|head| head.sha == Some(sha));
     let is_head = !pulls.is_empty() && pulls.iter().all(is_at_head);
-    let is_pull_request = run.event.is_some_and(|event| event.starts_with("pull_request"));
-    (is_pull_request && is_head).then_some(Hint::HeadSeen { sha, at: reader.received_at })
+    let is_pull_request = run
+        .event
+        .is_some_and(|event| event.starts_with("pull_request"));
+    (is_pull_request && is_head).then_some(Hint::HeadSeen {
+        sha,
+        at: reader.received_at,
+    })
 }
 
 fn everything(repository: &RepoName) -> InWorkflow {
-    InWorkflow::Look { targets: vec![Target::Repository(repository.clone())], hints: Vec::new() }
+    InWorkflow::Look {
+        targets: vec![Target::Repository(repository.clone())],
+        hints: Vec::new(),
+    }
 }
 
 /// Started by hand: for the pull request that the input `pull-request` names, or for all.
 fn dispatched(reader: &Reader<'_>, repository: &RepoName) -> Result<InWorkflow, PayloadError> {
     let inputs = payload::tree(&reader.read::<Payload>()?.inputs);
-    let named = inputs["pull-request"].as_str().map(str::trim).filter(|text| !text.is_empty());
-    let Some(named) = named else { return Ok(everything(repository)) };
-    let number = reader.of(named.trim_start_matches('#').parse().ok(), "inputs.pull-request")?;
-    let target = Target::PullRequest { repository: repository.clone(), number: PrNumber::new(number) };
-    Ok(InWorkflow::Look { targets: vec![target], hints: Vec::new() })
+    let named = inputs["pull-request"]
+        .as_str()
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
+    let Some(named) = named else {
+        return Ok(everything(repository));
+    };
+    let number = reader.of(
+        named.trim_start_matches('#').parse().ok(),
+        "inputs.pull-request",
+    )?;
+    let target = Target::PullRequest {
+        repository: repository.clone(),
+        number: PrNumber::new(number),
+    };
+    Ok(InWorkflow::Look {
+        targets: vec![target],
+        hints: Vec::new(),
+    })
 }
 
 #[cfg(test)]
@@ -108,7 +149,10 @@ mod tests {
     const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 
     fn routed(event: &str, body: Value) -> InWorkflow {
-        let own = OwnApp { app_id: AppId::new(15_368), bot: Some("github-actions[bot]".parse().unwrap()) };
+        let own = OwnApp {
+            app_id: AppId::new(15_368),
+            bot: Some("github-actions[bot]".parse().unwrap()),
+        };
         let at = "2026-11-20T10:15:00Z".parse().unwrap();
         route_in_workflow(event, body.to_string().as_bytes(), &own, &repository(), at).unwrap()
     }
@@ -118,11 +162,17 @@ mod tests {
     }
 
     fn look(target: Target, hints: Vec<Hint>) -> InWorkflow {
-        InWorkflow::Look { targets: vec![target], hints }
+        InWorkflow::Look {
+            targets: vec![target],
+            hints,
+        }
     }
 
     fn pull(number: u64) -> Target {
-        Target::PullRequest { repository: repository(), number: PrNumber::new(number) }
+        Target::PullRequest {
+            repository: repository(),
+            number: PrNumber::new(number),
+        }
     }
 
     #[test]
@@ -130,32 +180,63 @@ mod tests {
         let here = json!({ "full_name": "acme/widgets" });
         let opened = json!({ "action": "opened", "repository": here, "pull_request":
             { "number": 12, "updated_at": "2026-11-20T10:14:00Z", "head": { "sha": SHA } } });
-        let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:00Z".parse().unwrap() };
-        assert_eq!(routed("pull_request_target", opened), look(pull(12), vec![seen]));
+        let seen = Hint::HeadSeen {
+            sha: SHA.parse().unwrap(),
+            at: "2026-11-20T10:15:00Z".parse().unwrap(),
+        };
+        assert_eq!(
+            routed("pull_request_target", opened),
+            look(pull(12), vec![seen])
+        );
         let ended = json!({ "action": "completed", "repository": here,
             "workflow_run": { "head_sha": SHA, "pull_requests": [] } });
-        let head = Target::Head { repository: repository(), sha: SHA.parse().unwrap() };
+        let head = Target::Head {
+            repository: repository(),
+            sha: SHA.parse().unwrap(),
+        };
         assert_eq!(routed("workflow_run", ended), look(head, vec![]));
         let relayed = |tip: &str| {
             json!({ "action": "completed", "repository": here, "workflow_run": { "head_sha": SHA,
                 "event": "pull_request", "pull_requests": [{ "number": 12, "head": { "sha": tip } }] } })
         };
-        let named = Hint::NamedPulls { pulls: vec![PrNumber::new(12)] };
-        let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:00Z".parse().unwrap() };
-        let head = Target::Head { repository: repository(), sha: SHA.parse().unwrap() };
-        assert_eq!(routed("workflow_run", relayed(SHA)), look(head.clone(), vec![named.clone(), seen]));
+        let named = Hint::NamedPulls {
+            pulls: vec![PrNumber::new(12)],
+        };
+        let seen = Hint::HeadSeen {
+            sha: SHA.parse().unwrap(),
+            at: "2026-11-20T10:15:00Z".parse().unwrap(),
+        };
+        let head = Target::Head {
+            repository: repository(),
+            sha: SHA.parse().unwrap(),
+        };
+        assert_eq!(
+            routed("workflow_run", relayed(SHA)),
+            look(head.clone(), vec![named.clone(), seen])
+        );
         let moved_on = relayed("1123456789abcdef0123456789abcdef01234567");
         assert_eq!(routed("workflow_run", moved_on), look(head, vec![named]));
         let comment = |text: &str| {
             json!({ "action": "created", "repository": here, "issue": { "number": 12, "pull_request": {} },
                 "comment": { "id": 5, "body": text }, "sender": { "id": 1, "login": "alice" } })
         };
-        let written = Hint::CommentWritten { comment: CommentId::new(5) };
-        assert_eq!(routed("issue_comment", comment("security approved")), look(pull(12), vec![written]));
-        assert_eq!(routed("issue_comment", comment("thanks")), InWorkflow::Irrelevant(Irrelevant::Chat));
+        let written = Hint::CommentWritten {
+            comment: CommentId::new(5),
+        };
+        assert_eq!(
+            routed("issue_comment", comment("security approved")),
+            look(pull(12), vec![written])
+        );
+        assert_eq!(
+            routed("issue_comment", comment("thanks")),
+            InWorkflow::Irrelevant(Irrelevant::Chat)
+        );
         let mut echo = comment("/loop status");
         echo["sender"] = json!({ "id": 41_898_282, "login": "github-actions[bot]" });
-        assert_eq!(routed("issue_comment", echo), InWorkflow::Irrelevant(Irrelevant::OwnEvent));
+        assert_eq!(
+            routed("issue_comment", echo),
+            InWorkflow::Irrelevant(Irrelevant::OwnEvent)
+        );
     }
 
     #[test]
@@ -163,13 +244,32 @@ mod tests {
         let all = look(Target::Repository(repository()), vec![]);
         assert_eq!(routed("schedule", json!({ "schedule": "7 * * * *" })), all);
         for inputs in [json!(null), json!({}), json!({ "pull-request": " " })] {
-            assert_eq!(routed("workflow_dispatch", json!({ "inputs": inputs })), all);
+            assert_eq!(
+                routed("workflow_dispatch", json!({ "inputs": inputs })),
+                all
+            );
         }
-        assert_eq!(routed("workflow_dispatch", json!({ "inputs": { "pull-request": "#12" } })), look(pull(12), vec![]));
-        let own = OwnApp { app_id: AppId::new(1), bot: None };
+        assert_eq!(
+            routed(
+                "workflow_dispatch",
+                json!({ "inputs": { "pull-request": "#12" } })
+            ),
+            look(pull(12), vec![])
+        );
+        let own = OwnApp {
+            app_id: AppId::new(1),
+            bot: None,
+        };
         let wrong = json!({ "inputs": { "pull-request": "twelve" } }).to_string();
         let at = "2026-11-20T10:15:00Z".parse().unwrap();
-        let error = route_in_workflow("workflow_dispatch", wrong.as_bytes(), &own, &repository(), at).unwrap_err();
+        let error = route_in_workflow(
+            "workflow_dispatch",
+            wrong.as_bytes(),
+            &own,
+            &repository(),
+            at,
+        )
+        .unwrap_err();
         assert!(error.to_string().contains("inputs.pull-request"), "{error}");
     }
 
@@ -182,7 +282,9 @@ mod tests {
             ("watch", "no pull request"),
             ("ping", "no pull request"),
         ] {
-            let InWorkflow::Unsuitable(why) = routed(event, json!({})) else { panic!("{event}") };
+            let InWorkflow::Unsuitable(why) = routed(event, json!({})) else {
+                panic!("{event}")
+            };
             assert!(why.to_string().contains(says), "{event}: {why}");
         }
     }

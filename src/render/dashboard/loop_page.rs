@@ -8,15 +8,18 @@ use serde_json::Value;
 
 use super::overview::{ListedLoop, OpenLoop, short};
 use crate::render::{
-    Feedback, GateCard, Links, Markdown, Shown, Subject, address, block, explain, gate_card::GateWord, loop_verdict,
-    model::Failure, plain, sanitize::text, steps, verdict::verdict,
+    Feedback, GateCard, Links, Markdown, Shown, Subject, address, block, explain,
+    gate_card::GateWord, loop_verdict, model::Failure, plain, sanitize::text, steps,
+    verdict::verdict,
 };
 use loopgate_core::{
     GateName, PrNumber, RepoName, Score, Sha, Timestamp,
     deciding::Part,
     failure::FeedbackLine,
     stage::Stage,
-    state::{AttemptDigest, GateState, GateStatus, LoopState, VerificationResult, history::HistoryLine},
+    state::{
+        AttemptDigest, GateState, GateStatus, LoopState, VerificationResult, history::HistoryLine,
+    },
 };
 
 /// Items shown of each list.
@@ -119,7 +122,11 @@ pub struct Attempt {
 impl LoopPage {
     /// As it stands now, with what is recorded of it.
     pub fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
-        let (open, (icon, words), links) = (OpenLoop::of(subject), verdict(subject), Links::of(subject.snapshot));
+        let (open, (icon, words), links) = (
+            OpenLoop::of(subject),
+            verdict(subject),
+            Links::of(subject.snapshot),
+        );
         let (pull, repository) = (&subject.snapshot.pull_request, &subject.snapshot.repository);
         let base = Self::of_state(&subject.decision.next, recorded, pull.number, repository);
         Self {
@@ -136,14 +143,19 @@ impl LoopPage {
             failures: Feedback::of(subject).failures,
             rules: explain::rules(subject),
             warnings: explain::warnings(subject, &links),
-            acts: (open.part != Part::Nobody).then(|| Box::new(ListedLoop::new(repository, pull.number, open, now))),
+            acts: (open.part != Part::Nobody)
+                .then(|| Box::new(ListedLoop::new(repository, pull.number, open, now))),
             ..base
         }
     }
 
     /// As it stood at a saved state.
     pub fn then(recorded: &RecordedLoop, number: PrNumber, repository: &RepoName) -> Self {
-        let at = recorded.saved.iter().find(|saved| saved.sha == recorded.commit).cloned();
+        let at = recorded
+            .saved
+            .iter()
+            .find(|saved| saved.sha == recorded.commit)
+            .cloned();
         let at = at.unwrap_or_else(|| SavedState {
             sha: recorded.commit,
             at: recorded.state.updated_at,
@@ -157,15 +169,33 @@ impl LoopPage {
     }
 
     /// What the state holds.
-    fn of_state(state: &LoopState, recorded: Option<&RecordedLoop>, number: PrNumber, repository: &RepoName) -> Self {
+    fn of_state(
+        state: &LoopState,
+        recorded: Option<&RecordedLoop>,
+        number: PrNumber,
+        repository: &RepoName,
+    ) -> Self {
         let attempt = |digest: &AttemptDigest| {
-            Attempt::new(digest, recorded.and_then(|recorded| recorded.attempts.get(&digest.number)))
+            Attempt::new(
+                digest,
+                recorded.and_then(|recorded| recorded.attempts.get(&digest.number)),
+            )
         };
-        let attempts: Vec<Attempt> = state.attempts.iter().rev().take(MOST).map(attempt).collect();
+        let attempts: Vec<Attempt> = state
+            .attempts
+            .iter()
+            .rev()
+            .take(MOST)
+            .map(attempt)
+            .collect();
         let mut gates: Vec<GateCard> = state.gates.iter().map(saved_gate).collect();
         gates.sort_by_key(|gate| !gate.closed);
-        let failures = attempts.first().filter(|attempt| !attempt.passed).map(|attempt| attempt.failures.clone());
-        let timeline = recorded.map(|recorded| recorded.history.iter().rev().take(MOST).cloned().collect());
+        let failures = attempts
+            .first()
+            .filter(|attempt| !attempt.passed)
+            .map(|attempt| attempt.failures.clone());
+        let timeline =
+            recorded.map(|recorded| recorded.history.iter().rev().take(MOST).cloned().collect());
         Self {
             schema: "loopgate.loop/v1",
             repository: repository.to_string(),
@@ -183,7 +213,9 @@ impl LoopPage {
             failures: failures.unwrap_or_default(),
             attempts,
             timeline: timeline.unwrap_or_default(),
-            saved: recorded.map(|recorded| recorded.saved.clone()).unwrap_or_default(),
+            saved: recorded
+                .map(|recorded| recorded.saved.clone())
+                .unwrap_or_default(),
             ..Self::default()
         }
     }
@@ -194,9 +226,17 @@ impl Attempt {
         let failure = |analysis: &Value| {
             let [check, test, cause, r#do] = ["check", "test_name", "root_cause", "fix_strategy"]
                 .map(|name| analysis[name].as_str().map(str::to_owned));
-            Failure { check, test, cause, r#do, ..Failure::default() }
+            Failure {
+                check,
+                test,
+                cause,
+                r#do,
+                ..Failure::default()
+            }
         };
-        let (feedback, analysis) = notes.map_or((&[][..], &[][..]), |notes| (&notes.feedback, &notes.analysis));
+        let (feedback, analysis) = notes.map_or((&[][..], &[][..]), |notes| {
+            (&notes.feedback, &notes.analysis)
+        });
         Self {
             number: digest.number,
             head_sha: digest.head_sha.to_string(),
@@ -205,7 +245,11 @@ impl Attempt {
             weakened: digest.weakened,
             score: digest.score,
             summary: digest.summary.clone(),
-            failed_rules: digest.failed_rules.iter().map(ToString::to_string).collect(),
+            failed_rules: digest
+                .failed_rules
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             failures: analysis.iter().map(failure).collect(),
             feedback: feedback.iter().map(ToString::to_string).collect(),
         }
@@ -233,7 +277,10 @@ fn saved_gate((name, gate): (&GateName, &GateState)) -> GateCard {
     GateCard {
         name: name.to_string(),
         status: gate.status,
-        closed: matches!(gate.status, GateStatus::Pending | GateStatus::Requested | GateStatus::Rejected),
+        closed: matches!(
+            gate.status,
+            GateStatus::Pending | GateStatus::Requested | GateStatus::Rejected
+        ),
         words: Shown::first(MOST, approved.chain(objected), |word| word),
         notes: Shown::first(1, gate.notes.as_deref(), text),
         ..GateCard::default()

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    address, block, json_text, line, memory_stats, messages::happened, metrics, metrics_svg, short_line,
-    templates::EMBEDDED, word, words,
+    address, block, json_text, line, memory_stats, messages::happened, metrics, metrics_svg,
+    short_line, templates::EMBEDDED, word, words,
 };
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
 use loopgate_core::{
@@ -37,7 +37,10 @@ pub const LIVE_SCRIPT: &str = include_str!("../../../config/templates/dashboard/
 pub enum Frame {
     /// Anyone who reaches the admin's listener. The doctor found so many faults; `None` without a doctor. Forms prove
     /// by the token that they are of a page of this process.
-    Operator { faults: Option<usize>, token: String },
+    Operator {
+        faults: Option<usize>,
+        token: String,
+    },
     /// Somebody who signed in; forms prove by the token that they are of this page.
     Visitor { login: String, token: String },
     /// It is unknown who.
@@ -52,8 +55,13 @@ pub trait Page: Serialize + JsonSchema {
         // As programs get it: its texts are plain.
         let document = serde_json::to_value(self).unwrap_or_default();
         let schema = document["schema"].as_str().unwrap_or_default();
-        let name = schema.trim_start_matches("loopgate.").trim_end_matches("/v1");
-        page(&format!("dashboard/{name}.html"), context! { frame => Serde(frame), ..Serde(&document) })
+        let name = schema
+            .trim_start_matches("loopgate.")
+            .trim_end_matches("/v1");
+        page(
+            &format!("dashboard/{name}.html"),
+            context! { frame => Serde(frame), ..Serde(&document) },
+        )
     }
 
     /// As JSON, in which nothing is hidden.
@@ -67,9 +75,15 @@ impl<T: Serialize + JsonSchema> Page for T {}
 /// A page of HTML by its template. The tests render every page, so an error is a defect; the text shows that instead of
 /// the server falling over.
 pub(super) fn page(template: &str, model: Value) -> String {
-    let written = PAGES.get_template(template).and_then(|template| template.render(model));
-    written
-        .unwrap_or_else(|error| format!("<p>Loopgate could not write this page: {}</p>", escaped(&error.to_string())))
+    let written = PAGES
+        .get_template(template)
+        .and_then(|template| template.render(model));
+    written.unwrap_or_else(|error| {
+        format!(
+            "<p>Loopgate could not write this page: {}</p>",
+            escaped(&error.to_string())
+        )
+    })
 }
 
 static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -77,18 +91,26 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.set_auto_escape_callback(|_| AutoEscape::Html);
     // What is printed may come from outside, with invisible characters.
-    pages.set_formatter(|out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
-        Some(text) => Ok(out.write_str(&escaped(text))?),
-        None => escape_formatter(out, state, value),
-    });
+    pages.set_formatter(
+        |out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
+            Some(text) => Ok(out.write_str(&escaped(text))?),
+            None => escape_formatter(out, state, value),
+        },
+    );
     pages.add_filter("prose", prose);
-    pages.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, words::moment));
+    pages.add_filter("moment", |at: String| {
+        at.parse::<Timestamp>().map_or(at, words::moment)
+    });
     pages.add_filter("happened", |line: Value| short_line(&happened(&line), 300));
     pages.add_filter("days", words::days);
-    pages.add_filter("word", |variant: String, section: String| word(&section, &variant));
+    pages.add_filter("word", |variant: String, section: String| {
+        word(&section, &variant)
+    });
     pages.add_filter("short", |text: String| overview::short(&text));
     for &(name, source) in EMBEDDED.iter().filter(|(name, _)| name.ends_with(".html")) {
-        pages.add_template(name, source).expect("embedded templates parse: a test renders each of them");
+        pages
+            .add_template(name, source)
+            .expect("embedded templates parse: a test renders each of them");
     }
     pages
 });
@@ -98,8 +120,18 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 fn prose(text: String) -> Value {
     let parts: Vec<String> = text.split('`').map(escaped).collect();
     let is_paired = parts.len() % 2 == 1;
-    let part = |(at, part): (usize, &String)| if at % 2 == 1 { format!("<code>{part}</code>") } else { part.clone() };
-    Value::from_safe_string(if is_paired { parts.iter().enumerate().map(part).collect() } else { escaped(&text) })
+    let part = |(at, part): (usize, &String)| {
+        if at % 2 == 1 {
+            format!("<code>{part}</code>")
+        } else {
+            part.clone()
+        }
+    };
+    Value::from_safe_string(if is_paired {
+        parts.iter().enumerate().map(part).collect()
+    } else {
+        escaped(&text)
+    })
 }
 
 fn escaped(text: &str) -> String {
@@ -116,7 +148,11 @@ pub struct Notice {
 
 impl Notice {
     pub fn new(title: &'static str, error: impl Into<String>) -> Self {
-        Self { schema: "loopgate.notice/v1", title, error: error.into() }
+        Self {
+            schema: "loopgate.notice/v1",
+            title,
+            error: error.into(),
+        }
     }
 
     pub fn absent(what: &str) -> Self {
@@ -211,7 +247,13 @@ impl MemoryPage {
         recurring.sort_by_key(|failure| Reverse((failure.flips, failure.occurrences)));
         recurring.truncate(MOST_CARDS);
         let (repository, stats) = (repository.to_string(), block(&memory_stats(memory)));
-        Self { schema: "loopgate.memory-page/v1", repository, stats, cards, recurring }
+        Self {
+            schema: "loopgate.memory-page/v1",
+            repository,
+            stats,
+            cards,
+            recurring,
+        }
     }
 }
 
@@ -342,7 +384,9 @@ impl Diagnosis {
         };
         Self {
             schema: "loopgate.doctor/v1",
-            healthy: lines.iter().all(|line| line.outcome != DoctorOutcome::Fault),
+            healthy: lines
+                .iter()
+                .all(|line| line.outcome != DoctorOutcome::Fault),
             lines: lines.iter().map(plain).collect(),
             examined: examined.map(words::moment),
             under_way: false,

@@ -67,7 +67,13 @@ pub struct ListedLoop {
 impl ListedLoop {
     pub fn new(repository: &RepoName, number: PrNumber, open: OpenLoop, now: Timestamp) -> Self {
         let page = format!("/{repository}/pull/{number}");
-        Self { page, waits: age(open.since, now), repository: repository.to_string(), number: number.get(), open }
+        Self {
+            page,
+            waits: age(open.since, now),
+            repository: repository.to_string(),
+            number: number.get(),
+            open,
+        }
     }
 }
 
@@ -90,7 +96,12 @@ impl Overview {
         };
         let groups: Vec<Group> = groups.into_iter().map(group).collect();
         let total = groups.iter().map(|group| group.count).sum();
-        let mut overview = Self { schema: "loopgate.overview/v1", filter, total, groups };
+        let mut overview = Self {
+            schema: "loopgate.overview/v1",
+            filter,
+            total,
+            groups,
+        };
         overview.link();
         overview
     }
@@ -100,7 +111,8 @@ impl Overview {
         let query = self.filter.query();
         for group in &mut self.groups {
             let next = u64::from(group.from) + group.loops.len() as u64;
-            group.more = (next < group.count).then(|| format!("/?part={}&from={next}{query}", group.part.as_str()));
+            group.more = (next < group.count)
+                .then(|| format!("/?part={}&from={next}{query}", group.part.as_str()));
         }
     }
 }
@@ -108,23 +120,36 @@ impl Overview {
 impl Filter {
     /// The filter as the end of an address, without the part.
     fn query(&self) -> String {
-        let named =
-            [("repository", &self.repository), ("person", &self.person), ("me", &self.me), ("agent", &self.agent)];
+        let named = [
+            ("repository", &self.repository),
+            ("person", &self.person),
+            ("me", &self.me),
+            ("agent", &self.agent),
+        ];
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in named {
             query.extend_pairs(value.iter().map(|value| (name, value)));
         }
         let query = query.finish();
-        if query.is_empty() { query } else { format!("&{query}") }
+        if query.is_empty() {
+            query
+        } else {
+            format!("&{query}")
+        }
     }
 }
 
 /// The list, shortened by the second half of its longest group until its page has at most `limit` bytes.
 pub fn shortened(mut overview: Overview, limit: usize, frame: &Frame) -> Overview {
     while overview.html(frame).len() > limit {
-        let longest = overview.groups.iter_mut().max_by_key(|group| group.loops.len());
+        let longest = overview
+            .groups
+            .iter_mut()
+            .max_by_key(|group| group.loops.len());
         // Without a loop it is far below any limit.
-        let Some(group) = longest.filter(|group| group.loops.len() > 1) else { break };
+        let Some(group) = longest.filter(|group| group.loops.len() > 1) else {
+            break;
+        };
         group.loops.truncate(group.loops.len() / 2);
         overview.link();
     }
@@ -146,8 +171,14 @@ pub struct RepositoryRow {
 
 impl Repositories {
     pub fn new(rows: Vec<(RepoName, u64)>) -> Self {
-        let row = |(name, open): (RepoName, u64)| RepositoryRow { repository: name.to_string(), open };
-        Self { schema: "loopgate.repositories/v1", repositories: rows.into_iter().map(row).collect() }
+        let row = |(name, open): (RepoName, u64)| RepositoryRow {
+            repository: name.to_string(),
+            open,
+        };
+        Self {
+            schema: "loopgate.repositories/v1",
+            repositories: rows.into_iter().map(row).collect(),
+        }
     }
 }
 
@@ -205,10 +236,23 @@ pub struct OpenLoop {
 impl OpenLoop {
     /// How it stands.
     pub fn of(subject: &Subject<'_>) -> Self {
-        let (state, view, pull) = (&subject.decision.next, &subject.decision.view, &subject.snapshot.pull_request);
-        let nobody = || WhoActs { part: Part::Nobody, people: [].into(), teams: [].into(), since: None };
+        let (state, view, pull) = (
+            &subject.decision.next,
+            &subject.decision.view,
+            &subject.snapshot.pull_request,
+        );
+        let nobody = || WhoActs {
+            part: Part::Nobody,
+            people: [].into(),
+            teams: [].into(),
+            since: None,
+        };
         let who = who_acts(subject.decision, pull, subject.policy).unwrap_or_else(nobody);
-        let names = who.people.iter().map(ToString::to_string).chain(who.teams.iter().map(ToString::to_string));
+        let names = who
+            .people
+            .iter()
+            .map(ToString::to_string)
+            .chain(who.teams.iter().map(ToString::to_string));
         let (icon, words) = verdict(subject);
         let url = address(&pull.url).unwrap_or_default();
         let page = match who.part {
@@ -217,8 +261,18 @@ impl OpenLoop {
             _ => "",
         };
         // What is wrong with the file, and in which line.
-        let problem = |ConfigError { file, line, column, message, hint, .. }: &ConfigError| {
-            let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        let problem = |ConfigError {
+                           file,
+                           line,
+                           column,
+                           message,
+                           hint,
+                           ..
+                       }: &ConfigError| {
+            let hint = hint
+                .as_ref()
+                .map(|hint| format!("; {hint}"))
+                .unwrap_or_default();
             short(&format!("{file}:{line}:{column}: {message}{hint}"))
         };
         let seen = state.first_seen_heads.last().map(|head| head.at);
@@ -241,9 +295,9 @@ impl OpenLoop {
             attempt: view.attempt,
             max_attempts: view.max_attempts,
             score: view.evaluation.score,
-            since: who
-                .since
-                .unwrap_or_else(|| seen.map_or(state.state_entered_at, |at| at.max(state.state_entered_at))),
+            since: who.since.unwrap_or_else(|| {
+                seen.map_or(state.state_entered_at, |at| at.max(state.state_entered_at))
+            }),
         }
     }
 }

@@ -8,7 +8,10 @@ use loopgate_core::{
     observed::Snapshot,
 };
 
-const OPERATOR: Frame = Frame::Operator { faults: Some(1), token: String::new() };
+const OPERATOR: Frame = Frame::Operator {
+    faults: Some(1),
+    token: String::new(),
+};
 
 fn now() -> Timestamp {
     fixtures::at(600)
@@ -22,16 +25,33 @@ fn situations() -> Vec<(Decision, Snapshot)> {
         fixtures::ready_to_merge(),
         fixtures::broken_configuration(),
     ];
-    let with_snapshot =
-        [fixtures::blocked(), fixtures::draft_with_capabilities(), fixtures::merged(), fixtures::tampering_escalated()];
-    alone.into_iter().map(|decision| (decision, fixtures::snapshot())).chain(with_snapshot).collect()
+    let with_snapshot = [
+        fixtures::blocked(),
+        fixtures::draft_with_capabilities(),
+        fixtures::merged(),
+        fixtures::tampering_escalated(),
+    ];
+    alone
+        .into_iter()
+        .map(|decision| (decision, fixtures::snapshot()))
+        .chain(with_snapshot)
+        .collect()
 }
 
 fn listed(title: &str) -> ListedLoop {
-    let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+    let (decision, snapshot, policy) = (
+        fixtures::first_failure(),
+        fixtures::snapshot(),
+        fixtures::policy(),
+    );
     let mut open = OpenLoop::of(&Subject::new(&decision, &snapshot, &policy));
     open.title = title.to_owned();
-    ListedLoop::new(&"acme/widgets".parse().unwrap(), PrNumber::new(12), open, now())
+    ListedLoop::new(
+        &"acme/widgets".parse().unwrap(),
+        PrNumber::new(12),
+        open,
+        now(),
+    )
 }
 
 #[test]
@@ -40,7 +60,13 @@ fn who_acts_is_said_of_every_situation() {
         .iter()
         .map(|(decision, snapshot)| {
             let open = OpenLoop::of(&Subject::new(decision, snapshot, &fixtures::policy()));
-            format!("{}: {} ({}) {}", open.part.as_str(), open.action, open.who.join(", "), open.verdict)
+            format!(
+                "{}: {} ({}) {}",
+                open.part.as_str(),
+                open.action,
+                open.who.join(", "),
+                open.verdict
+            )
         })
         .collect();
     insta::assert_snapshot!(said.join("\n"), @"
@@ -69,39 +95,87 @@ fn every_page_is_written_and_escapes_what_it_prints() {
             state: decision.next.clone(),
             attempts: std::collections::BTreeMap::new(),
             report: format!("# {HOSTILE}\n\nok\n"),
-            saved: vec![SavedState { sha: fixtures::sha(1), at: now(), subject: HOSTILE.to_owned() }],
+            saved: vec![SavedState {
+                sha: fixtures::sha(1),
+                at: now(),
+                subject: HOSTILE.to_owned(),
+            }],
         };
-        let page = LoopPage::now(&Subject::new(&decision, &snapshot, &fixtures::policy()), Some(&recorded), now());
+        let page = LoopPage::now(
+            &Subject::new(&decision, &snapshot, &fixtures::policy()),
+            Some(&recorded),
+            now(),
+        );
         let then = LoopPage::then(&recorded, PrNumber::new(page.number), &snapshot.repository);
         assert!(then.at.as_ref().is_some_and(|at| at.subject == HOSTILE));
         pages.extend([page.html(&OPERATOR), then.html(&OPERATOR)]);
     }
     let groups = vec![(Part::Author, 1, now(), vec![listed(HOSTILE)])];
-    let filter = Filter { person: Some(HOSTILE.to_owned()), ..Filter::default() };
+    let filter = Filter {
+        person: Some(HOSTILE.to_owned()),
+        ..Filter::default()
+    };
     pages.push(Overview::new(filter, groups, 0, now()).html(&OPERATOR));
-    let visitor = Frame::Visitor { login: HOSTILE.to_owned(), token: "a token".to_owned() };
+    let visitor = Frame::Visitor {
+        login: HOSTILE.to_owned(),
+        token: "a token".to_owned(),
+    };
     pages.push(Notice::not_now(HOSTILE).html(&visitor));
     let text = || HOSTILE.to_owned();
-    let token = TokenRow { id: text(), name: text(), made: text(), last_used: None, ends: text() };
-    let tokens = TokensPage { schema: "loopgate.tokens/v1", address: text(), made: Some(text()), tokens: vec![token] };
+    let token = TokenRow {
+        id: text(),
+        name: text(),
+        made: text(),
+        last_used: None,
+        ends: text(),
+    };
+    let tokens = TokensPage {
+        schema: "loopgate.tokens/v1",
+        address: text(),
+        made: Some(text()),
+        tokens: vec![token],
+    };
     pages.push(tokens.html(&visitor));
     pages.push(Notice::refused("sign_in").html(&Frame::Stranger));
     let (message, remedy) = (HOSTILE.to_owned(), Some(HOSTILE.to_owned()));
-    let (outcome, link) = (DoctorOutcome::Warning, Some("javascript:alert(1)".to_owned()));
-    let found = Diagnosis::new(Some(now()), &[DoctorLine { check: "clock", outcome, message, remedy, link }]);
+    let (outcome, link) = (
+        DoctorOutcome::Warning,
+        Some("javascript:alert(1)".to_owned()),
+    );
+    let found = Diagnosis::new(
+        Some(now()),
+        &[DoctorLine {
+            check: "clock",
+            outcome,
+            message,
+            remedy,
+            link,
+        }],
+    );
     assert_eq!((found.healthy, &found.lines[0].link), (true, &None));
     pages.push(found.html(&OPERATOR));
     pages.push(Repositories::new(vec![("acme/widgets".parse().unwrap(), 3)]).html(&OPERATOR));
     for page in pages {
-        assert!(page.starts_with("<!doctype html>") && page.contains("</html>"), "{page}");
+        assert!(
+            page.starts_with("<!doctype html>") && page.contains("</html>"),
+            "{page}"
+        );
         let ours = page.replacen("<script src=\"/live.js\" defer></script>", "", 1);
-        assert!(!ours.contains("<script") && !page.contains("could not write"), "{page}");
+        assert!(
+            !ours.contains("<script") && !page.contains("could not write"),
+            "{page}"
+        );
     }
 }
 
 #[test]
 fn the_doctor_is_linked_where_there_is_one() {
-    let page = |faults| Notice::absent("page").html(&Frame::Operator { faults, token: String::new() });
+    let page = |faults| {
+        Notice::absent("page").html(&Frame::Operator {
+            faults,
+            token: String::new(),
+        })
+    };
     assert!(page(Some(2)).contains("Doctor</a> <span class=\"bad\">(2 problems)</span>"));
     assert!(page(Some(0)).contains("Doctor</a></li>"));
     assert!(!page(None).contains("octor"), "{}", page(None));
@@ -119,28 +193,52 @@ fn a_test_with_a_known_fix_is_not_listed_without_one() {
         "AssertionError", "cause": "", "category": found.analysis.category, "fix": { "commit": fixtures::sha(1), "description": "",
         "diff_summary": "", "files_modified": [] }, "fix_pull_request": null, "fixed_at": now(), "citations": [], "mended_in": [],
         "first_seen": now(), "last_seen": now() });
-    memory.cards.insert(found.cause, serde_json::from_value(card).unwrap());
+    memory
+        .cards
+        .insert(found.cause, serde_json::from_value(card).unwrap());
     for (name, flips) in [("fixed", 0), ("open", 0), ("flaky", 3)] {
-        memory.recurring.insert(name.to_owned(), serde_json::from_value(seen(name, flips)).unwrap());
+        memory.recurring.insert(
+            name.to_owned(),
+            serde_json::from_value(seen(name, flips)).unwrap(),
+        );
     }
     let page = MemoryPage::of(&"acme/widgets".parse().unwrap(), &memory);
     let listed: Vec<_> = page.recurring.iter().map(|row| row.test.as_str()).collect();
-    assert_eq!((page.cards[0].test.as_deref(), listed), (Some("fixed"), vec!["flaky", "open"]));
+    assert_eq!(
+        (page.cards[0].test.as_deref(), listed),
+        (Some("fixed"), vec!["flaky", "open"])
+    );
 }
 
 #[test]
 fn a_list_that_is_too_long_shows_less_and_says_where_it_goes_on() {
     let loops = (0..50).map(|_| listed(&"ж".repeat(140))).collect();
-    let filter = Filter { agent: Some("a b".to_owned()), part: Some(Part::Author), ..Filter::default() };
-    let page = shortened(Overview::new(filter, vec![(Part::Author, 200, now(), loops)], 100, now()), 30_000, &OPERATOR);
+    let filter = Filter {
+        agent: Some("a b".to_owned()),
+        part: Some(Part::Author),
+        ..Filter::default()
+    };
+    let page = shortened(
+        Overview::new(filter, vec![(Part::Author, 200, now(), loops)], 100, now()),
+        30_000,
+        &OPERATOR,
+    );
     let (group, shown) = (&page.groups[0], page.groups[0].loops.len());
-    assert!(page.html(&OPERATOR).len() <= 30_000 && (5..50).contains(&shown), "{shown}");
-    assert_eq!(group.more.as_deref(), Some(&*format!("/?part=author&from={}&agent=a+b", 100 + shown)));
+    assert!(
+        page.html(&OPERATOR).len() <= 30_000 && (5..50).contains(&shown),
+        "{shown}"
+    );
+    assert_eq!(
+        group.more.as_deref(),
+        Some(&*format!("/?part=author&from={}&agent=a+b", 100 + shown))
+    );
 }
 
 /// The schema of a page's JSON, pretty-printed.
 fn schema<P: JsonSchema>() -> String {
-    let schema = schemars::generate::SchemaSettings::draft07().into_generator().into_root_schema_for::<P>();
+    let schema = schemars::generate::SchemaSettings::draft07()
+        .into_generator()
+        .into_root_schema_for::<P>();
     serde_json::to_string_pretty(&schema).unwrap() + "\n"
 }
 
@@ -159,11 +257,15 @@ fn the_schema_of_each_page_is_the_one_that_is_shipped() {
         ("tokens", schema::<TokensPage>()),
     ];
     for (name, schema) in schemas {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("config/schemas/{name}.schema.json"));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("config/schemas/{name}.schema.json"));
         if std::env::var_os("UPDATE_SCHEMA").is_some() {
             fs::write(&path, &schema).unwrap();
         }
         let shipped = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(shipped, schema, "{name}: UPDATE_SCHEMA=1 cargo test --lib dashboard");
+        assert_eq!(
+            shipped, schema,
+            "{name}: UPDATE_SCHEMA=1 cargo test --lib dashboard"
+        );
     }
 }

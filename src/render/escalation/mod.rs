@@ -10,7 +10,8 @@ use std::io::Cursor;
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Brevity, LIMIT, Links, Markdown, Shown, Subject, attempt_row, causes, check_table, clip, clip_lines, code,
+    Brevity, LIMIT, Links, Markdown, Shown, Subject, attempt_row, causes, check_table, clip,
+    clip_lines, code,
     failure_card::{self, Cause, explained, title_and_message},
     fence, line, markdown, memory, reason,
     sanitize::text,
@@ -41,14 +42,18 @@ pub(super) fn card(escalation: &EscalationView) -> Value {
 
 /// What is asked of a person, after what was recognised where nothing else shows it.
 pub(super) fn card_question(escalation: &EscalationView) -> Markdown {
-    let apart =
-        recognised_apart(escalation).map(|cause| format!("{} ", words::sentence(&cause, 500))).unwrap_or_default();
+    let apart = recognised_apart(escalation)
+        .map(|cause| format!("{} ", words::sentence(&cause, 500)))
+        .unwrap_or_default();
     Markdown::ours(format!("{apart}{}", asked(escalation)))
 }
 
 /// What was recognised, where the failures, the tampering and the name of the cause do not show it.
 fn recognised_apart(escalation: &EscalationView) -> Option<String> {
-    let cause = escalation.cause.as_ref().filter(|cause| causes::adds_to_trigger(cause))?;
+    let cause = escalation
+        .cause
+        .as_ref()
+        .filter(|cause| causes::adds_to_trigger(cause))?;
     Some(short_text(&reason("cause", cause), 500).into_string())
 }
 
@@ -65,12 +70,21 @@ fn options(escalation: &EscalationView) -> Vec<Markdown> {
     if matches!(escalation.question, Question::OfRun { .. }) {
         return Vec::new();
     }
-    causes::options(&escalation.question).iter().take(6).map(|option| short_text(option, 400)).collect()
+    causes::options(&escalation.question)
+        .iter()
+        .take(6)
+        .map(|option| short_text(option, 400))
+        .collect()
 }
 
 /// The whole report for one cause. `own` is the repository's template, if it has one: should it not parse, name
 /// something unknown, run away or grow too long, the built-in one is used, with the reason.
-pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &Post, own: Option<&str>) -> String {
+pub(super) fn report(
+    subject: &Subject<'_>,
+    escalation: &EscalationView,
+    post: &Post,
+    own: Option<&str>,
+) -> String {
     let marker = super::marker(post);
     let budget = LIMIT - marker.len() - 1;
     let note = match own.map(|source| render_own(source, subject, escalation, budget)) {
@@ -100,11 +114,14 @@ fn render_own(
     restricted::check(source)?;
     let mut environment = templates::environment();
     environment.set_fuel(Some(OVERRIDE_FUEL));
-    let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;
+    let template = environment
+        .template_from_named_str("escalation.md", source)
+        .map_err(|error| explain(&error))?;
     for brevity in (0..4).map(Brevity) {
         // No more than a fitting report could need, so a runaway template ends early.
         let mut out = Cursor::new(vec![0; MOST_PRINTED].into_boxed_slice());
-        let written = template.render_captured_to(variables(subject, escalation, brevity), &mut out);
+        let written =
+            template.render_captured_to(variables(subject, escalation, brevity), &mut out);
         let length = usize::try_from(out.position()).unwrap_or(MOST_PRINTED);
         match written {
             Ok(_) => {}
@@ -112,15 +129,22 @@ fn render_own(
             Err(error) => return Err(explain(&error)),
         }
         if length <= budget {
-            return String::from_utf8(out.into_inner()[..length].to_vec()).map_err(|error| error.to_string());
+            return String::from_utf8(out.into_inner()[..length].to_vec())
+                .map_err(|error| error.to_string());
         }
     }
     Err("what it prints is longer than GitHub takes".to_owned())
 }
 
 fn explain(error: &minijinja::Error) -> String {
-    let place = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
-    format!("{}{place}", line(error.detail().unwrap_or(&error.kind().to_string())))
+    let place = error
+        .line()
+        .map(|line| format!(" in line {line}"))
+        .unwrap_or_default();
+    format!(
+        "{}{place}",
+        line(error.detail().unwrap_or(&error.kind().to_string()))
+    )
 }
 
 /// Causes of failures, and lines of each trace, that a report shows whole.
@@ -134,22 +158,48 @@ const ANALYSED: usize = 3;
 
 /// Every variable a template may name.
 fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevity) -> Value {
-    let (view, next, snapshot) = (&subject.decision.view, &subject.decision.next, subject.snapshot);
+    let (view, next, snapshot) = (
+        &subject.decision.view,
+        &subject.decision.next,
+        subject.snapshot,
+    );
     let links = Links::of(snapshot);
     let section = |wanted: ReportSection, text: Markdown| {
-        if subject.policy.escalation.include_in_report.contains(&wanted) { text } else { Markdown::default() }
+        if subject
+            .policy
+            .escalation
+            .include_in_report
+            .contains(&wanted)
+        {
+            text
+        } else {
+            Markdown::default()
+        }
     };
     let causes = failure_card::causes(&view.failures);
     let (most, lines) = (brevity.of(CAUSES, 0).max(1), brevity.of(LINES, 0).max(3));
     let shown = causes.get(..most).unwrap_or(&causes);
     let (first, further) = shown.split_at(shown.len().min(ANALYSED));
-    let weakened = Shown::first(10, &view.tampering, |one| check_table::weakened(one, snapshot));
+    let weakened = Shown::first(10, &view.tampering, |one| {
+        check_table::weakened(one, snapshot)
+    });
     let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
     let hidden = escalation.history.len().saturating_sub(15);
-    let attempts: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, &links)).collect();
-    let recognised = escalation.cause.as_ref().map(|cause| short_text(&reason("cause", cause), 500));
+    let attempts: Vec<_> = escalation
+        .history
+        .iter()
+        .skip(hidden)
+        .map(|attempt| attempt_row(attempt, &links))
+        .collect();
+    let recognised = escalation
+        .cause
+        .as_ref()
+        .map(|cause| short_text(&reason("cause", cause), 500));
     let best = escalation.best.as_ref().map(|(attempt, sha, score)| {
-        Markdown::ours(format!("attempt {attempt} at {} (score {score})", links.commit(*sha)))
+        Markdown::ours(format!(
+            "attempt {attempt} at {} (score {score})",
+            links.commit(*sha)
+        ))
     });
     context! {
         file_path => code(places(subject).next().unwrap_or("unknown")),
@@ -194,12 +244,27 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
 
 /// The files that the failures point at, then the one that the run is about.
 fn places<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
-    let failing = subject.decision.view.failures.iter().filter_map(|view| view.failure.location());
-    failing.map(|(file, _)| file).chain(subject.decision.next.code_artifact.path.as_deref())
+    let failing = subject
+        .decision
+        .view
+        .failures
+        .iter()
+        .filter_map(|view| view.failure.location());
+    failing
+        .map(|(file, _)| file)
+        .chain(subject.decision.next.code_artifact.path.as_deref())
 }
 
-fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, links: &Links) -> Markdown {
-    let lines = causes.iter().take(shown).map(|cause| failure_line(cause, links).into_string());
+fn failure_summary(
+    subject: &Subject<'_>,
+    causes: &[Cause<'_>],
+    shown: usize,
+    links: &Links,
+) -> Markdown {
+    let lines = causes
+        .iter()
+        .take(shown)
+        .map(|cause| failure_line(cause, links).into_string());
     let mut lines: Vec<String> = lines.collect();
     let left = causes.len() - shown;
     if left > 0 {
@@ -207,10 +272,18 @@ fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, li
     }
     if lines.is_empty() {
         let view = &subject.decision.view;
-        let is_awaited =
-            |check: &CheckView| matches!(check.standing, CheckStanding::Running { .. } | CheckStanding::Missing);
+        let is_awaited = |check: &CheckView| {
+            matches!(
+                check.standing,
+                CheckStanding::Running { .. } | CheckStanding::Missing
+            )
+        };
         let awaited = view.checks.iter().any(is_awaited);
-        return markdown("escalation", &"unnamed", context! { failing => Serde(words::failing(view)), awaited });
+        return markdown(
+            "escalation",
+            &"unnamed",
+            context! { failing => Serde(words::failing(view)), awaited },
+        );
     }
     Markdown::ours(lines.join("\n"))
 }
@@ -233,11 +306,23 @@ fn failure_line(cause: &Cause<'_>, links: &Links) -> Markdown {
 fn root_causes(causes: &[Cause<'_>]) -> Markdown {
     let line = |cause: &Cause<'_>| {
         let view = cause.first;
-        let advice = [explained(view).unwrap_or_default(), view.feedback.action.as_str()];
+        let advice = [
+            explained(view).unwrap_or_default(),
+            view.feedback.action.as_str(),
+        ];
         let advice = advice.into_iter().filter(|words| !words.is_empty());
-        let advice: Vec<String> = advice.map(|text| words::sentence(text, 300).into_string()).collect();
-        let advice = if advice.is_empty() { "The cause is not certain.".to_owned() } else { advice.join(" ") };
-        let (id, category) = (code(&view.cause.to_string()), word("category", view.analysis.category.as_str()));
+        let advice: Vec<String> = advice
+            .map(|text| words::sentence(text, 300).into_string())
+            .collect();
+        let advice = if advice.is_empty() {
+            "The cause is not certain.".to_owned()
+        } else {
+            advice.join(" ")
+        };
+        let (id, category) = (
+            code(&view.cause.to_string()),
+            word("category", view.analysis.category.as_str()),
+        );
         format!("- {id} ({category}): {advice}")
     };
     Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))
@@ -245,22 +330,35 @@ fn root_causes(causes: &[Cause<'_>]) -> Markdown {
 
 /// What was pushed for each attempt, and how it ended.
 fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
-    let asked = subject.decision.next.senior.as_ref().filter(|call| call.since <= escalation.since);
+    let asked = subject
+        .decision
+        .next
+        .senior
+        .as_ref()
+        .filter(|call| call.since <= escalation.since);
     let by = |attempt: &AttemptDigest| match asked {
         Some(call) if attempt.number == call.attempt + 1 => " (after the senior fixer was asked)",
         _ => "",
     };
-    let head = subject.decision.next.attempt_of(subject.snapshot.pull_request.head.sha);
+    let head = subject
+        .decision
+        .next
+        .attempt_of(subject.snapshot.pull_request.head.sha);
     let fails_alike = |attempt: &AttemptDigest| {
-        let same_errors =
-            |head: &AttemptDigest| !head.fingerprints.is_empty() && head.fingerprints == attempt.fingerprints;
+        let same_errors = |head: &AttemptDigest| {
+            !head.fingerprints.is_empty() && head.fingerprints == attempt.fingerprints
+        };
         head.is_some_and(|head| head.number == attempt.number || same_errors(head))
     };
     let are_listed = !subject.decision.view.failures.is_empty();
     let ended = |attempt: &AttemptDigest| match attempt.result {
-        VerificationResult::Fail if are_listed && fails_alike(attempt) => "the failures above".to_owned(),
+        VerificationResult::Fail if are_listed && fails_alike(attempt) => {
+            "the failures above".to_owned()
+        }
         VerificationResult::Fail => short_text(&attempt.summary, 200).into_string(),
-        VerificationResult::Pass if attempt.weakened => format!("⚠️ {}", short_text(&attempt.summary, 200)),
+        VerificationResult::Pass if attempt.weakened => {
+            format!("⚠️ {}", short_text(&attempt.summary, 200))
+        }
         VerificationResult::Pass => "passed".to_owned(),
     };
     let mut fixes: Vec<String> = tried(subject, escalation)
@@ -288,7 +386,8 @@ fn tried<'a>(
         let tried = match summary::commits_between(subject, after, attempt.head_sha) {
             Some([]) => "nothing new".to_owned(),
             Some(commits) => {
-                let subject = |commit| format!("“{}”", short_text(&summary::subject_line(commit), 100));
+                let subject =
+                    |commit| format!("“{}”", short_text(&summary::subject_line(commit), 100));
                 words::few(commits.iter().map(subject), 3)
             }
             None => "commits since rewritten".to_owned(),
@@ -298,29 +397,68 @@ fn tried<'a>(
 }
 
 fn numbered(items: &[String]) -> Markdown {
-    let lines: Vec<String> = items.iter().enumerate().map(|(i, item)| format!("{}. {item}", i + 1)).collect();
-    if lines.is_empty() { Markdown::ours("none") } else { Markdown::ours(lines.join("\n")) }
+    let lines: Vec<String> = items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| format!("{}. {item}", i + 1))
+        .collect();
+    if lines.is_empty() {
+        Markdown::ours("none")
+    } else {
+        Markdown::ours(lines.join("\n"))
+    }
 }
 
 fn blocked_because(escalation: &EscalationView) -> Markdown {
-    let also = words::and(escalation.also.iter().map(|trigger| words::trigger(*trigger)));
-    let also = if also.is_empty() { also } else { format!(" (also: {also})") };
-    let apart = recognised_apart(escalation).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Markdown::ours(format!("{}{apart}{also}", words::trigger(escalation.trigger)))
+    let also = words::and(
+        escalation
+            .also
+            .iter()
+            .map(|trigger| words::trigger(*trigger)),
+    );
+    let also = if also.is_empty() {
+        also
+    } else {
+        format!(" (also: {also})")
+    };
+    let apart = recognised_apart(escalation)
+        .map(|cause| format!(": {cause}"))
+        .unwrap_or_default();
+    Markdown::ours(format!(
+        "{}{apart}{also}",
+        words::trigger(escalation.trigger)
+    ))
 }
 
 /// Which attempt it was; what failed stands at the top.
 fn last_failure(subject: &Subject<'_>, escalation: &EscalationView, links: &Links) -> Markdown {
-    let last = escalation.history.iter().rfind(|attempt| attempt.result == VerificationResult::Fail);
-    let Some(AttemptDigest { number, head_sha, .. }) = last else { return Markdown::ours("none") };
+    let last = escalation
+        .history
+        .iter()
+        .rfind(|attempt| attempt.result == VerificationResult::Fail);
+    let Some(AttemptDigest {
+        number, head_sha, ..
+    }) = last
+    else {
+        return Markdown::ours("none");
+    };
     let since = time_in_failure(subject, escalation);
-    Markdown::ours(format!("attempt {number} at {}; failing for {since}", links.commit(*head_sha)))
+    Markdown::ours(format!(
+        "attempt {number} at {}; failing for {since}",
+        links.commit(*head_sha)
+    ))
 }
 
 /// Since the first failing attempt after the last one that passed.
 fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String {
-    let failing = escalation.history.iter().rev().take_while(|attempt| attempt.result == VerificationResult::Fail);
-    let since = failing.last().map_or(subject.decision.next.created_at, |attempt| attempt.at);
+    let failing = escalation
+        .history
+        .iter()
+        .rev()
+        .take_while(|attempt| attempt.result == VerificationResult::Fail);
+    let since = failing
+        .last()
+        .map_or(subject.decision.next.created_at, |attempt| attempt.at);
     words::days((escalation.since - since).num_seconds().max(0))
 }
 
@@ -328,43 +466,87 @@ fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String
 /// lines that do, and nothing else.
 fn diff_excerpt(subject: &Subject<'_>, about: Trigger, lines: usize) -> Markdown {
     if about == Trigger::Tampering && subject.policy.retry.escalation_includes_diff {
-        let found = subject.decision.view.tampering.iter().filter(|one| !one.hunk.is_empty()).take(5);
+        let found = subject
+            .decision
+            .view
+            .tampering
+            .iter()
+            .filter(|one| !one.hunk.is_empty())
+            .take(5);
         let hunks: Vec<String> = found
-            .map(|one| format!("{}\n\n{}", short_text(&one.to_string(), 340), fence("diff", &one.hunk.join("\n"))))
+            .map(|one| {
+                format!(
+                    "{}\n\n{}",
+                    short_text(&one.to_string(), 340),
+                    fence("diff", &one.hunk.join("\n"))
+                )
+            })
             .collect();
         return Markdown::ours(hunks.join("\n\n"));
     }
-    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
+    let is_elsewhere = matches!(
+        about,
+        Trigger::ExternalDependencyDown | Trigger::GateTimeout
+    );
     if is_elsewhere || !subject.policy.retry.escalation_includes_diff {
         return Markdown::default();
     }
     let files = subject.snapshot.files.known();
     let mut named = places(subject).filter_map(|path| files.iter().find(|file| file.path == path));
-    let largest = || files.iter().max_by_key(|file| file.additions + file.deletions);
-    let Some((path, patch)) = named.next().or_else(largest).and_then(|file| Some((&file.path, file.patch.as_deref()?)))
+    let largest = || {
+        files
+            .iter()
+            .max_by_key(|file| file.additions + file.deletions)
+    };
+    let Some((path, patch)) = named
+        .next()
+        .or_else(largest)
+        .and_then(|file| Some((&file.path, file.patch.as_deref()?)))
     else {
         return Markdown::default();
     };
-    Markdown::ours(format!("{}\n\n{}", code(path), fence("diff", &clip_lines(patch, lines.min(DIFF)))))
+    Markdown::ours(format!(
+        "{}\n\n{}",
+        code(path),
+        fence("diff", &clip_lines(patch, lines.min(DIFF)))
+    ))
 }
 
 fn traces(causes: &[Cause<'_>], lines: usize) -> Markdown {
     let blocks = causes.iter().map(|cause| cause.first).filter_map(|view| {
-        let trace = view.failure.shown_trace().filter(|trace| !trace.trim().is_empty())?;
-        Some(format!("{}\n\n{}", code(&title_and_message(view).0), fence("text", &clip_lines(&trace, lines))))
+        let trace = view
+            .failure
+            .shown_trace()
+            .filter(|trace| !trace.trim().is_empty())?;
+        Some(format!(
+            "{}\n\n{}",
+            code(&title_and_message(view).0),
+            fence("text", &clip_lines(&trace, lines))
+        ))
     });
     Markdown::ours(blocks.collect::<Vec<_>>().join("\n\n"))
 }
 
 fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
     let pull = &subject.snapshot.pull_request;
-    let last = subject.snapshot.commits.items.iter().rev().find(|commit| commit.sha == pull.head.sha);
+    let last = subject
+        .snapshot
+        .commits
+        .items
+        .iter()
+        .rev()
+        .find(|commit| commit.sha == pull.head.sha);
     let last = last.map(|commit| short_text(&summary::subject_line(commit), 100));
-    let run = subject.decision.view.checks.iter().find_map(|check| match &check.standing {
-        CheckStanding::Done(evidence) if evidence.outcome.is_failure() => evidence.url.clone(),
-        CheckStanding::NotStarted { url, .. } => url.clone(),
-        _ => None,
-    });
+    let run = subject
+        .decision
+        .view
+        .checks
+        .iter()
+        .find_map(|check| match &check.standing {
+            CheckStanding::Done(evidence) if evidence.outcome.is_failure() => evidence.url.clone(),
+            CheckStanding::NotStarted { url, .. } => url.clone(),
+            _ => None,
+        });
     let model = context! {
         branch => pull.head.branch.as_str(),
         base => pull.base.branch.as_str(),
@@ -385,7 +567,9 @@ fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
             continue;
         };
         let known = subject.gate(name).map(|gate| &gate.eligible);
-        if let Some(eligible) = known.filter(|known| !known.teams.is_empty() || !known.people.is_empty()) {
+        if let Some(eligible) =
+            known.filter(|known| !known.teams.is_empty() || !known.people.is_empty())
+        {
             who.extend(eligible.teams.keys().map(ToString::to_string));
             who.extend(eligible.people.iter().map(ToString::to_string));
         } else if let Some(gate) = subject.policy.gates.get(name) {
@@ -395,5 +579,11 @@ fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
         }
     }
     who.dedup();
-    Markdown::ours(who.iter().take(20).map(|name| format!("@{name}")).collect::<Vec<_>>().join(" "))
+    Markdown::ours(
+        who.iter()
+            .take(20)
+            .map(|name| format!("@{name}"))
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }

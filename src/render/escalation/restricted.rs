@@ -25,8 +25,14 @@ pub(super) fn check(source: &str) -> Result<(), String> {
     let mut rest = source;
     let mut tags = 0;
     while let Some(at) = rest.find('{') {
-        let line = 1 + source[..source.len() - rest.len() + at].matches('\n').count();
-        let refuse = |what: &str| Err(format!("{what} is not available in line {line}: names, `if` and `for` are"));
+        let line = 1 + source[..source.len() - rest.len() + at]
+            .matches('\n')
+            .count();
+        let refuse = |what: &str| {
+            Err(format!(
+                "{what} is not available in line {line}: names, `if` and `for` are"
+            ))
+        };
         let (open, inner) = rest[at..].split_at(rest[at..].len().min(2));
         let close = match open {
             "{{" => "}}",
@@ -37,13 +43,20 @@ pub(super) fn check(source: &str) -> Result<(), String> {
                 continue;
             }
         };
-        let Some(end) = inner.find(close) else { return refuse("a tag without an end") };
+        let Some(end) = inner.find(close) else {
+            return refuse("a tag without an end");
+        };
         tags += 1;
         if end > LONGEST_TAG || tags > MOST_TAGS {
-            return refuse(if tags > MOST_TAGS { "so many tags" } else { "so long a tag" });
+            return refuse(if tags > MOST_TAGS {
+                "so many tags"
+            } else {
+                "so long a tag"
+            });
         }
         let content = inner[..end].trim_matches(['-', '+']).trim();
-        let allowed = |c: char| c.is_alphanumeric() || c.is_whitespace() || "_.,|<>=!'\"-".contains(c);
+        let allowed =
+            |c: char| c.is_alphanumeric() || c.is_whitespace() || "_.,|<>=!'\"-".contains(c);
         if let Some(other) = content.chars().find(|c| !allowed(*c)) {
             return refuse(&format!("`{other}`"));
         }
@@ -65,7 +78,9 @@ pub(super) fn check(source: &str) -> Result<(), String> {
 }
 
 fn first_word(text: &str) -> &str {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .next()
+        .unwrap_or_default()
 }
 
 /// Whether a text is not ended: for the engine it goes on, and so does the tag. There are no escapes, `\` is refused.
@@ -109,17 +124,31 @@ mod tests {
             ("{{ title", "a tag without an end"),
             ("{{ \"}}\" ~ title ~ title }}", "a text without an end"),
             ("{{- '\"' == \"}}\" * 900 }}", "a text without an end"),
-            ("{% if '%}' ~ title ~ title %}{% endif %}", "a text without an end"),
+            (
+                "{% if '%}' ~ title ~ title %}{% endif %}",
+                "a text without an end",
+            ),
         ] {
             let problem = check(template).unwrap_err();
-            assert!(problem.starts_with(&format!("{what} is not available in line 1")), "{template}: {problem}");
+            assert!(
+                problem.starts_with(&format!("{what} is not available in line 1")),
+                "{template}: {problem}"
+            );
         }
     }
 
     /// A thread's stack is what an engine that recurses ends at, and the process with it.
     #[test]
     fn chains_are_too_short_to_exhaust_the_stack() {
-        let chains = [".b", "|last", "<a", "-1", " and a", " if a else a", " is defined"];
+        let chains = [
+            ".b",
+            "|last",
+            "<a",
+            "-1",
+            " and a",
+            " if a else a",
+            " is defined",
+        ];
         let chained = |link: &str, times| format!("{{{{ a{} }}}}", link.repeat(times));
         let branched = |times| format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(times));
         for link in chains {
@@ -129,7 +158,9 @@ mod tests {
         let longest = chains.map(|link| chained(link, (LONGEST_TAG - 3) / link.len()));
         for template in longest.into_iter().chain([branched(MOST_TAGS - 2)]) {
             assert_eq!(check(&template), Ok(()));
-            minijinja::Environment::new().render_str(&template, minijinja::context! { a => "x" }).ok();
+            minijinja::Environment::new()
+                .render_str(&template, minijinja::context! { a => "x" })
+                .ok();
         }
     }
 
@@ -158,14 +189,18 @@ mod tests {
         ];
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..20_000 {
-            let template: String = (0..random.usize(1..12)).map(|_| parts[random.usize(..parts.len())]).collect();
+            let template: String = (0..random.usize(1..12))
+                .map(|_| parts[random.usize(..parts.len())])
+                .collect();
             if check(&template).is_err() {
                 continue;
             }
             let mut environment = minijinja::Environment::empty();
             environment.set_fuel(Some(1_000));
             if let Ok(parsed) = environment.template_from_str(&template) {
-                let shown = parsed.render(minijinja::context! { a => "x".repeat(100) }).unwrap_or_default();
+                let shown = parsed
+                    .render(minijinja::context! { a => "x".repeat(100) })
+                    .unwrap_or_default();
                 let once_each = 100 * template.matches("{{").count();
                 assert!(shown.len() <= once_each + template.len(), "{template}");
             }

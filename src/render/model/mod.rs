@@ -92,22 +92,39 @@ impl Feedback {
             score: Some(view.evaluation.score),
             evaluation: Some(evaluation(&view.evaluation)),
             checks: first(100, "checks", &mut omitted, &view.checks, check),
-            gates: first(40, "gates", &mut omitted, &view.gates, |report| gate(report, subject)),
+            gates: first(40, "gates", &mut omitted, &view.gates, |report| {
+                gate(report, subject)
+            }),
             capabilities: bounded(&view.capabilities, 200, 20),
-            failures: first(10, "failures", &mut omitted, &causes, |cause| failure(cause, subject, &excerpts)),
+            failures: first(10, "failures", &mut omitted, &causes, |cause| {
+                failure(cause, subject, &excerpts)
+            }),
             more_failures: omitted.get("failures").map_or(0, |omitted| *omitted as u64),
-            excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, |one| QuotedOutput {
-                checks: Vec::new(),
-                ..one.clone()
+            excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, |one| {
+                QuotedOutput {
+                    checks: Vec::new(),
+                    ..one.clone()
+                }
             }),
             feedback: first(10, "feedback", &mut omitted, others, |line| {
                 bounded(line, 500, 0).unwrap_or_else(|| line.clone())
             }),
             rules: RULES.map(str::to_owned).to_vec(),
             compare: view.compare.as_ref().map(compare),
-            attempts: decision.next.attempts.iter().rev().take(10).rev().map(attempt).collect(),
+            attempts: decision
+                .next
+                .attempts
+                .iter()
+                .rev()
+                .take(10)
+                .rev()
+                .map(attempt)
+                .collect(),
             distance_to_success: view.distance.clone(),
-            links: Links { status: address(&pull.url), report: view.checks.iter().rev().find_map(page) },
+            links: Links {
+                status: address(&pull.url),
+                report: view.checks.iter().rev().find_map(page),
+            },
             state_ref: match summary::state_place(subject) {
                 StatePlace::Ref(name) => Some(name),
                 StatePlace::StatusComment | StatePlace::Artifact => None,
@@ -126,17 +143,29 @@ impl Feedback {
 
     /// The document as the fixer of a local loop gets it on its standard input: the failures with their traces, as long
     /// as they fit, beside the task, the critique, and the command that shows the whole record.
-    pub fn for_fixer(subject: &Subject<'_>, task: &Task, critique: &[String], report: String) -> String {
+    pub fn for_fixer(
+        subject: &Subject<'_>,
+        task: &Task,
+        critique: &[String],
+        report: String,
+    ) -> String {
         let mut document = Self::of(subject);
         document.links.report = Some(report);
         document.rules = RULES_OF_A_FIXER.map(str::to_owned).to_vec();
         let (kind, action) = ("fixer".to_owned(), "fix it in the working tree".to_owned());
-        document.who_acts = Some(Actor { kind, login: None, action, since: None });
-        let beside = json!({ "task": task.prompt, "ideal_result": task.ideal_result, "critique": critique });
+        document.who_acts = Some(Actor {
+            kind,
+            login: None,
+            action,
+            since: None,
+        });
+        let beside =
+            json!({ "task": task.prompt, "ideal_result": task.ideal_result, "critique": critique });
         document.others = beside.as_object().cloned().unwrap_or_default();
         let causes = causes(&subject.decision.view.failures);
-        let written =
-            |document: &Self| serde_json::to_string_pretty(document).unwrap_or_else(|error| format!("\"{error}\""));
+        let written = |document: &Self| {
+            serde_json::to_string_pretty(document).unwrap_or_else(|error| format!("\"{error}\""))
+        };
         let whole = written(&document);
         for lines in TRACE_LINES {
             for (failure, cause) in document.failures.iter_mut().zip(&causes) {
@@ -167,7 +196,8 @@ impl Feedback {
     /// The document as a fenced block. Backticks, angle brackets and invisible characters are written as JSON
     /// escapes, so three backticks always close it and nothing in it can pass for a marker or hide.
     pub fn fenced(&self) -> Markdown {
-        let json = serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("\"{error}\""));
+        let json =
+            serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("\"{error}\""));
         // Only strings can hold these characters, so a JSON escape is right wherever they stand.
         let json = escape_where(&json, |c| matches!(c, '`' | '<' | '>') || is_hidden(c));
         Markdown::ours(format!("```json\n{json}\n```"))
@@ -226,17 +256,28 @@ fn escape_where(json: &str, hides: impl Fn(char) -> bool) -> String {
 }
 
 /// Something of the decision whose texts have at most so many characters, and whose lists so many items.
-fn bounded<T: Serialize + DeserializeOwned>(whole: &T, characters: usize, items: usize) -> Option<T> {
+fn bounded<T: Serialize + DeserializeOwned>(
+    whole: &T,
+    characters: usize,
+    items: usize,
+) -> Option<T> {
     fn bound(value: Value, (characters, most): (usize, usize)) -> Value {
         let bound = |value| bound(value, (characters, most));
         match value {
             Value::String(text) => short(&text, characters).into(),
             Value::Array(items) => items.into_iter().take(most).map(bound).collect(),
-            Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, bound(value))).collect(),
+            Value::Object(fields) => fields
+                .into_iter()
+                .map(|(name, value)| (name, bound(value)))
+                .collect(),
             other => other,
         }
     }
-    serde_json::from_value(bound(serde_json::to_value(whole).ok()?, (characters, items))).ok()
+    serde_json::from_value(bound(
+        serde_json::to_value(whole).ok()?,
+        (characters, items),
+    ))
+    .ok()
 }
 
 fn evaluation(evaluation: &Evaluation) -> Value {
@@ -280,7 +321,9 @@ fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
     let (by, eligible) = (subject.approve_by(&report.name), &report.eligible);
     let people = eligible.people.iter().take(20).map(ToString::to_string);
     let teams = eligible.teams.keys().take(20).map(ToString::to_string);
-    let permission = eligible.permission.map(|level| words::permission(level).to_owned());
+    let permission = eligible
+        .permission
+        .map(|level| words::permission(level).to_owned());
     Gate {
         name: report.name.to_string(),
         status: report.status,
@@ -292,7 +335,12 @@ fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
         needed: report.needed,
         write: (by != ApproveBy::Review).then(|| format!("{} approved", report.name)),
         approved_by: match report.status {
-            GateStatus::Approved => report.approvals.iter().take(20).map(|approval| approval.by.clone()).collect(),
+            GateStatus::Approved => report
+                .approvals
+                .iter()
+                .take(20)
+                .map(|approval| approval.by.clone())
+                .collect(),
             _ => Vec::new(),
         },
     }
@@ -301,16 +349,28 @@ fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
 /// Who acts next, and how.
 fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
     let account = &subject.snapshot.pull_request.author;
-    let who = deciding::who_acts(subject.decision, &subject.snapshot.pull_request, subject.policy)?;
+    let who = deciding::who_acts(
+        subject.decision,
+        &subject.snapshot.pull_request,
+        subject.policy,
+    )?;
     // A verified working tree has no pull request.
     let is_open = subject.decision.next.pull_request.is_some();
     let (kind, login) = match who.part {
         Part::Nobody => return None,
-        Part::Author | Part::Agent if is_open => (kind_of(account, subject.policy), Some(account.login.clone())),
+        Part::Author | Part::Agent if is_open => (
+            kind_of(account, subject.policy),
+            Some(account.login.clone()),
+        ),
         part => (word("actor", part.as_str()), None),
     };
     let action = words::deed(who.part, &subject.decision.action).to_owned();
-    Some(Actor { kind: kind.to_owned(), login, action, since: who.since })
+    Some(Actor {
+        kind: kind.to_owned(),
+        login,
+        action,
+        since: who.since,
+    })
 }
 
 /// What an account is, by its login first: agents act as people, too.
@@ -327,8 +387,11 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
     let (failure, told) = (&view.failure, &view.feedback);
     let test = failure.test_name.as_deref();
     let [expected, actual] = failure.shown_sides();
-    let shown = |text: &str| (!text.is_empty() && !view.repeats_sides).then(|| short(&without_secrets(text), 500));
-    let is_known = known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
+    let shown = |text: &str| {
+        (!text.is_empty() && !view.repeats_sides).then(|| short(&without_secrets(text), 500))
+    };
+    let is_known =
+        known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
     Failure {
         id: view.cause.to_string(),
         check: Some(view.check.to_string()),
@@ -336,7 +399,10 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
         new: view.blame == Blame::PrCode && !is_known,
         regression: view.regressed,
         also: cause.others.len(),
-        place: failure.location().map(|(file, line)| Place { file: short(file, 500), line }),
+        place: failure.location().map(|(file, line)| Place {
+            file: short(file, 500),
+            line,
+        }),
         message: Some(short(&failure.reported(), 500)),
         expected: expected.map(|value| short(&value, 500)),
         actual: actual.map(|value| short(&value, 500)),
@@ -347,24 +413,37 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
         r#do: shown(&told.action),
         why: shown(&told.reason),
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
-        excerpt: excerpts.iter().find(|one| one.checks.contains(&view.check)).map(|one| one.id.clone()),
+        excerpt: excerpts
+            .iter()
+            .find(|one| one.checks.contains(&view.check))
+            .map(|one| one.id.clone()),
         tried: tried(view.cause, &subject.decision.next),
         memory: memory::for_fixer(view),
-        settled: view
-            .memory
-            .iter()
-            .find_map(|found| Some(short(&memory::settled(found.settled.as_ref()?, str::to_owned), 500))),
+        settled: view.memory.iter().find_map(|found| {
+            Some(short(
+                &memory::settled(found.settled.as_ref()?, str::to_owned),
+                500,
+            ))
+        }),
         ..Failure::default()
     }
 }
 
 /// The changes that followed an attempt with this failure, the newest five.
 fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
-    let has = |attempt: &AttemptDigest| attempt.fingerprints.iter().any(|known| FailureId::from(*known) == failure);
+    let has = |attempt: &AttemptDigest| {
+        attempt
+            .fingerprints
+            .iter()
+            .any(|known| FailureId::from(*known) == failure)
+    };
     let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
     let change = |attempt: &AttemptDigest| {
         let fix = fixes.clone().find(|fix| fix.head_sha == attempt.head_sha)?;
-        Some(short(&format!("{} ({})", fix.description, fix.diff_summary), 300))
+        Some(short(
+            &format!("{} ({})", fix.description, fix.diff_summary),
+            300,
+        ))
     };
     let pairs = state.attempts.windows(2).filter_map(|pair| match pair {
         [before, after] if has(before) => Some(Tried {
@@ -380,8 +459,22 @@ fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
     all.into_iter().skip(old).collect()
 }
 
-fn compare(Compare { new, still, fixed, flaky, .. }: &Compare) -> Value {
-    let names = |names: &BTreeSet<String>| names.iter().take(10).map(|name| short(name, 200)).collect::<Vec<_>>();
+fn compare(
+    Compare {
+        new,
+        still,
+        fixed,
+        flaky,
+        ..
+    }: &Compare,
+) -> Value {
+    let names = |names: &BTreeSet<String>| {
+        names
+            .iter()
+            .take(10)
+            .map(|name| short(name, 200))
+            .collect::<Vec<_>>()
+    };
     json!({ "new": names(new), "still": names(still), "fixed": names(fixed), "flaky": names(flaky) })
 }
 
@@ -415,7 +508,10 @@ mod tests {
         let nasty = "```\n<!-- loopgate:status --> \u{202e}\u{1F600}\u{0}\u{7f}\"\\";
         decision.view.failures[0].failure.error_message = nasty.into();
         let fenced = status(&decision).fenced().into_string();
-        let json = fenced.strip_prefix("```json\n").and_then(|rest| rest.strip_suffix("\n```")).unwrap();
+        let json = fenced
+            .strip_prefix("```json\n")
+            .and_then(|rest| rest.strip_suffix("\n```"))
+            .unwrap();
         assert!(!json.contains('`') && !json.contains('<') && !json.contains('\u{202e}'));
         let parsed: Value = serde_json::from_str(json).unwrap();
         assert_eq!(parsed["schema"], FEEDBACK_SCHEMA);
@@ -428,31 +524,50 @@ mod tests {
         let told = |decision: &loopgate_core::deciding::Decision| {
             let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
             let subject = Subject::new(decision, &snapshot, &policy);
-            let task = Task { prompt: "round".into(), ideal_result: None };
+            let task = Task {
+                prompt: "round".into(),
+                ideal_result: None,
+            };
             let text = Feedback::for_fixer(&subject, &task, &[], "git show".into());
             assert!(text.len() <= PACKET, "{}", text.len());
             serde_json::from_str::<Value>(&text).unwrap()
         };
         decision.view.failures.truncate(1);
-        decision.view.failures[0].failure.stack_trace = Some((1..=60).map(|n| format!("at {n}\n")).collect());
+        decision.view.failures[0].failure.stack_trace =
+            Some((1..=60).map(|n| format!("at {n}\n")).collect());
         let document = told(&decision);
-        assert_eq!((&document["task"], &document["links"]["report"]), (&"round".into(), &"git show".into()));
+        assert_eq!(
+            (&document["task"], &document["links"]["report"]),
+            (&"round".into(), &"git show".into())
+        );
         let trace = &document["failures"][0]["trace"];
-        assert!(trace["head"].as_str().unwrap().starts_with("at 1\n"), "{trace}");
-        assert!(trace["tail"].as_str().unwrap().ends_with("at 60") && trace["cut_lines"] == 20, "{trace}");
+        assert!(
+            trace["head"].as_str().unwrap().starts_with("at 1\n"),
+            "{trace}"
+        );
+        assert!(
+            trace["tail"].as_str().unwrap().ends_with("at 60") && trace["cut_lines"] == 20,
+            "{trace}"
+        );
 
         let again = decision.view.failures[0].clone();
         decision.view.failures = (0..8)
             .map(|n| {
                 let cause = loopgate_core::Fingerprint::from_bytes([n; 8]).into();
-                loopgate_core::verdict::FailureView { cause, ..again.clone() }
+                loopgate_core::verdict::FailureView {
+                    cause,
+                    ..again.clone()
+                }
             })
             .collect();
         for failure in &mut decision.view.failures {
             failure.failure.stack_trace = Some(format!("{}\n", "x ".repeat(150)).repeat(60));
         }
         let trace = &told(&decision)["failures"][7]["trace"];
-        assert!(trace["cut_lines"].as_u64().is_none_or(|cut| cut > 40), "{trace}");
+        assert!(
+            trace["cut_lines"].as_u64().is_none_or(|cut| cut > 40),
+            "{trace}"
+        );
     }
 
     #[test]

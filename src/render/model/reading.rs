@@ -74,7 +74,9 @@ impl Feedback {
         if text.len() > READ_LIMIT {
             return None;
         }
-        serde_json::from_str(text).ok().filter(|document: &Self| document.schema == FEEDBACK_SCHEMA)
+        serde_json::from_str(text)
+            .ok()
+            .filter(|document: &Self| document.schema == FEEDBACK_SCHEMA)
     }
 
     /// The document in the last fenced block of a text of ours. An edit of the comment on GitHub's page changes its
@@ -96,22 +98,37 @@ impl Feedback {
     /// What a state and the record of its last attempt (`attempts/NNN.json`) hold, where nothing else can be read: less
     /// than the document that Loopgate writes.
     pub fn of_state(state: &LoopState, attempt: Option<&Value>) -> Self {
-        let verified = state.attempts.last().filter(|attempt| attempt.head_sha == state.head_sha);
-        let recorded = |name: &str| attempt.filter(|_| verified.is_some()).and_then(|attempt| attempt.get(name));
-        let waits = state.gates.values().any(|gate| gate.required && gate.status == GateStatus::Requested);
+        let verified = state
+            .attempts
+            .last()
+            .filter(|attempt| attempt.head_sha == state.head_sha);
+        let recorded = |name: &str| {
+            attempt
+                .filter(|_| verified.is_some())
+                .and_then(|attempt| attempt.get(name))
+        };
+        let waits = state
+            .gates
+            .values()
+            .any(|gate| gate.required && gate.status == GateStatus::Requested);
         let decision = match (state.status, verified) {
             (RunStatus::Escalated, _) => DecisionWord::Escalate,
             (RunStatus::Completed, _) => DecisionWord::Proceed,
             (RunStatus::Stopped | RunStatus::Aborted, _) | (_, None) => DecisionWord::Wait,
             (RunStatus::Passed, _) if !waits => DecisionWord::Proceed,
             (_, Some(_)) => {
-                let word = recorded("decision").and_then(|word| DecisionWord::deserialize(word).ok());
-                word.filter(|word| *word != DecisionWord::Proceed).unwrap_or(DecisionWord::Wait)
+                let word =
+                    recorded("decision").and_then(|word| DecisionWord::deserialize(word).ok());
+                word.filter(|word| *word != DecisionWord::Proceed)
+                    .unwrap_or(DecisionWord::Wait)
             }
         };
-        let lines = recorded("feedback").and_then(|lines| Vec::<FeedbackLine>::deserialize(lines).ok());
-        let (of_failures, mut others): (Vec<_>, Vec<_>) =
-            lines.into_iter().flatten().partition(|line: &FeedbackLine| line.id.is_some());
+        let lines =
+            recorded("feedback").and_then(|lines| Vec::<FeedbackLine>::deserialize(lines).ok());
+        let (of_failures, mut others): (Vec<_>, Vec<_>) = lines
+            .into_iter()
+            .flatten()
+            .partition(|line: &FeedbackLine| line.id.is_some());
         others.truncate(5);
         let mut failures: Vec<Value> = of_failures.iter().map(failure).collect();
         let left = failures.len();
@@ -143,8 +160,15 @@ impl Feedback {
     /// write can edit the comment that holds the document.
     fn attempts_before(&self, head: Sha) -> u32 {
         let attempt = self.attempt.unwrap_or(0);
-        let has_ended = self.attempts.last().is_some_and(|last| last.attempt == attempt);
-        if has_ended && self.head_sha != head { attempt } else { attempt.saturating_sub(1) }
+        let has_ended = self
+            .attempts
+            .last()
+            .is_some_and(|last| last.attempt == attempt);
+        if has_ended && self.head_sha != head {
+            attempt
+        } else {
+            attempt.saturating_sub(1)
+        }
     }
 
     /// Adds how the pull request ended, and removes who acts.
@@ -155,7 +179,13 @@ impl Feedback {
             Ended::Merged => DecisionWord::Proceed,
             Ended::Closed => DecisionWord::Wait,
         };
-        Self { ended: Some(ended), r#final: true, who_acts: None, decision, ..self }
+        Self {
+            ended: Some(ended),
+            r#final: true,
+            who_acts: None,
+            decision,
+            ..self
+        }
     }
 
     /// The document as it is written to a file.
@@ -165,7 +195,14 @@ impl Feedback {
 }
 
 fn failure(line: &FeedbackLine) -> Value {
-    let FeedbackLine { id, location, problem, action, reason, reproduce } = line;
+    let FeedbackLine {
+        id,
+        location,
+        problem,
+        action,
+        reason,
+        reproduce,
+    } = line;
     json!({
         "id": id, "place": { "file": location }, "cause": problem, "do": action, "why": reason, "reproduce": reproduce,
     })
@@ -181,7 +218,11 @@ impl Reading {
         } else {
             Currency::OlderHead(head)
         };
-        Self { feedback, from, currency }
+        Self {
+            feedback,
+            from,
+            currency,
+        }
     }
 
     /// Whether it is the verdict on what is there now, and nothing more is waited for.
@@ -194,13 +235,23 @@ impl Reading {
     pub fn reaches(&self, until: Until) -> bool {
         // A check of the head may have failed through the change itself.
         let own = Some(Blame::PrCode.as_str());
-        let is_certain = || self.feedback.failures.iter().any(|one| one.blame.as_deref() == own);
-        self.is_final() || until == Until::FirstCertain && self.currency == Currency::Current && is_certain()
+        let is_certain = || {
+            self.feedback
+                .failures
+                .iter()
+                .any(|one| one.blame.as_deref() == own)
+        };
+        self.is_final()
+            || until == Until::FirstCertain && self.currency == Currency::Current && is_certain()
     }
 
     /// What was decided; while it is not final, to wait.
     pub fn decision(&self) -> DecisionWord {
-        if self.is_final() { self.feedback.decision } else { DecisionWord::Wait }
+        if self.is_final() {
+            self.feedback.decision
+        } else {
+            DecisionWord::Wait
+        }
     }
 
     /// The document, with where it was read and why it is not final any more.
@@ -228,7 +279,11 @@ impl Reading {
 pub fn feedback_text(reading: &Reading) -> String {
     let document = &reading.feedback;
     if let Some(ended) = document.ended {
-        return format!("{}: {}, there is nothing to do.", subject(document), ended.as_str());
+        return format!(
+            "{}: {}, there is nothing to do.",
+            subject(document),
+            ended.as_str()
+        );
     }
     let has_ended = document.r#final || reading.from == ReadFrom::Nowhere;
     let is_last = has_ended && reading.currency == Currency::Current;
@@ -247,16 +302,29 @@ pub fn feedback_text(reading: &Reading) -> String {
 /// That the verdict on the head is waited for.
 pub fn waiting_text(reading: &Reading) -> String {
     let what = match reading.currency {
-        Currency::Current | Currency::TreeChanged if reading.from == ReadFrom::Nowhere => "nowhere".to_owned(),
+        Currency::Current | Currency::TreeChanged if reading.from == ReadFrom::Nowhere => {
+            "nowhere".to_owned()
+        }
         currency => messages::variant_name(&currency),
     };
-    format!("waiting {} on {}", word("awaited", &what), subject(&reading.feedback))
+    format!(
+        "waiting {} on {}",
+        word("awaited", &what),
+        subject(&reading.feedback)
+    )
 }
 
 /// `acme/widgets#12 at 1a2b3c4d`.
 fn subject(page: &Feedback) -> String {
-    let repository = page.repository.as_ref().map(ToString::to_string).unwrap_or_default();
-    let number = page.pull_request.map(|number| format!("#{number}")).unwrap_or_default();
+    let repository = page
+        .repository
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let number = page
+        .pull_request
+        .map(|number| format!("#{number}"))
+        .unwrap_or_default();
     format!("{repository}{number} at {}", page.head_sha.short())
 }
 
@@ -292,9 +360,21 @@ impl Traces<'_> {
         let document = self.status_comment.and_then(Feedback::within);
         let shown = document.map_or(0, |document| document.attempts_before(self.head));
         // The last attempt that a post names is this head's, where this head was judged.
-        let posted = self.posts.iter().filter_map(|key| Post::attempt_failed(key)).max().unwrap_or(0);
-        let posted = if verified { posted.saturating_sub(1) } else { posted };
-        Some(LostRecord { attempts: shown.max(posted).min(MOST_LOST), trace })
+        let posted = self
+            .posts
+            .iter()
+            .filter_map(|key| Post::attempt_failed(key))
+            .max()
+            .unwrap_or(0);
+        let posted = if verified {
+            posted.saturating_sub(1)
+        } else {
+            posted
+        };
+        Some(LostRecord {
+            attempts: shown.max(posted).min(MOST_LOST),
+            trace,
+        })
     }
 }
 
@@ -310,7 +390,11 @@ mod tests {
     };
 
     fn written(decision: &Decision) -> Feedback {
-        Feedback::of(&render::Subject::new(decision, &fixtures::snapshot(), &fixtures::policy()))
+        Feedback::of(&render::Subject::new(
+            decision,
+            &fixtures::snapshot(),
+            &fixtures::policy(),
+        ))
     }
 
     fn reading(told: Feedback, head: Sha) -> Reading {
@@ -321,7 +405,10 @@ mod tests {
     fn the_fixer_reads_what_to_do() {
         let told = written(&fixtures::first_failure());
         let head = told.head_sha;
-        insta::assert_snapshot!("told_first_failure", render::feedback_text(&reading(told, head)));
+        insta::assert_snapshot!(
+            "told_first_failure",
+            render::feedback_text(&reading(told, head))
+        );
     }
 
     #[test]
@@ -344,12 +431,19 @@ mod tests {
         let head = told.head_sha;
         let shown = render::feedback_text(&reading(told, head));
         assert_eq!(shown.matches(&command).count(), 1, "{shown}");
-        assert!(shown.contains(&format!("Failures, all shown by: {command}\n")), "{shown}");
+        assert!(
+            shown.contains(&format!("Failures, all shown by: {command}\n")),
+            "{shown}"
+        );
     }
 
     #[test]
     fn it_is_found_in_what_we_write_and_nowhere_else() {
-        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let (decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
         let pages = render::pull_request(&decision, &snapshot, &policy, None);
         let told = written(&decision);
         assert_eq!(Feedback::within(&pages.status_comment), Some(told.clone()));
@@ -362,20 +456,34 @@ mod tests {
         let json = told.written();
         assert_eq!(Feedback::parse(&json), Some(told.clone()));
         let newer = json.replacen('{', "{ \"of_a_newer_version\": [1],", 1);
-        assert_eq!(reading(Feedback::parse(&newer).unwrap(), told.head_sha).document()["of_a_newer_version"][0], 1);
-        for other in
-            [STATUS_MARKER, "", "{}", "[]", &json.replace("feedback/v1", "verify/v1"), &json.replace("retry", "x")]
-        {
+        assert_eq!(
+            reading(Feedback::parse(&newer).unwrap(), told.head_sha).document()["of_a_newer_version"]
+                [0],
+            1
+        );
+        for other in [
+            STATUS_MARKER,
+            "",
+            "{}",
+            "[]",
+            &json.replace("feedback/v1", "verify/v1"),
+            &json.replace("retry", "x"),
+        ] {
             assert_eq!(Feedback::parse(other), None, "{other}");
         }
-        let padded = json.replacen('{', &format!("{{ \"padding\": \"{}\",", "x".repeat(64 << 10)), 1);
+        let padded = json.replacen(
+            '{',
+            &format!("{{ \"padding\": \"{}\",", "x".repeat(64 << 10)),
+            1,
+        );
         assert_eq!(Feedback::parse(&padded), None, "too large to be ours");
     }
 
     #[test]
     fn nothing_in_it_reaches_a_terminal_unseen() {
         let nasty = "red \u{1b}[31m \u{202e}\u{7f}\u{9b}2J\nnext";
-        let mut document = reading(written(&fixtures::first_failure()), fixtures::sha(0xa1)).document();
+        let mut document =
+            reading(written(&fixtures::first_failure()), fixtures::sha(0xa1)).document();
         document["failures"][0]["message"] = nasty.into();
         document["failures"][0]["id"] = nasty.into();
         document["failures"][0]["expected"] = nasty.into();
@@ -383,13 +491,26 @@ mod tests {
         document["rules"] = serde_json::json!([nasty]);
         let told = Feedback::parse(&serde_json::to_string(&document).unwrap()).unwrap();
         let reading = reading(told, fixtures::sha(0xa1));
-        let is_plain = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}');
-        assert!(is_plain(&render::feedback_text(&reading)) && is_plain(&reading.json()), "{}", reading.json());
+        let is_plain = |text: &str| {
+            text.chars()
+                .all(|c| c == '\n' || !c.is_control() && c != '\u{202e}')
+        };
+        assert!(
+            is_plain(&render::feedback_text(&reading)) && is_plain(&reading.json()),
+            "{}",
+            reading.json()
+        );
         let shown = render::feedback_text(&reading);
         assert!(shown.contains("Message: red next"), "{shown}");
-        assert!(shown.contains("Actual: a  b\\t \n"), "blanks of a value are kept: {shown}");
+        assert!(
+            shown.contains("Actual: a  b\\t \n"),
+            "blanks of a value are kept: {shown}"
+        );
         let again: serde_json::Value = serde_json::from_str(&reading.json()).unwrap();
-        assert_eq!(again["failures"][0]["message"], nasty, "programs lose nothing");
+        assert_eq!(
+            again["failures"][0]["message"], nasty,
+            "programs lose nothing"
+        );
     }
 
     #[test]
@@ -400,7 +521,8 @@ mod tests {
                 let mut view = fixtures::failure();
                 let bytes: [u8; 8] = (u64::from(n) << 32 | 7).to_be_bytes();
                 view.cause = loopgate_core::Fingerprint::from_bytes(bytes).into();
-                view.failure.error_message = format!("failure {n}: {}", "é\u{1F600}<".repeat(2_000));
+                view.failure.error_message =
+                    format!("failure {n}: {}", "é\u{1F600}<".repeat(2_000));
                 view
             })
             .collect();
@@ -408,25 +530,48 @@ mod tests {
         let reading = reading(told, fixtures::sha(0xcc));
         assert!(reading.json().len() <= 16 << 10, "{}", reading.json().len());
         let shown = reading.document()["failures"].as_array().unwrap().len() as u64;
-        assert!(shown >= 1 && reading.document()["more_failures"].as_u64() == Some(500 - shown), "{shown}");
+        assert!(
+            shown >= 1 && reading.document()["more_failures"].as_u64() == Some(500 - shown),
+            "{shown}"
+        );
     }
 
     #[test]
     fn a_state_tells_the_same_verdict_with_less() {
         let mut state = fixtures::state();
-        let failed = fixtures::attempt(1, 0xa1, loopgate_core::state::VerificationResult::Fail, 50, "unit: failed");
+        let failed = fixtures::attempt(
+            1,
+            0xa1,
+            loopgate_core::state::VerificationResult::Fail,
+            50,
+            "unit: failed",
+        );
         state.head_sha = failed.head_sha;
         state.attempts = vec![failed];
-        let line = FeedbackLine { problem: "x".repeat(900), ..fixtures::told() };
+        let line = FeedbackLine {
+            problem: "x".repeat(900),
+            ..fixtures::told()
+        };
         let record = serde_json::json!({ "decision": "retry", "feedback": vec![line; 40] });
-        let reading = |state: &_| self::reading(Feedback::of_state(state, Some(&record)), fixtures::sha(0xa1));
+        let reading = |state: &_| {
+            self::reading(
+                Feedback::of_state(state, Some(&record)),
+                fixtures::sha(0xa1),
+            )
+        };
         let told = reading(&state);
-        assert_eq!((told.is_final(), told.decision()), (true, DecisionWord::Retry));
+        assert_eq!(
+            (told.is_final(), told.decision()),
+            (true, DecisionWord::Retry)
+        );
         assert!(told.json().len() <= 16 << 10, "{}", told.json().len());
         // A head that was not verified yet, and a run that somebody has to look at.
         state.head_sha = fixtures::sha(0xa1);
         state.attempts[0].head_sha = fixtures::sha(0xa0);
-        assert_eq!((reading(&state).is_final(), reading(&state).decision()), (false, DecisionWord::Wait));
+        assert_eq!(
+            (reading(&state).is_final(), reading(&state).decision()),
+            (false, DecisionWord::Wait)
+        );
         state.attempts[0].head_sha = fixtures::sha(0xa1);
         state.status = loopgate_core::state::RunStatus::Escalated;
         assert_eq!(reading(&state).decision(), DecisionWord::Escalate);
@@ -438,16 +583,30 @@ mod tests {
         let told = |decision: &Decision, head| {
             let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
             let page = render::pull_request(decision, &snapshot, &policy, None);
-            Feedback::within(&page.status_comment).unwrap().attempts_before(head)
+            Feedback::within(&page.status_comment)
+                .unwrap()
+                .attempts_before(head)
         };
-        let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
+        let (same, other) = (
+            fixtures::snapshot().pull_request.head.sha,
+            Sha::from_bytes([9; 20]),
+        );
         assert_eq!((told(&decision, same), told(&decision, other)), (0, 1));
         decision.view.attempt = 7;
         decision.next.attempts[0].number = 7;
         assert_eq!((told(&decision, same), told(&decision, other)), (6, 7));
         decision.next.attempts.clear();
-        assert_eq!((told(&decision, same), told(&decision, other)), (6, 6), "the seventh has not ended");
-        for hostile in ["", "```json\n{}\n```", "```json\n{\"head_sha\": 3}\n```", "```json\n["] {
+        assert_eq!(
+            (told(&decision, same), told(&decision, other)),
+            (6, 6),
+            "the seventh has not ended"
+        );
+        for hostile in [
+            "",
+            "```json\n{}\n```",
+            "```json\n{\"head_sha\": 3}\n```",
+            "```json\n[",
+        ] {
             assert_eq!(Feedback::within(hostile), None, "{hostile}");
         }
     }
@@ -460,30 +619,119 @@ mod traces_tests {
 
     #[test]
     fn what_is_left_tells_of_what_is_gone() {
-        let page =
-            crate::render::pull_request(&fixtures::first_failure(), &fixtures::snapshot(), &fixtures::policy(), None);
+        let page = crate::render::pull_request(
+            &fixtures::first_failure(),
+            &fixtures::snapshot(),
+            &fixtures::policy(),
+            None,
+        );
         let comment = Some(page.status_comment.as_str());
-        let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
+        let (same, other) = (
+            fixtures::snapshot().pull_request.head.sha,
+            Sha::from_bytes([9; 20]),
+        );
         let opened = fixtures::snapshot().pull_request.created_at;
-        let (before, after) = (Some(opened - chrono::TimeDelta::hours(1)), Some(opened + chrono::TimeDelta::hours(1)));
-        let called: &[&str] = &["escalation:same_error:3", "escalation:same_error:3:2", "gate:security:1", "fix:2"];
+        let (before, after) = (
+            Some(opened - chrono::TimeDelta::hours(1)),
+            Some(opened + chrono::TimeDelta::hours(1)),
+        );
+        let called: &[&str] = &[
+            "escalation:same_error:3",
+            "escalation:same_error:3:2",
+            "gate:security:1",
+            "fix:2",
+        ];
         let cases = [
             ("nothing of ours", None, &[][..], None, other, None),
-            ("the status comment", comment, &[], None, other, Some((1, Trace::StatusComment))),
-            ("… of this very head", comment, &[], None, same, Some((0, Trace::StatusComment))),
-            ("… edited", Some("hello"), called, None, other, Some((3, Trace::StatusComment))),
-            ("calls and requests", None, called, None, other, Some((3, Trace::Post))),
-            ("… the last of this head", None, called, after, other, Some((2, Trace::Post))),
-            ("a request to approve", None, &["gate:security:1"], None, other, Some((0, Trace::Post))),
-            ("a call for no attempt", None, &["escalation:gate_timeout:2"], None, other, Some((1, Trace::Post))),
-            ("keys that cannot be", None, &["fix:4294967295", "fix:x"], None, other, Some((1_000, Trace::Post))),
-            ("a check run", None, &[], after, other, Some((0, Trace::CheckRun))),
+            (
+                "the status comment",
+                comment,
+                &[],
+                None,
+                other,
+                Some((1, Trace::StatusComment)),
+            ),
+            (
+                "… of this very head",
+                comment,
+                &[],
+                None,
+                same,
+                Some((0, Trace::StatusComment)),
+            ),
+            (
+                "… edited",
+                Some("hello"),
+                called,
+                None,
+                other,
+                Some((3, Trace::StatusComment)),
+            ),
+            (
+                "calls and requests",
+                None,
+                called,
+                None,
+                other,
+                Some((3, Trace::Post)),
+            ),
+            (
+                "… the last of this head",
+                None,
+                called,
+                after,
+                other,
+                Some((2, Trace::Post)),
+            ),
+            (
+                "a request to approve",
+                None,
+                &["gate:security:1"],
+                None,
+                other,
+                Some((0, Trace::Post)),
+            ),
+            (
+                "a call for no attempt",
+                None,
+                &["escalation:gate_timeout:2"],
+                None,
+                other,
+                Some((1, Trace::Post)),
+            ),
+            (
+                "keys that cannot be",
+                None,
+                &["fix:4294967295", "fix:x"],
+                None,
+                other,
+                Some((1_000, Trace::Post)),
+            ),
+            (
+                "a check run",
+                None,
+                &[],
+                after,
+                other,
+                Some((0, Trace::CheckRun)),
+            ),
             ("another's check run", None, &[], before, other, None),
         ];
         for (name, status_comment, posts, verified, head, expected) in cases {
             let posts = posts.iter().map(|key| (*key).to_owned()).collect();
-            let lost = Traces { status_comment, posts: &posts, verified, head, opened }.lost_record();
-            assert_eq!(lost.map(|lost| (lost.attempts, lost.trace)), expected, "{name}");
+            let lost = Traces {
+                status_comment,
+                posts: &posts,
+                verified,
+                head,
+                opened,
+            }
+            .lost_record();
+            assert_eq!(
+                lost.map(|lost| (lost.attempts, lost.trace)),
+                expected,
+                "{name}"
+            );
         }
     }
 }

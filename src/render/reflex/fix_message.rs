@@ -23,19 +23,40 @@ pub fn loop_fix_message(
     let error = first.map_or_else(
         || match view.evaluation.failed_rules().as_slice() {
             [] => "the score is short".to_owned(),
-            rules => rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            rules => rules
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", "),
         },
         |view| {
-            let name = view.failure.test_name.as_deref().map(|name| format!("{name} — ")).unwrap_or_default();
-            format!("{}: {name}{}", view.check, view.failure.reported().lines().next().unwrap_or_default())
+            let name = view
+                .failure
+                .test_name
+                .as_deref()
+                .map(|name| format!("{name} — "))
+                .unwrap_or_default();
+            format!(
+                "{}: {name}{}",
+                view.check,
+                view.failure.reported().lines().next().unwrap_or_default()
+            )
         },
     );
     let strategy = first.map_or_else(String::new, |view| view.feedback.action.clone());
     let what = description.filter(|text| !text.trim().is_empty());
     // Without the fixer's own words: which rule it answers.
-    let answer = first.map_or("answer the critique", |first| first.feedback.action.as_str());
-    let cause = cause.map(str::to_owned).or_else(|| first.map(|view| view.feedback.problem.clone()));
-    let subject = format!("fix({}): {}", scope_of(view), begin_low(what.unwrap_or(answer)));
+    let answer = first.map_or("answer the critique", |first| {
+        first.feedback.action.as_str()
+    });
+    let cause = cause
+        .map(str::to_owned)
+        .or_else(|| first.map(|view| view.feedback.problem.clone()));
+    let subject = format!(
+        "fix({}): {}",
+        scope_of(view),
+        begin_low(what.unwrap_or(answer))
+    );
     let fix = match what {
         Some(what) => format!("{} ({})", short_line(what, PARAGRAPH), change),
         None if strategy.is_empty() => change.to_owned(),
@@ -47,7 +68,10 @@ pub fn loop_fix_message(
         "{}\n\n{}\n{}\n{}\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
         headline(&short_line(&subject, PARAGRAPH)),
         paragraph(format!("Error: {error}")),
-        paragraph(format!("Cause: {}", cause.as_deref().unwrap_or("not known"))),
+        paragraph(format!(
+            "Cause: {}",
+            cause.as_deref().unwrap_or("not known")
+        )),
         paragraph(format!("Fix: {fix}")),
         state.iteration,
         state.max_iterations,
@@ -57,16 +81,31 @@ pub fn loop_fix_message(
 
 /// What the failures are about, as the scope of a conventional commit.
 fn scope_of(view: &View) -> String {
-    let file = view.failures.iter().find_map(|view| view.failure.location().map(|(file, _)| file.to_owned()));
+    let file = view
+        .failures
+        .iter()
+        .find_map(|view| view.failure.location().map(|(file, _)| file.to_owned()));
     let stem = file.as_deref().and_then(|file| {
         let name = file.rsplit('/').next()?;
         Some(name.split('.').next().unwrap_or(name).to_owned())
     });
-    let rule = || view.evaluation.failed_rules().first().map(ToString::to_string);
+    let rule = || {
+        view.evaluation
+            .failed_rules()
+            .first()
+            .map(ToString::to_string)
+    };
     let scope = stem.or_else(rule).unwrap_or_else(|| "loop".to_owned());
-    let plain: String =
-        scope.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(24).collect();
-    if plain.is_empty() { "loop".to_owned() } else { plain }
+    let plain: String = scope
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+        .take(24)
+        .collect();
+    if plain.is_empty() {
+        "loop".to_owned()
+    } else {
+        plain
+    }
 }
 
 fn begin_low(text: &str) -> String {
@@ -83,10 +122,17 @@ fn begin_low(text: &str) -> String {
 
 /// A subject that fits: cut between two words, if there are some.
 fn headline(text: &str) -> String {
-    let Some((end, _)) = text.char_indices().nth(SUBJECT - 1).filter(|_| text.chars().count() > SUBJECT) else {
+    let Some((end, _)) = text
+        .char_indices()
+        .nth(SUBJECT - 1)
+        .filter(|_| text.chars().count() > SUBJECT)
+    else {
         return text.to_owned();
     };
-    let at = text[..end].rfind(' ').filter(|at| *at >= SUBJECT / 2).unwrap_or(end);
+    let at = text[..end]
+        .rfind(' ')
+        .filter(|at| *at >= SUBJECT / 2)
+        .unwrap_or(end);
     format!("{}…", &text[..at])
 }
 
@@ -104,11 +150,19 @@ mod tests {
         state.max_iterations = 4;
         state.run_id = "round-20261120-100000".to_owned();
         let view = decide(&snapshot, &state, &policy, fixtures::start()).view;
-        let written = |description| loop_fix_message(&view, &state, (description, None), "+1/-1 in src/lib.rs");
+        let written = |description| {
+            loop_fix_message(&view, &state, (description, None), "+1/-1 in src/lib.rs")
+        };
         let message = written(Some("Round half away from zero.\nAs the tests ask for"));
         let lines: Vec<&str> = message.lines().collect();
-        assert_eq!(lines[0], "fix(unit): round half away from zero. As the tests ask for");
-        assert_eq!(lines[2], "Error: unit: rounds_up — assertion failed in rounds_up");
+        assert_eq!(
+            lines[0],
+            "fix(unit): round half away from zero. As the tests ask for"
+        );
+        assert_eq!(
+            lines[2],
+            "Error: unit: rounds_up — assertion failed in rounds_up"
+        );
         assert!(lines[3].starts_with("Cause: "), "{message}");
         let end = [
             "Fix: Round half away from zero. As the tests ask for (+1/-1 in",
@@ -118,7 +172,12 @@ mod tests {
             "Loopgate-Run: round-20261120-100000",
         ];
         assert!(message.trim_end().ends_with(&end.join("\n")), "{message}");
-        assert!(written(None).lines().next().is_some_and(|subject| subject.chars().count() <= 72));
+        assert!(
+            written(None)
+                .lines()
+                .next()
+                .is_some_and(|subject| subject.chars().count() <= 72)
+        );
     }
 
     #[test]

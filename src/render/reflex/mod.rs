@@ -27,9 +27,19 @@ use loopgate_core::{
 };
 
 /// The summary of the iteration a loop has just evaluated.
-pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView]) -> Iteration {
-    let described =
-        |fix: &FixRecord| format!("{} ({} in {})", fix.subject, fix.diff_summary, words::few(&fix.files_modified, 3));
+pub fn loop_iteration(
+    state: &LoopState,
+    evaluation: &Evaluation,
+    failures: &[FailureView],
+) -> Iteration {
+    let described = |fix: &FixRecord| {
+        format!(
+            "{} ({} in {})",
+            fix.subject,
+            fix.diff_summary,
+            words::few(&fix.files_modified, 3)
+        )
+    };
     let changed: Vec<String> = last_fix(state).map(described).into_iter().collect();
     let beside = context! {
         number => state.iteration,
@@ -43,34 +53,56 @@ pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[Fa
 
 /// The fix that led to the iteration a loop is in.
 fn last_fix(state: &LoopState) -> Option<&FixRecord> {
-    state.reflex.as_ref()?.fixes.last().filter(|fix| fix.iteration + 1 == state.iteration)
+    state
+        .reflex
+        .as_ref()?
+        .fixes
+        .last()
+        .filter(|fix| fix.iteration + 1 == state.iteration)
 }
 
 /// How a loop stands, in one line, as far as its state alone shows.
 pub fn loop_verdict(state: &LoopState) -> String {
-    let section = if state.pull_request.is_some() { "pull_request_verdict" } else { "loop_verdict" };
+    let section = if state.pull_request.is_some() {
+        "pull_request_verdict"
+    } else {
+        "loop_verdict"
+    };
     let beside = context! { cause => cause(state), state => Serde(state) };
     messages::plain(section, &state.status, beside)
 }
 
 /// Why a person is called: on a pull request in its words, at a terminal mostly in the same.
 fn cause(state: &LoopState) -> &'static str {
-    let Some(trigger) = state.blocked.as_ref().map(|blocked| blocked.trigger) else { return "a person is needed" };
+    let Some(trigger) = state.blocked.as_ref().map(|blocked| blocked.trigger) else {
+        return "a person is needed";
+    };
     let own = word("trigger_of_local_loop", trigger.as_str());
-    if state.pull_request.is_some() || own.is_empty() { words::trigger(trigger) } else { own }
+    if state.pull_request.is_some() || own.is_empty() {
+        words::trigger(trigger)
+    } else {
+        own
+    }
 }
 
 /// PLAN: what the iteration that a loop is in will do, in short lines.
 pub fn loop_plan(state: &LoopState) -> Vec<String> {
     let reflex = state.reflex.as_ref();
     let mut plan = Vec::new();
-    match (last_fix(state), reflex.and_then(|reflex| reflex.settings.produce.as_deref())) {
+    match (
+        last_fix(state),
+        reflex.and_then(|reflex| reflex.settings.produce.as_deref()),
+    ) {
         (Some(fix), _) => plan.push(format!("check “{}”", fix.subject)),
         (None, Some(command)) if state.iteration == 1 => plan.push(format!("run `{command}`")),
         (None, _) => plan.push("take the tree as it is".to_owned()),
     }
     plan.push(format!("evaluate phase {:?}", state.phase));
-    let failed = state.evaluation.as_ref().map(|evaluation| evaluation.failed_rules.as_slice()).unwrap_or_default();
+    let failed = state
+        .evaluation
+        .as_ref()
+        .map(|evaluation| evaluation.failed_rules.as_slice())
+        .unwrap_or_default();
     if state.iteration > 1 && !failed.is_empty() {
         let names: Vec<&str> = failed.iter().take(5).map(|rule| rule.as_str()).collect();
         plan.push(format!("fix {}", names.join(" and ")));
@@ -87,15 +119,24 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
     let bounded = |text: &str| one_line(text, 300);
     let mut items = Vec::new();
     for (rule, why) in failed(&view.evaluation) {
-        let failures = view.failures.iter().filter(|failure| failure.check.as_str() == rule.id.as_str());
+        let failures = view
+            .failures
+            .iter()
+            .filter(|failure| failure.check.as_str() == rule.id.as_str());
         // What to do about a failure may not be known.
         let (usual, before) = (bounded(&reason("rule", why)), items.len());
         items.extend(failures.take(PER_RULE).map(|view| {
             let failure = &view.failure;
-            let place = failure.location().map(|(file, line)| format!("{}: ", place(file, line))).unwrap_or_default();
+            let place = failure
+                .location()
+                .map(|(file, line)| format!("{}: ", place(file, line)))
+                .unwrap_or_default();
             let cause = view.feedback.problem.as_str();
             // Most causes begin with their test: it stands there once.
-            let name = failure.test_name.as_deref().filter(|name| !cause.starts_with(&format!("`{name}`")));
+            let name = failure
+                .test_name
+                .as_deref()
+                .filter(|name| !cause.starts_with(&format!("`{name}`")));
             let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
             CritiqueItem {
                 rule: rule.id.to_string(),
@@ -119,46 +160,85 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
 /// A call by an evaluation; `None` if the decision calls no person.
 pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     let escalation = decision.view.escalation.as_ref()?;
-    let notes = vec![format!("What was seen: {}.", causes::recognised(escalation))];
+    let notes = vec![format!(
+        "What was seen: {}.",
+        causes::recognised(escalation)
+    )];
     if escalation.trigger == Trigger::Tampering {
         return Some(loop_call(Trigger::Tampering, notes));
     }
     let question = reason("question", &escalation.question);
-    Some(LoopCall { notes, ask: Ask { question, options: causes::options(&escalation.question) } })
+    Some(LoopCall {
+        notes,
+        ask: Ask {
+            question,
+            options: causes::options(&escalation.question),
+        },
+    })
 }
 
 /// A call by somebody who disputes that a failure is theirs to fix.
 pub fn loop_dispute(dispute: &Dispute, failures: &[FailureView]) -> LoopCall {
     let question = Question::disputed(dispute.clone(), failures);
     let options = causes::options_by(&question, "loopgate loop resume --settle");
-    LoopCall { notes: Vec::new(), ask: Ask { question: reason("question", &question), options } }
+    LoopCall {
+        notes: Vec::new(),
+        ask: Ask {
+            question: reason("question", &question),
+            options,
+        },
+    }
 }
 
 /// A call by something else than an evaluation: refused edits, no edits, nothing to spend. `notes` have what it is.
 pub fn loop_call(cause: Trigger, notes: Vec<String>) -> LoopCall {
-    let text = |part: &str| messages::plain("call_of_local_loop", &part, context! { about => cause.as_str() });
-    let ask = Ask { question: text("question"), options: causes::lines(&text("answers")) };
+    let text = |part: &str| {
+        messages::plain(
+            "call_of_local_loop",
+            &part,
+            context! { about => cause.as_str() },
+        )
+    };
+    let ask = Ask {
+        question: text("question"),
+        options: causes::lines(&text("answers")),
+    };
     LoopCall { notes, ask }
 }
 
 /// `status`: one loop with everything in its columns.
 pub fn loop_status(state: &LoopState) -> String {
-    messages::text("loop_list.txt", context! { whole => true, states => Serde([state]), active => None::<&str> })
+    messages::text(
+        "loop_list.txt",
+        context! { whole => true, states => Serde([state]), active => None::<&str> },
+    )
 }
 
 /// `list`: all loops, and below them which is active where more than one goes on.
 pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
-    let going = states.iter().filter(|state| matches!(state.status, RunStatus::InProgress | RunStatus::Escalated));
+    let going = states
+        .iter()
+        .filter(|state| matches!(state.status, RunStatus::InProgress | RunStatus::Escalated));
     let active = active.filter(|_| going.count() > 1);
-    messages::text("loop_list.txt", context! { whole => false, states => Serde(states), active })
+    messages::text(
+        "loop_list.txt",
+        context! { whole => false, states => Serde(states), active },
+    )
 }
 
 /// The whole report: every iteration, what is left, and what only a person can decide.
 pub fn loop_report(state: &LoopState, colour: bool) -> String {
     let reflex = state.reflex.as_ref();
     let distance = reflex.and_then(|reflex| reflex.distance_to_success.as_ref());
-    let also = state.blocked.iter().flat_map(|blocked| &blocked.also).map(|trigger| words::trigger(*trigger));
-    let remembered = state.attempts.last().and_then(|last| last.memory_matches.as_ref());
+    let also = state
+        .blocked
+        .iter()
+        .flat_map(|blocked| &blocked.also)
+        .map(|trigger| words::trigger(*trigger));
+    let remembered = state
+        .attempts
+        .last()
+        .and_then(|last| last.memory_matches.as_ref());
     let model = context! {
         colour,
         verdict => loop_verdict(state),

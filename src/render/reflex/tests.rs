@@ -77,7 +77,9 @@ fn blocked() -> LoopState {
         failed_rules: digest.failed_rules.clone(),
         warnings: vec!["tests_added".parse().unwrap()],
     });
-    state.critique = Some(vec!["unit: calc.sh:3: adds: the sum begins at 1 → Begin it at 0.".into()]);
+    state.critique = Some(vec![
+        "unit: calc.sh:3: adds: the sum begins at 1 → Begin it at 0.".into(),
+    ]);
     state.blocked = Some(Blocked {
         trigger: Trigger::Tampering,
         also: Vec::new(),
@@ -103,11 +105,18 @@ fn blocked() -> LoopState {
             proven: Vec::new(),
             cost_usd: Some(0.25),
         }],
-        spent: Spent { calls: 2, wall_ms: 92_000, cost_usd: 0.5 },
+        spent: Spent {
+            calls: 2,
+            wall_ms: 92_000,
+            cost_usd: 0.5,
+        },
         senior: Senior::NotAsked,
         notes: vec!["tests/test_calc.sh has 1 test fewer (test_adds)".into()],
         refused_diff: Some("-test_adds() {\n-}".into()),
-        ask: Some(Ask { question: "Is it meant?".into(), options: vec!["Yes.".into(), "No.".into()] }),
+        ask: Some(Ask {
+            question: "Is it meant?".into(),
+            options: vec!["Yes.".into(), "No.".into()],
+        }),
         distance_to_success: None,
     });
     state
@@ -135,7 +144,10 @@ fn the_whole_report_of_a_blocked_loop() {
         "  2. No.",
         "  loopgate loop resume fix-the-sum --accept tampering   takes the edits as they are",
     ] {
-        assert!(shown.lines().any(|shown| shown == line), "`{line}` is missing in:\n{shown}");
+        assert!(
+            shown.lines().any(|shown| shown == line),
+            "`{line}` is missing in:\n{shown}"
+        );
     }
 }
 
@@ -144,35 +156,82 @@ fn the_report_says_no_more_than_is_so() {
     let lines = |state: &LoopState| loop_report(state, false);
     let mut state = blocked();
     state.branch = "0123abcd".into();
-    let best = |attempt, score| loopgate_core::state::BestAttempt { attempt, sha: state.head_sha, score };
-    let (worse, better) = (best(1, loopgate_core::Score::ZERO), best(1, loopgate_core::Score::try_from(0.75).unwrap()));
+    let best = |attempt, score| loopgate_core::state::BestAttempt {
+        attempt,
+        sha: state.head_sha,
+        score,
+    };
+    let (worse, better) = (
+        best(1, loopgate_core::Score::ZERO),
+        best(1, loopgate_core::Score::try_from(0.75).unwrap()),
+    );
     state.best_attempt = Some(worse);
     assert!(lines(&state).contains("Where      no branch at 02020202\n"));
-    assert!(lines(&state).contains("Score      0.50 in phase A\n"), "nothing better was there");
+    assert!(
+        lines(&state).contains("Score      0.50 in phase A\n"),
+        "nothing better was there"
+    );
     state.best_attempt = Some(better);
-    assert!(lines(&state).contains("Score      0.50 in phase A (best: 0.75 in iteration 1, 02020202)\n"));
+    assert!(
+        lines(&state)
+            .contains("Score      0.50 in phase A (best: 0.75 in iteration 1, 02020202)\n")
+    );
     state.best_attempt = None;
     state.phase = Phase::B;
-    assert!(lines(&state).contains("Score      0.50 in phase A\n"), "phase B has not been evaluated yet");
+    assert!(
+        lines(&state).contains("Score      0.50 in phase A\n"),
+        "phase B has not been evaluated yet"
+    );
     assert!(!lines(&state).contains("loop new"), "it can be resumed");
     state.status = RunStatus::Stopped;
-    assert!(lines(&state).ends_with("begin another: loopgate loop new. Commits made here stay on your branch.\n"));
+    assert!(
+        lines(&state).ends_with(
+            "begin another: loopgate loop new. Commits made here stay on your branch.\n"
+        )
+    );
 }
 
 #[test]
 fn columns_are_those_of_the_contract() {
     let shown = loop_status(&blocked());
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let words = |line: &str| {
+        line.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(
         words(shown.lines().next().unwrap()),
-        ["alias", "status", "iteration", "phase", "current_step", "last_score", "updated_at"]
+        [
+            "alias",
+            "status",
+            "iteration",
+            "phase",
+            "current_step",
+            "last_score",
+            "updated_at"
+        ]
     );
-    let running = LoopState { status: RunStatus::InProgress, ..blocked() };
+    let running = LoopState {
+        status: RunStatus::InProgress,
+        ..blocked()
+    };
     let listed = loop_list(&[blocked(), running], Some("fix-the-sum"));
-    assert_eq!(words(listed.lines().next().unwrap()), ["alias", "status", "iteration", "last_score", "updated_at"]);
-    assert!(listed.lines().nth(2).unwrap().contains("running"), "{listed}");
-    assert!(listed.ends_with("\nThe active one is fix-the-sum: commands without an alias mean it.\n"), "{listed}");
-    assert!(!loop_list(&[blocked()], Some("fix-the-sum")).contains("active"), "there is no other");
+    assert_eq!(
+        words(listed.lines().next().unwrap()),
+        ["alias", "status", "iteration", "last_score", "updated_at"]
+    );
+    assert!(
+        listed.lines().nth(2).unwrap().contains("running"),
+        "{listed}"
+    );
+    assert!(
+        listed.ends_with("\nThe active one is fix-the-sum: commands without an alias mean it.\n"),
+        "{listed}"
+    );
+    assert!(
+        !loop_list(&[blocked()], Some("fix-the-sum")).contains("active"),
+        "there is no other"
+    );
 }
 
 #[test]
@@ -184,5 +243,8 @@ fn what_a_fixer_says_cannot_drive_the_terminal() {
     reflex.fixes[0].subject = "x\u{1b}[31m\ny".into();
     state.critique = Some(vec!["\u{1b}c".into()]);
     let shown = loop_report(&state, false);
-    assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+    assert!(
+        !shown.chars().any(|c| c.is_control() && c != '\n'),
+        "{shown:?}"
+    );
 }

@@ -92,7 +92,11 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
     for project in &all {
         let directory = root.join(&project.directory);
         let site = Site::new(&directory, root, purpose);
-        let alone = all.iter().filter(|other| other.directory == project.directory).count() == 1;
+        let alone = all
+            .iter()
+            .filter(|other| other.directory == project.directory)
+            .count()
+            == 1;
         let found = checks(project.ecosystem, &site);
         // A directory in which nothing can be checked is none worth naming.
         if !found.is_empty() {
@@ -100,26 +104,49 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
         }
         let names: Vec<&String> = found.iter().map(|(row, _)| &row.name).collect();
         for (row, run) in &found {
-            let Some(name) = named(project, alone, &row.name) else { continue };
-            if let Some(program) = row.program.as_deref().filter(|program| !site.can_call(program)) {
+            let Some(name) = named(project, alone, &row.name) else {
+                continue;
+            };
+            if let Some(program) = row
+                .program
+                .as_deref()
+                .filter(|program| !site.can_call(program))
+            {
                 detected.left_out.push((name, program));
                 continue;
             }
             let needs = row.needs.iter().filter(|need| names.contains(need));
             let mut command = CommandCheck::new(run.clone());
             command.timeout = TIMEOUT;
-            command.needs = needs.filter_map(|need| named(project, alone, need)).collect();
+            command.needs = needs
+                .filter_map(|need| named(project, alone, need))
+                .collect();
             command.reports.clone_from(&row.reports);
             // A test's own configuration may have pytest-cov or Jest write a report of the coverage.
-            let has = |files: &str, setting: &str| files.split(' ').any(|file| site.text(file).contains(setting));
+            let has = |files: &str, setting: &str| {
+                files
+                    .split(' ')
+                    .any(|file| site.text(file).contains(setting))
+            };
             detected.measures_coverage |= row.kind == CheckKind::Test
-                && (run.contains("pytest") && has("pyproject.toml pytest.ini setup.cfg tox.ini", "--cov-report=xml")
+                && (run.contains("pytest")
+                    && has(
+                        "pyproject.toml pytest.ini setup.cfg tox.ini",
+                        "--cov-report=xml",
+                    )
                     || run.contains("jest") && has("package.json", "collectCoverage\": true"));
-            command.report_pattern =
-                row.pattern.as_ref().and_then(|name| Pattern::parse(TABLE.patterns.get(name)?).ok());
-            command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
+            command.report_pattern = row
+                .pattern
+                .as_ref()
+                .and_then(|name| Pattern::parse(TABLE.patterns.get(name)?).ok());
+            command.working_directory =
+                (!project.directory.is_empty()).then(|| project.directory.clone());
             let source = CheckSource::Command(command);
-            let policy = CheckPolicy { kind: row.kind, source, is_detected: true };
+            let policy = CheckPolicy {
+                kind: row.kind,
+                source,
+                is_detected: true,
+            };
             detected.checks.insert(name, policy);
         }
     }
@@ -155,7 +182,13 @@ fn filled_in(command: &str, row: &CheckRow, site: &Site<'_>) -> Option<String> {
             "code" => filled.push_str(&python::own_code(site.directory)?),
             "tox" => filled.push_str(&python::tox(site)?),
             "linted" => filled.push_str(&python::own_paths(site, argument)),
-            part => filled.push_str(TABLE.parts.get(part).and_then(|part| site.chosen(part)).unwrap_or_default()),
+            part => filled.push_str(
+                TABLE
+                    .parts
+                    .get(part)
+                    .and_then(|part| site.chosen(part))
+                    .unwrap_or_default(),
+            ),
         }
         filled.push_str(rest);
     }
@@ -168,9 +201,15 @@ impl Detected {
     fn test_as_ci_does(&mut self) {
         let jobs = self.ci.iter().filter(|job| job.kind == CheckKind::Test);
         let commands: BTreeSet<&String> = jobs.flat_map(|job| &job.tests).collect();
-        let mut tests = self.checks.values_mut().filter(|check| check.kind == CheckKind::Test);
-        if let ([command], Some(check), None) = (Vec::from_iter(commands).as_slice(), tests.next(), tests.next())
-            && let CheckSource::Command(usual) = &mut check.source
+        let mut tests = self
+            .checks
+            .values_mut()
+            .filter(|check| check.kind == CheckKind::Test);
+        if let ([command], Some(check), None) = (
+            Vec::from_iter(commands).as_slice(),
+            tests.next(),
+            tests.next(),
+        ) && let CheckSource::Command(usual) = &mut check.source
             && let Some(program) = command.split_whitespace().next()
             && !usual.run.split_whitespace().any(|word| word == program)
         {
@@ -182,12 +221,21 @@ impl Detected {
 
 /// `test` at the top, `api/test` below, with the ecosystem in front where one directory has several.
 fn named(project: &Project, alone: bool, check: &str) -> Option<CheckName> {
-    let check = if alone { check.to_owned() } else { format!("{}-{check}", project.ecosystem.as_str()) };
+    let check = if alone {
+        check.to_owned()
+    } else {
+        format!("{}-{check}", project.ecosystem.as_str())
+    };
     if project.directory.is_empty() {
         return check.parse().ok();
     }
-    let plain =
-        |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '/') { c.to_ascii_lowercase() } else { '-' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '_' | '/') {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
     let directory: String = project.directory.chars().map(plain).collect();
     // The innermost directories distinguish most, should the whole path be too long for a name.
     let mut shown = directory.as_str();

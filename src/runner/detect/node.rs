@@ -14,15 +14,23 @@ pub(super) fn call(row: &CheckRow, site: &Site<'_>) -> Option<String> {
     let manifest = site.manifest("package.json");
     // `npm init` writes a script that prints this where there are no tests.
     let is_real = |script: &&str| !script.contains("no test specified") && !hands_over(script);
-    let script = |name: &String| Some((name.clone(), manifest["scripts"][name].as_str().filter(is_real)?));
+    let script = |name: &String| {
+        Some((
+            name.clone(),
+            manifest["scripts"][name].as_str().filter(is_real)?,
+        ))
+    };
     let (name, text) = row.scripts.iter().find_map(script)?;
     let last = last_command(text).join(" ");
     let mut options = TABLE.script_options.iter();
-    let options = options.find(|(kind, expression, _)| *kind == row.kind && expression.matches(&last));
+    let options =
+        options.find(|(kind, expression, _)| *kind == row.kind && expression.matches(&last));
     let manager = manager(site);
     // npm keeps what stands before `--` for itself; the others hand everything on, `--` too.
     let between = if manager == "npm" { "-- " } else { "" };
-    let options = options.map(|(.., options)| format!(" {between}{options}")).unwrap_or_default();
+    let options = options
+        .map(|(.., options)| format!(" {between}{options}"))
+        .unwrap_or_default();
     Some(format!("{manager} run {name}{options}"))
 }
 
@@ -31,9 +39,15 @@ fn manager(site: &Site<'_>) -> String {
     let locks = &Ecosystem::Node.row().locks;
     for above in site.upwards() {
         let manifest = site::manifest(&above.join("package.json"));
-        let named = manifest["packageManager"].as_str().and_then(|named| named.split('@').next());
+        let named = manifest["packageManager"]
+            .as_str()
+            .and_then(|named| named.split('@').next());
         let locked = locks.iter().find(|lock| above.join(&lock.name).is_file());
-        if let Some(lock) = locked.or_else(|| locks.iter().find(|lock| Some(lock.writer.as_str()) == named)) {
+        if let Some(lock) = locked.or_else(|| {
+            locks
+                .iter()
+                .find(|lock| Some(lock.writer.as_str()) == named)
+        }) {
             return lock.writer.clone();
         }
     }
@@ -47,8 +61,13 @@ pub(super) fn hands_over(script: &str) -> bool {
     let words = last_command(script);
     let by_manager = matches!(words.first(), Some(&("npm" | "pnpm" | "yarn")));
     // A selection of packages is more than handing over.
-    let selects = |word: &&str| matches!(*word, "--include" | "--from" | "-w") || word.starts_with("--filter");
-    !script.contains("&&") && by_manager && words.iter().any(|word| EACH.contains(word)) && !words.iter().any(selects)
+    let selects = |word: &&str| {
+        matches!(*word, "--include" | "--from" | "-w") || word.starts_with("--filter")
+    };
+    !script.contains("&&")
+        && by_manager
+        && words.iter().any(|word| EACH.contains(word))
+        && !words.iter().any(selects)
 }
 
 /// The words of the command that options behind a script reach: the last of a chain, without variables set for it and
@@ -59,8 +78,15 @@ fn last_command(script: &str) -> Vec<&str> {
         return Vec::new();
     }
     let is_variable = |word: &&str| word.contains('=') && !word.starts_with('-');
-    let starts = |word: &&str| matches!(*word, "npx" | "cross-env" | "bunx" | "c8" | "nyc" | "--no-install");
-    last.split_whitespace().skip_while(|word| is_variable(word) || starts(word)).collect()
+    let starts = |word: &&str| {
+        matches!(
+            *word,
+            "npx" | "cross-env" | "bunx" | "c8" | "nyc" | "--no-install"
+        )
+    };
+    last.split_whitespace()
+        .skip_while(|word| is_variable(word) || starts(word))
+        .collect()
 }
 
 #[cfg(test)]
@@ -71,7 +97,10 @@ mod tests {
     fn options_reach_the_last_command_of_a_script() {
         for (script, expected) in [
             ("jest", vec!["jest"]),
-            ("cross-env NODE_ENV=test npx jest --ci", vec!["jest", "--ci"]),
+            (
+                "cross-env NODE_ENV=test npx jest --ci",
+                vec!["jest", "--ci"],
+            ),
             ("npm run lint && vitest run", vec!["vitest", "run"]),
             ("c8 mocha test/", vec!["mocha", "test/"]),
             ("jest | tee log", vec![]),

@@ -34,7 +34,10 @@ pub fn projects(root: &Path) -> Vec<Project> {
     for directory in directories(root) {
         for ecosystem in Ecosystem::ALL {
             let signs = &ecosystem.row().signs;
-            if !signs.iter().any(|sign| root.join(&directory).join(sign).is_file()) {
+            if !signs
+                .iter()
+                .any(|sign| root.join(&directory).join(sign).is_file())
+            {
                 continue;
             }
             // Beside other tools a Makefile only calls them.
@@ -46,8 +49,15 @@ pub fn projects(root: &Path) -> Vec<Project> {
                 other.ecosystem == ecosystem
                     && (rest.starts_with('/') || other.directory.is_empty() && !rest.is_empty())
             };
-            if !found.iter().rfind(is_above).is_some_and(|owner| takes_in(root, owner, &directory)) {
-                found.push(Project { directory: directory.clone(), ecosystem });
+            if !found
+                .iter()
+                .rfind(is_above)
+                .is_some_and(|owner| takes_in(root, owner, &directory))
+            {
+                found.push(Project {
+                    directory: directory.clone(),
+                    ecosystem,
+                });
             }
             if found.len() >= PROJECTS {
                 return found;
@@ -60,23 +70,36 @@ pub fn projects(root: &Path) -> Vec<Project> {
 /// Whether the commands of the project `owner` take in the package in `directory` below it.
 fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
     let (top, inner) = (root.join(&owner.directory), root.join(directory));
-    let [of_top, of_inner] = [&top, &inner].map(|directory| Site::new(directory, root, Purpose::RunHere));
+    let [of_top, of_inner] =
+        [&top, &inner].map(|directory| Site::new(directory, root, Purpose::RunHere));
     let row = owner.ecosystem.row();
-    if !row.takes_in.iter().any(|one| of_top.meets(one)) || row.apart.iter().any(|one| of_inner.meets(one)) {
+    if !row.takes_in.iter().any(|one| of_top.meets(one))
+        || row.apart.iter().any(|one| of_inner.meets(one))
+    {
         return false;
     }
-    let relative = directory.strip_prefix(&owner.directory).unwrap_or(directory).trim_start_matches('/');
+    let relative = directory
+        .strip_prefix(&owner.directory)
+        .unwrap_or(directory)
+        .trim_start_matches('/');
     match owner.ecosystem {
         // Cargo refuses a package below a workspace that is neither member nor excluded, so any other is one.
-        Ecosystem::Rust => !globs(&texts(&of_top.manifest("Cargo.toml")["workspace"]["exclude"])).is_match(relative),
+        Ecosystem::Rust => !globs(&texts(
+            &of_top.manifest("Cargo.toml")["workspace"]["exclude"],
+        ))
+        .is_match(relative),
         Ecosystem::Node => {
             // A package is described by its own scripts, unless those of the workspace take it in.
             let manifest = of_top.manifest("package.json");
-            let has_own_test = manifest["scripts"]["test"].as_str().is_some_and(|script| !node::hands_over(script));
+            let has_own_test = manifest["scripts"]["test"]
+                .as_str()
+                .is_some_and(|script| !node::hands_over(script));
             // By package.json or pnpm-workspace.yaml.
             let workspaces = &manifest["workspaces"];
             let of_pnpm = &of_top.manifest("pnpm-workspace.yaml")["packages"];
-            let members = [workspaces, &workspaces["packages"], of_pnpm].map(texts).concat();
+            let members = [workspaces, &workspaces["packages"], of_pnpm]
+                .map(texts)
+                .concat();
             globs(&members).is_match(relative) && has_own_test
         }
         _ => true,
@@ -101,13 +124,25 @@ fn directories(root: &Path) -> Vec<String> {
         let name = entry.file_name().to_string_lossy();
         // A configuration could not name what has a drive's colon or a backslash in it.
         let is_named = !name.contains([':', '\\']) && !name.contains(char::is_control);
-        let is_passed_over = TABLE.no_projects.split_whitespace().any(|other| other == name);
+        let is_passed_over = TABLE
+            .no_projects
+            .split_whitespace()
+            .any(|other| other == name);
         let may_hold = is_named && !name.starts_with(['.', '_']) && !is_passed_over;
         entry.depth() == 0 || entry.file_type().is_dir() && may_hold
     };
-    let walk = WalkDir::new(root).max_depth(DEPTH).into_iter().filter_entry(is_looked_into).flatten();
+    let walk = WalkDir::new(root)
+        .max_depth(DEPTH)
+        .into_iter()
+        .filter_entry(is_looked_into)
+        .flatten();
     let relative = |entry: DirEntry| {
-        let path = entry.path().strip_prefix(root).ok()?.to_str()?.replace('\\', "/");
+        let path = entry
+            .path()
+            .strip_prefix(root)
+            .ok()?
+            .to_str()?
+            .replace('\\', "/");
         Some((entry.depth(), path))
     };
     let mut all: Vec<(usize, String)> = walk.take(DIRECTORIES).filter_map(relative).collect();

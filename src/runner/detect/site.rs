@@ -28,7 +28,12 @@ pub(super) struct Site<'a> {
 
 impl<'a> Site<'a> {
     pub fn new(directory: &'a Path, root: &'a Path, purpose: Purpose) -> Self {
-        Self { directory, root, purpose, described: OnceCell::new() }
+        Self {
+            directory,
+            root,
+            purpose,
+            described: OnceCell::new(),
+        }
     }
 
     pub fn text(&self, file: &str) -> String {
@@ -41,27 +46,47 @@ impl<'a> Site<'a> {
 
     /// Whether its files show this.
     pub fn meets(&self, condition: &Condition) -> bool {
-        let described = || self.described.get_or_init(|| PythonProject::of(self.directory));
+        let described = || {
+            self.described
+                .get_or_init(|| PythonProject::of(self.directory))
+        };
         match condition {
             Condition::File(name) => self.directory.join(name).is_file(),
             Condition::Folder(name) => self.directory.join(name).is_dir(),
-            Condition::Executable(name) => self.directory.join(name).metadata().is_ok_and(|file| is_executable(&file)),
+            Condition::Executable(name) => self
+                .directory
+                .join(name)
+                .metadata()
+                .is_ok_and(|file| is_executable(&file)),
             Condition::Text(file, word) => self.text(file).to_lowercase().contains(word),
             Condition::Key(path) => {
-                let Some((file, keys)) = path.split_first() else { return false };
-                !keys.iter().fold(&self.manifest(file), |value, key| &value[key]).is_null()
+                let Some((file, keys)) = path.split_first() else {
+                    return false;
+                };
+                !keys
+                    .iter()
+                    .fold(&self.manifest(file), |value, key| &value[key])
+                    .is_null()
             }
             Condition::Script(words) => {
                 let names_all = |line: &str| words.iter().all(|word| line.contains(word));
-                self.purpose == Purpose::WriteDown && self.scripts().iter().any(|text| text.lines().any(names_all))
+                self.purpose == Purpose::WriteDown
+                    && self
+                        .scripts()
+                        .iter()
+                        .any(|text| text.lines().any(names_all))
             }
             Condition::Named(tool) => described().all.contains(tool),
             Condition::NotNamed(tool) => !described().all.contains(tool),
             Condition::Tests(Tests::Any) => described().tests.is_some(),
             Condition::Tests(tests) => described().tests == Some(*tests),
             Condition::Target(name) => {
-                let files = ["GNUmakefile", "makefile", "Makefile"].map(|file| self.text(file)).concat();
-                let mut rules = files.lines().filter_map(|line| Some(line.strip_prefix(name.as_str())?.trim_start()));
+                let files = ["GNUmakefile", "makefile", "Makefile"]
+                    .map(|file| self.text(file))
+                    .concat();
+                let mut rules = files
+                    .lines()
+                    .filter_map(|line| Some(line.strip_prefix(name.as_str())?.trim_start()));
                 rules.any(|rest| rest.starts_with(':') && !rest.starts_with(":="))
             }
         }
@@ -74,7 +99,9 @@ impl<'a> Site<'a> {
 
     /// The text of the first alternative whose conditions it meets.
     pub fn chosen<'t>(&self, alternatives: &'t [Alternative]) -> Option<&'t str> {
-        let one = alternatives.iter().find(|alternative| self.meets_any(&alternative.when))?;
+        let one = alternatives
+            .iter()
+            .find(|alternative| self.meets_any(&alternative.when))?;
         Some(&one.text)
     }
 
@@ -100,14 +127,24 @@ impl<'a> Site<'a> {
 
     /// The project's directory and those above it, up to the top of the repository.
     pub fn upwards(&self) -> impl Iterator<Item = PathBuf> {
-        self.directory.ancestors().take_while(|above| above.starts_with(self.root)).map(Path::to_owned)
+        self.directory
+            .ancestors()
+            .take_while(|above| above.starts_with(self.root))
+            .map(Path::to_owned)
     }
 }
 
 pub(super) fn entries(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let entries = directory.read_dir().into_iter().flatten().flatten().take(2_000);
-    let mut found: Vec<_> =
-        entries.filter(|entry| wanted(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect();
+    let entries = directory
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(2_000);
+    let mut found: Vec<_> = entries
+        .filter(|entry| wanted(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
+        .collect();
     found.sort();
     found
 }
@@ -115,9 +152,16 @@ pub(super) fn entries(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<Pa
 /// Whether a program is found where the shell looks for it.
 pub(super) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
-    std::env::split_paths(&path)
-        .any(|folder| endings.iter().any(|ending| folder.join(format!("{program}{ending}")).is_file()))
+    let endings: &[&str] = if cfg!(windows) {
+        &[".exe", ".cmd", ".bat"]
+    } else {
+        &[""]
+    };
+    std::env::split_paths(&path).any(|folder| {
+        endings
+            .iter()
+            .any(|ending| folder.join(format!("{program}{ending}")).is_file())
+    })
 }
 
 /// Largest manifest read, in bytes.
@@ -137,13 +181,20 @@ pub(super) fn manifest(path: &Path) -> Value {
 
 /// The texts of a list.
 pub(super) fn texts(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A file's text; empty where it is not there, is no text, or is larger than anybody writes.
 pub(super) fn text(path: &Path) -> String {
     match path.metadata() {
-        Ok(file) if file.is_file() && file.len() <= LIMIT => std::fs::read_to_string(path).unwrap_or_default(),
+        Ok(file) if file.is_file() && file.len() <= LIMIT => {
+            std::fs::read_to_string(path).unwrap_or_default()
+        }
         _ => String::new(),
     }
 }
@@ -155,7 +206,9 @@ const MOST_FILES: usize = 100;
 
 /// The workflow files. Loopgate's own are no CI to follow, though the relay names no Action of it.
 pub(super) fn workflow_files(root: &Path) -> Vec<PathBuf> {
-    let is_one = |name: &str| (name.ends_with(".yml") || name.ends_with(".yaml")) && !name.starts_with("loopgate");
+    let is_one = |name: &str| {
+        (name.ends_with(".yml") || name.ends_with(".yaml")) && !name.starts_with("loopgate")
+    };
     let mut files = entries(&root.join(WORKFLOWS), is_one);
     files.truncate(MOST_FILES);
     files
@@ -192,20 +245,31 @@ impl PythonProject {
         ];
         let is_text = |name: &str| name.ends_with(".txt");
         let mut files = NAMING.map(|file| directory.join(file)).to_vec();
-        files.extend(entries(directory, |name| name.starts_with("requirements") && is_text(name)));
+        files.extend(entries(directory, |name| {
+            name.starts_with("requirements") && is_text(name)
+        }));
         files.extend(entries(&directory.join("requirements"), is_text));
         let mut all: String = files.iter().map(|file| text(file)).collect();
         // The file's name is the word.
-        if ["pytest.ini", "conftest.py", "tests/conftest.py"].iter().any(|file| directory.join(file).is_file()) {
+        if ["pytest.ini", "conftest.py", "tests/conftest.py"]
+            .iter()
+            .any(|file| directory.join(file).is_file())
+        {
             all.push_str("\npytest\n");
         }
-        let tests: Vec<String> = test_files(directory).iter().map(|file| text(file)).collect();
+        let tests: Vec<String> = test_files(directory)
+            .iter()
+            .map(|file| text(file))
+            .collect();
         let imports = |word: &str| tests.iter().any(|text| text.contains(word));
         let written_for = match imports("import unittest") && !imports("import pytest") {
             true => Tests::Unittest,
             false => Tests::Pytest,
         };
-        Self { all, tests: (!tests.is_empty()).then_some(written_for) }
+        Self {
+            all,
+            tests: (!tests.is_empty()).then_some(written_for),
+        }
     }
 }
 
@@ -213,8 +277,9 @@ impl PythonProject {
 /// left out.
 fn test_files(directory: &Path) -> Vec<PathBuf> {
     let is_test = |name: &str| {
-        let is_named =
-            name.starts_with("test_") || name.ends_with("_test.py") || matches!(name, "test.py" | "tests.py");
+        let is_named = name.starts_with("test_")
+            || name.ends_with("_test.py")
+            || matches!(name, "test.py" | "tests.py");
         name.ends_with(".py") && is_named
     };
     let is_own = |folder: &Path| {
@@ -223,11 +288,18 @@ fn test_files(directory: &Path) -> Vec<PathBuf> {
     };
     let (mut files, mut folders) = (Vec::new(), VecDeque::from([directory.to_owned()]));
     for _ in 0..MOST_FOLDERS {
-        let Some(folder) = folders.pop_front().filter(|_| files.len() < MOST_TESTS) else { break };
+        let Some(folder) = folders.pop_front().filter(|_| files.len() < MOST_TESTS) else {
+            break;
+        };
         files.extend(entries(&folder, is_test));
         let inner = folder.read_dir().into_iter().flatten().flatten();
-        let inner = inner.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
-        let mut inner: Vec<PathBuf> = inner.take(MOST_FOLDERS).filter(|folder| is_own(folder)).collect();
+        let inner = inner
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .map(|entry| entry.path());
+        let mut inner: Vec<PathBuf> = inner
+            .take(MOST_FOLDERS)
+            .filter(|folder| is_own(folder))
+            .collect();
         inner.sort();
         folders.extend(inner);
     }

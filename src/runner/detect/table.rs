@@ -9,7 +9,8 @@ use loopgate_core::{evidence::CheckKind, policy::Pattern};
 
 /// The table, read once.
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    toml::from_str(include_str!("../data/detect.toml")).expect("the table is part of the program, and tests read it")
+    toml::from_str(include_str!("../data/detect.toml"))
+        .expect("the table is part of the program, and tests read it")
 });
 
 #[derive(Debug, Deserialize)]
@@ -147,10 +148,21 @@ mod tests {
             assert!(!ecosystem.row().signs.is_empty());
         }
         for row in &TABLE.checks {
-            assert!(row.pattern.as_ref().is_none_or(|name| TABLE.patterns.contains_key(name)), "{row:?}");
-            let named = row.run.split('{').skip(1).filter_map(|piece| Some(piece.split_once('}')?.0));
+            assert!(
+                row.pattern
+                    .as_ref()
+                    .is_none_or(|name| TABLE.patterns.contains_key(name)),
+                "{row:?}"
+            );
+            let named = row
+                .run
+                .split('{')
+                .skip(1)
+                .filter_map(|piece| Some(piece.split_once('}')?.0));
             for name in named.map(|name| name.split(':').next().unwrap_or_default()) {
-                let is_found_out = "report script python code tox mypy linted".split(' ').any(|own| own == name);
+                let is_found_out = "report script python code tox mypy linted"
+                    .split(' ')
+                    .any(|own| own == name);
                 assert!(is_found_out || TABLE.parts.contains_key(name), "{row:?}");
             }
         }

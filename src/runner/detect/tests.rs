@@ -8,13 +8,28 @@ fn written(files: &[(&str, &str)]) -> String {
     let folder = folder_of(files);
     let detected = detect(folder.path(), Purpose::WriteDown);
     let line = |(name, check): (&CheckName, &CheckPolicy)| {
-        let CheckSource::Command(command) = &check.source else { panic!("a command") };
-        let place = command.working_directory.as_ref().map(|place| format!(" in {place}")).unwrap_or_default();
+        let CheckSource::Command(command) = &check.source else {
+            panic!("a command")
+        };
+        let place = command
+            .working_directory
+            .as_ref()
+            .map(|place| format!(" in {place}"))
+            .unwrap_or_default();
         let needs: Vec<&str> = command.needs.iter().map(CheckName::as_str).collect();
-        let needs = if needs.is_empty() { String::new() } else { format!(" <- {}", needs.join(", ")) };
+        let needs = if needs.is_empty() {
+            String::new()
+        } else {
+            format!(" <- {}", needs.join(", "))
+        };
         format!("{name}{place}: {}{needs}", command.run)
     };
-    detected.checks.iter().map(line).collect::<Vec<_>>().join("\n")
+    detected
+        .checks
+        .iter()
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -22,7 +37,11 @@ fn nothing_is_detected_in_nothing() {
     assert_eq!(written(&[]), "");
     assert_eq!(written(&[("README.md", "")]), "");
     assert_eq!(
-        written(&[("_examples/rest/go.mod", ""), ("benchmark/pom.xml", ""), ("node_modules/x/package.json", "{}")]),
+        written(&[
+            ("_examples/rest/go.mod", ""),
+            ("benchmark/pom.xml", ""),
+            ("node_modules/x/package.json", "{}")
+        ]),
         ""
     );
 }
@@ -82,7 +101,8 @@ fn only_scripts_that_exist_are_run_by_the_lock_files_package_manager() {
     test: bun run test
     lint: bun run lint --format=json --output-file="$LOOPGATE_REPORTS/eslint.json"
     "#);
-    let none = package(r#""test": "echo \"Error: no test specified\" && exit 1", "start": "node .""#);
+    let none =
+        package(r#""test": "echo \"Error: no test specified\" && exit 1", "start": "node .""#);
     assert_eq!(written(&[("package.json", &none)]), "");
     assert_eq!(written(&[("package.json", "{ broken")]), "");
     let named = r#"{ "packageManager": "pnpm@9.1.0", "scripts": { "build": "tsc", "type-check": "tsc --noEmit" } }"#;
@@ -113,12 +133,24 @@ fn packages_of_a_workspace_speak_for_themselves_unless_its_own_script_does() {
     let all = r#"{ "scripts": { "test": "turbo run test" } }"#;
     assert_eq!(with(all, members), "test: pnpm run test");
     // What only hands over to the packages says less than they do.
-    let each = with(r#"{ "scripts": { "test": "pnpm -r test", "lint": "eslint ." } }"#, members);
-    assert!(!each.contains("test: pnpm run test\n") && each.contains("lint: pnpm run lint"), "{each}");
-    assert!(each.contains("packages/api/test in packages/api: pnpm run test --run"), "{each}");
+    let each = with(
+        r#"{ "scripts": { "test": "pnpm -r test", "lint": "eslint ." } }"#,
+        members,
+    );
+    assert!(
+        !each.contains("test: pnpm run test\n") && each.contains("lint: pnpm run lint"),
+        "{each}"
+    );
+    assert!(
+        each.contains("packages/api/test in packages/api: pnpm run test --run"),
+        "{each}"
+    );
     // Not in the workspace: its own project.
     let other = with(all, "packages:\n  - packages/api\n");
-    assert!(other.contains("packages/web/test") && !other.contains("packages/api/test"), "{other}");
+    assert!(
+        other.contains("packages/web/test") && !other.contains("packages/api/test"),
+        "{other}"
+    );
     let npm = r#"{ "workspaces": ["packages/*"], "scripts": { "test": "npm test -w web" } }"#;
     assert_eq!(with(npm, ""), "test: pnpm run test");
 }
@@ -132,7 +164,10 @@ fn python_with_the_tools_it_names() {
     types: python -m mypy .
     "#);
     let locked = [
-        ("pyproject.toml", "[tool.mypy]\nfiles = \"shop\"\n[tool.other]\n"),
+        (
+            "pyproject.toml",
+            "[tool.mypy]\nfiles = \"shop\"\n[tool.other]\n",
+        ),
         ("uv.lock", ""),
         ("requirements-dev.txt", "flake8\npytest\n"),
         ("test_cart.py", ""),
@@ -142,26 +177,48 @@ fn python_with_the_tools_it_names() {
     lint: uv run python -m flake8
     types: uv run python -m mypy
     "#);
-    let plain = [("setup.py", ""), ("tests/test_cart.py", "import unittest\n")];
+    let plain = [
+        ("setup.py", ""),
+        ("tests/test_cart.py", "import unittest\n"),
+    ];
     assert_eq!(written(&plain), "test: python -m unittest discover -v");
-    assert_eq!(written(&[("requirements.txt", "requests\n")]), "", "no tests, nothing to run");
+    assert_eq!(
+        written(&[("requirements.txt", "requests\n")]),
+        "",
+        "no tests, nothing to run"
+    );
 }
 
 #[test]
 fn python_code_is_compiled_and_tests_run_as_tox_runs_them() {
     let tox = "[tox]\nenvlist = py3{9,10}\n[testenv]\ndeps = hypothesis\ncommands =\n    pytest {posargs}\n[testenv:docs]\ncommands = sphinx-build\n";
-    let project =
-        [("setup.py", ""), ("src/shop/__init__.py", ""), ("tests/__init__.py", ""), ("tests/test_cart.py", "")];
-    let with = |file: &'static str, text: &'static str| written(&[&project[..], &[(file, text)]].concat());
+    let project = [
+        ("setup.py", ""),
+        ("src/shop/__init__.py", ""),
+        ("tests/__init__.py", ""),
+        ("tests/test_cart.py", ""),
+    ];
+    let with =
+        |file: &'static str, text: &'static str| written(&[&project[..], &[(file, text)]].concat());
     insta::assert_snapshot!(with("tox.ini", tox), @r#"
     build: python -m compileall -q src/shop
     test: python -m tox -e py -- --junitxml="$LOOPGATE_REPORTS/pytest.xml" <- build
     "#);
     let table = "[tool.tox.env_run_base]\ncommands = [[\"python\", \"-m\", \"unittest\"]]\n";
     assert!(with("pyproject.toml", table).ends_with("test: python -m tox -e py <- build"));
-    assert!(with("tox.ini", "[flake8]\n[testenv:lint]\ncommands = pytest").contains("test: python -m pytest"));
-    let modules = written(&[("setup.py", ""), ("six.py", ""), ("test_six.py", "import pytest")]);
-    assert!(modules.starts_with("build: python -m compileall -q six.py\n"), "{modules}");
+    assert!(
+        with("tox.ini", "[flake8]\n[testenv:lint]\ncommands = pytest")
+            .contains("test: python -m pytest")
+    );
+    let modules = written(&[
+        ("setup.py", ""),
+        ("six.py", ""),
+        ("test_six.py", "import pytest"),
+    ]);
+    assert!(
+        modules.starts_with("build: python -m compileall -q six.py\n"),
+        "{modules}"
+    );
 }
 
 #[test]
@@ -170,7 +227,11 @@ fn django() {
     build: python manage.py check
     test: python manage.py test -v 2 <- build
     ");
-    let with_pytest = [("manage.py", ""), ("requirements.txt", "pytest-django"), ("cart/tests.py", "")];
+    let with_pytest = [
+        ("manage.py", ""),
+        ("requirements.txt", "pytest-django"),
+        ("cart/tests.py", ""),
+    ];
     assert!(written(&with_pytest).contains("test: python -m pytest --junitxml"));
 }
 
@@ -185,18 +246,31 @@ fn go_modules_each_by_itself() {
     worker/test in worker: go test -json ./... <- worker/build
     worker/lint in worker: go vet ./... <- worker/build
     ");
-    let races = written(&[("go.mod", ""), ("Makefile", "test:\n\tgo test -count=1 -race ./...\n")]);
+    let races = written(&[
+        ("go.mod", ""),
+        ("Makefile", "test:\n\tgo test -count=1 -race ./...\n"),
+    ]);
     assert!(races.contains("go test -race -json ./..."), "{races}");
 }
 
 #[test]
 fn java_by_the_wrapper_that_is_there() {
-    let modules = [("pom.xml", "<project><modules><module>core</module></modules></project>"), ("core/pom.xml", "")];
+    let modules = [
+        (
+            "pom.xml",
+            "<project><modules><module>core</module></modules></project>",
+        ),
+        ("core/pom.xml", ""),
+    ];
     insta::assert_snapshot!(written(&modules), @"
     build: mvn -B -q compile
     test: mvn -B test -DtrimStackTrace=false <- build
     ");
-    let gradle = [("settings.gradle.kts", ""), ("gradlew", ""), ("app/build.gradle.kts", "")];
+    let gradle = [
+        ("settings.gradle.kts", ""),
+        ("gradlew", ""),
+        ("app/build.gradle.kts", ""),
+    ];
     // As Git on Windows commits it.
     #[cfg(unix)]
     insta::assert_snapshot!(written(&gradle), @"
@@ -207,9 +281,15 @@ fn java_by_the_wrapper_that_is_there() {
     {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = folder_of(&gradle);
-        std::fs::set_permissions(folder.path().join("gradlew"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(
+            folder.path().join("gradlew"),
+            std::fs::Permissions::from_mode(0o755),
+        )
+        .unwrap();
         let detected = detect(folder.path(), Purpose::WriteDown);
-        let CheckSource::Command(command) = &detected.checks[0].source else { panic!("a command") };
+        let CheckSource::Command(command) = &detected.checks[0].source else {
+            panic!("a command")
+        };
         assert_eq!(command.run, "./gradlew classes");
     }
 }
@@ -219,12 +299,19 @@ fn several_projects_keep_their_checks_apart() {
     let files = [
         ("go.mod", ""),
         ("pom.xml", ""),
-        ("Web App/package.json", r#"{ "scripts": { "test": "jest" } }"#),
+        (
+            "Web App/package.json",
+            r#"{ "scripts": { "test": "jest" } }"#,
+        ),
         ("services/a-very-long-name-for-a-service/backend/go.mod", ""),
         ("docs/package.json", r#"{ "scripts": { "test": "jest" } }"#),
     ];
     let folder = folder_of(&files);
-    let names: Vec<String> = detect(folder.path(), Purpose::WriteDown).checks.keys().map(ToString::to_string).collect();
+    let names: Vec<String> = detect(folder.path(), Purpose::WriteDown)
+        .checks
+        .keys()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(
         names,
         [
@@ -249,7 +336,10 @@ fn a_linter_looks_at_what_the_projects_own_people_have_it_look_at() {
         linted("check:\n\tuv run ruff check --fix shop/ $(MORE)\n"),
         "lint: python -m ruff check --output-format=concise shop/"
     );
-    assert_eq!(linted("check:\n\truff check gone; id\n"), "lint: python -m ruff check --output-format=concise");
+    assert_eq!(
+        linted("check:\n\truff check gone; id\n"),
+        "lint: python -m ruff check --output-format=concise"
+    );
 }
 
 #[test]
@@ -258,8 +348,14 @@ fn ruby_by_what_its_tests_are_written_with() {
     test: bundle exec rspec --format progress --format json --out "$LOOPGATE_REPORTS/rspec.json"
     lint: bundle exec rubocop --format emacs
     "#);
-    assert_eq!(written(&[("Rakefile", "Rake::TestTask.new do |t|\nend")]), "test: rake test");
-    assert_eq!(written(&[("Gemfile", ""), ("bin/rails", ""), ("test/a.rb", "")]), "test: bin/rails test");
+    assert_eq!(
+        written(&[("Rakefile", "Rake::TestTask.new do |t|\nend")]),
+        "test: rake test"
+    );
+    assert_eq!(
+        written(&[("Gemfile", ""), ("bin/rails", ""), ("test/a.rb", "")]),
+        "test: bin/rails test"
+    );
     assert_eq!(written(&[("Gemfile", "gem 'jekyll'")]), "");
 }
 
@@ -273,7 +369,10 @@ fn php_by_what_composer_installs() {
     "#);
     insta::assert_snapshot!(written(&[("composer.json", &unit), ("phpunit.xml.dist", ""), ("tests/ATest.php", "")]), @r#"test: vendor/bin/phpunit --log-junit "$LOOPGATE_REPORTS/phpunit.xml""#);
     insta::assert_snapshot!(written(&[("composer.json", &composer(r#""pestphp/pest": "^3""#))]), @r#"test: vendor/bin/pest --log-junit "$LOOPGATE_REPORTS/phpunit.xml""#);
-    assert_eq!(written(&[("composer.json", r#"{ "scripts": { "test": "behat" } }"#)]), "test: composer run test");
+    assert_eq!(
+        written(&[("composer.json", r#"{ "scripts": { "test": "behat" } }"#)]),
+        "test: composer run test"
+    );
 }
 
 #[test]
@@ -283,7 +382,13 @@ fn c_by_cmake_and_whatever_has_a_makefile_with_tests() {
     build: cmake -S . -B build && cmake --build build --parallel 4
     test: ctest --test-dir build --output-on-failure --output-junit "$LOOPGATE_REPORTS/ctest.xml" <- build
     "#);
-    assert_eq!(written(&[("Makefile", "CHECK := yes\nall:\n\tcc a.c\ncheck : all\n\t./a\n")]), "test: make check");
+    assert_eq!(
+        written(&[(
+            "Makefile",
+            "CHECK := yes\nall:\n\tcc a.c\ncheck : all\n\t./a\n"
+        )]),
+        "test: make check"
+    );
     assert_eq!(written(&[("Makefile", "test := 1\nall:\n")]), "");
     // What another tool makes, its own commands check.
     assert!(!written(&[("Makefile", "test:\n"), ("go.mod", "")]).contains("make"));
@@ -294,7 +399,10 @@ fn c_by_cmake_and_whatever_has_a_makefile_with_tests() {
 fn every_expression_is_one_that_reports_are_read_with() {
     let files = [
         ("Cargo.toml", ""),
-        ("package.json", r#"{ "scripts": { "build": "x", "test": "x", "tsc": "x" } }"#),
+        (
+            "package.json",
+            r#"{ "scripts": { "build": "x", "test": "x", "tsc": "x" } }"#,
+        ),
         ("pyproject.toml", "ruff [tool.mypy] pytest"),
         ("test_a.py", ""),
         ("go.mod", ""),
@@ -315,6 +423,10 @@ fn every_expression_is_one_that_reports_are_read_with() {
         .collect();
     assert!(patterns.len() >= 11, "{}", patterns.len());
     for pattern in patterns {
-        assert!(loopgate_reports::Pattern::new(pattern.as_str()).is_ok(), "{}", pattern.as_str());
+        assert!(
+            loopgate_reports::Pattern::new(pattern.as_str()).is_ok(),
+            "{}",
+            pattern.as_str()
+        );
     }
 }

@@ -35,25 +35,33 @@ pub struct CiJob {
 /// The jobs of all workflows, by file and place in it.
 pub fn ci_jobs(root: &Path) -> Vec<CiJob> {
     let jobs = workflow_files(root).into_iter().flat_map(|file| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         jobs_of(&format!("{WORKFLOWS}/{name}"), &manifest(&file))
     });
     jobs.collect()
 }
 
 fn jobs_of(workflow: &str, file: &Value) -> Vec<CiJob> {
-    let Some(filter) = filter(file) else { return Vec::new() };
+    let Some(filter) = filter(file) else {
+        return Vec::new();
+    };
     let title = file["name"].as_str().unwrap_or(workflow);
     let jobs = file["jobs"].as_object().into_iter().flatten();
-    let jobs = jobs.filter(|(_, job)| !is_left_out(job)).map(|(id, job)| CiJob {
-        workflow: workflow.to_owned(),
-        title: title.to_owned(),
-        id: id.clone(),
-        check: check_run(id, job),
-        kind: kind(title, id, job),
-        filter,
-        tests: tests(job),
-    });
+    let jobs = jobs
+        .filter(|(_, job)| !is_left_out(job))
+        .map(|(id, job)| CiJob {
+            workflow: workflow.to_owned(),
+            title: title.to_owned(),
+            id: id.clone(),
+            check: check_run(id, job),
+            kind: kind(title, id, job),
+            filter,
+            tests: tests(job),
+        });
     jobs.collect()
 }
 
@@ -66,10 +74,17 @@ fn filter(file: &Value) -> Option<Option<&'static str>> {
             let filter = events.get("pull_request")?;
             if let Some(types) = filter.get("types") {
                 // Without `types` it runs on an opened pull request and on each push.
-                let list = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
-                list.iter().find(|one| one.as_str() == Some("synchronize"))?;
+                let list = types
+                    .as_array()
+                    .map_or(std::slice::from_ref(types), Vec::as_slice);
+                list.iter()
+                    .find(|one| one.as_str() == Some("synchronize"))?;
             }
-            Some(["paths", "paths-ignore"].into_iter().find(|key| filter.get(key).is_some()))
+            Some(
+                ["paths", "paths-ignore"]
+                    .into_iter()
+                    .find(|key| filter.get(key).is_some()),
+            )
         }
         event => named(event).then_some(None),
     }
@@ -93,7 +108,11 @@ fn excludes_pull_requests(condition: &str) -> bool {
             (None, Some((left, right))) => (left, right, false),
             (None, None) => return term.trim().starts_with("startsWith(github.ref, 'refs/"),
         };
-        let Some(value) = right.trim().strip_prefix('\'').and_then(|value| value.strip_suffix('\'')) else {
+        let Some(value) = right
+            .trim()
+            .strip_prefix('\'')
+            .and_then(|value| value.strip_suffix('\''))
+        else {
             return false;
         };
         match left.trim() {
@@ -102,8 +121,13 @@ fn excludes_pull_requests(condition: &str) -> bool {
             _ => false,
         }
     };
-    let condition = condition.trim().trim_start_matches("${{").trim_end_matches("}}");
-    condition.split("||").all(|part| part.split("&&").any(is_false))
+    let condition = condition
+        .trim()
+        .trim_start_matches("${{")
+        .trim_end_matches("}}");
+    condition
+        .split("||")
+        .all(|part| part.split("&&").any(is_false))
 }
 
 fn check_run(id: &str, job: &Value) -> String {
@@ -113,7 +137,10 @@ fn check_run(id: &str, job: &Value) -> String {
     while let Some((before, expression)) = rest.split_once("${{") {
         glob.push_str(&plain(before.trim_end()));
         glob.push('*');
-        rest = expression.split_once("}}").map_or("", |(_, after)| after).trim_start();
+        rest = expression
+            .split_once("}}")
+            .map_or("", |(_, after)| after)
+            .trim_start();
     }
     glob.push_str(&plain(rest));
     if !job["uses"].is_null() {
@@ -127,7 +154,11 @@ fn check_run(id: &str, job: &Value) -> String {
 /// A part of a name, where nothing means anything else in a glob.
 fn plain(name: &str) -> String {
     let lines: Vec<&str> = name.split('\n').map(str::trim).collect();
-    lines.join("*").chars().map(|c| if "?[]{}!\\".contains(c) { '?' } else { c }).collect()
+    lines
+        .join("*")
+        .chars()
+        .map(|c| if "?[]{}!\\".contains(c) { '?' } else { c })
+        .collect()
 }
 
 /// How a checkout brings the repository's submodules: as in the workflows that are there. Where there are none, without
@@ -138,19 +169,33 @@ pub fn submodules(root: &Path) -> Option<&'static str> {
     }
     let texts: Vec<String> = workflow_texts(root).collect();
     let asks = |how: &str| {
-        let is_set = |line: &str| line.trim().strip_prefix("submodules:").is_some_and(|value| value.contains(how));
+        let is_set = |line: &str| {
+            line.trim()
+                .strip_prefix("submodules:")
+                .is_some_and(|value| value.contains(how))
+        };
         texts.iter().any(|text| text.lines().any(is_set))
     };
-    ["recursive", "true"].into_iter().find(|how| asks(how)).or(texts.is_empty().then_some("true"))
+    ["recursive", "true"]
+        .into_iter()
+        .find(|how| asks(how))
+        .or(texts.is_empty().then_some("true"))
 }
 
 /// The lines of its steps that test, as far as they stand alone.
 fn tests(job: &Value) -> Vec<String> {
     let steps = job["steps"].as_array().into_iter().flatten();
-    let commands = steps.filter(|step| step["working-directory"].is_null()).filter_map(|step| step["run"].as_str());
-    let lines = commands.map(str::trim).filter(|command| !command.contains(['\n', '\\']) && !command.contains("${{"));
+    let commands = steps
+        .filter(|step| step["working-directory"].is_null())
+        .filter_map(|step| step["run"].as_str());
+    let lines = commands
+        .map(str::trim)
+        .filter(|command| !command.contains(['\n', '\\']) && !command.contains("${{"));
     let is_test = |line: &str| kind_of_commands(line, |kind| kind == Test).is_some();
-    lines.filter(|line| is_test(line) && !line.contains("install")).map(str::to_owned).collect()
+    lines
+        .filter(|line| is_test(line) && !line.contains("install"))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
@@ -158,27 +203,43 @@ fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
         let name = name.to_lowercase();
         let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
         let mut rows = TABLE.job_words.iter();
-        rows.find(|(_, list)| list.split(' ').any(|word| words.contains(&word))).map(|(kind, _)| *kind)
+        rows.find(|(_, list)| list.split(' ').any(|word| words.contains(&word)))
+            .map(|(kind, _)| *kind)
     };
     // The name that people read comes before the id that they do not.
-    let by_name = [job["name"].as_str(), Some(id)].into_iter().flatten().find_map(named);
+    let by_name = [job["name"].as_str(), Some(id)]
+        .into_iter()
+        .flatten()
+        .find_map(named);
     let steps = job["steps"].as_array().into_iter().flatten();
-    let command = |step: &Value| ["run", "uses"].iter().find_map(|key| step[*key].as_str().map(str::to_owned));
+    let command = |step: &Value| {
+        ["run", "uses"]
+            .iter()
+            .find_map(|key| step[*key].as_str().map(str::to_owned))
+    };
     let commands = steps.filter_map(command).collect::<Vec<_>>().join("\n");
     let by_command = kind_of_commands(&commands, |_| true);
     match by_name {
         // A job that builds or lints, and tests, fails with the tests.
         Some(Build | Lint) if by_command == Some(Test) => Test,
         // GitHub's templates call every job `build`.
-        Some(Build) | None if matches!(by_command, Some(Build) | None) && named(title) == Some(Test) => Test,
+        Some(Build) | None
+            if matches!(by_command, Some(Build) | None) && named(title) == Some(Test) =>
+        {
+            Test
+        }
         by_name => by_name.or(by_command).unwrap_or(Custom),
     }
 }
 
 /// What commands are evidence of, among the kinds that are wanted.
 fn kind_of_commands(commands: &str, is_wanted: impl Fn(CheckKind) -> bool) -> Option<CheckKind> {
-    let mut rows = TABLE.job_commands.iter().filter(|(kind, _)| is_wanted(*kind));
-    rows.find(|(_, expression)| expression.matches(commands)).map(|(kind, _)| *kind)
+    let mut rows = TABLE
+        .job_commands
+        .iter()
+        .filter(|(kind, _)| is_wanted(*kind));
+    rows.find(|(_, expression)| expression.matches(commands))
+        .map(|(kind, _)| *kind)
 }
 
 #[cfg(test)]
@@ -191,11 +252,23 @@ mod tests {
     fn the_check_run_of_a_job_is_found_by_its_name() {
         let cases = [
             (json!({}), "unit"),
-            (json!({ "name": "Rust nightly ${{ matrix.extra || '' }}" }), "Rust nightly*"),
-            (json!({ "name": "${{ matrix.os }} with ${{ matrix.go }}" }), "*with*"),
-            (json!({ "name": "(Rack ${{ matrix.rack }},\n Ruby 3)\n" }), "(Rack*,*Ruby 3)"),
+            (
+                json!({ "name": "Rust nightly ${{ matrix.extra || '' }}" }),
+                "Rust nightly*",
+            ),
+            (
+                json!({ "name": "${{ matrix.os }} with ${{ matrix.go }}" }),
+                "*with*",
+            ),
+            (
+                json!({ "name": "(Rack ${{ matrix.rack }},\n Ruby 3)\n" }),
+                "(Rack*,*Ruby 3)",
+            ),
             (json!({ "name": "Tests [all]" }), "Tests ?all?"),
-            (json!({ "strategy": { "matrix": { "os": ["a"] } } }), "unit (*)"),
+            (
+                json!({ "strategy": { "matrix": { "os": ["a"] } } }),
+                "unit (*)",
+            ),
         ];
         for (job, glob) in cases {
             assert_eq!(check_run("unit", &job), glob, "{job}");
@@ -215,9 +288,15 @@ mod tests {
                 "github.event_name == 'push' || github.event.pull_request.head.repo.full_name != github.repository",
                 false,
             ),
-            ("github.event_name == 'push' || github.event_name == 'pull_request'", false),
+            (
+                "github.event_name == 'push' || github.event_name == 'pull_request'",
+                false,
+            ),
             ("github.ref == 'refs/pull/1/merge'", false),
-            ("(a || github.event_name == 'push') && github.event_name == 'push'", false),
+            (
+                "(a || github.event_name == 'push') && github.event_name == 'push'",
+                false,
+            ),
             ("success()", false),
             ("", false),
         ];
@@ -253,7 +332,11 @@ mod tests {
         for (id, command, expected) in cases {
             assert_eq!(kind("CI", id, &runs(command)), expected, "{id}: {command}");
         }
-        assert_eq!(kind("Tests", "build", &runs("make ci")), Test, "GitHub's templates call every job `build`");
+        assert_eq!(
+            kind("Tests", "build", &runs("make ci")),
+            Test,
+            "GitHub's templates call every job `build`"
+        );
         assert_eq!(kind("Tests", "lint", &runs("make ci")), Lint);
     }
 }

@@ -52,41 +52,83 @@ impl Rerun {
     /// a package hides what it calls. `None` if no tool is known that runs it alone. `root` is the top of the tree that
     /// has the file.
     fn of(trial: &TestTrial<'_>, root: &Path, test: impl Fn(&str) -> Failure) -> Option<Self> {
-        let own = trial
+        let own = trial.checks.iter().map(|(_, check)| {
+            (
+                check.run.clone(),
+                check.working_directory.clone().unwrap_or_default(),
+                *check,
+            )
+        });
+        let usual = trial
             .checks
-            .iter()
-            .map(|(_, check)| (check.run.clone(), check.working_directory.clone().unwrap_or_default(), *check));
-        let usual = trial.checks.first().zip(usual(root, test("").test_file.as_deref()?));
+            .first()
+            .zip(usual(root, test("").test_file.as_deref()?));
         let usual = usual.map(|((_, check), (command, directory))| (command, directory, *check));
         own.chain(usual).find_map(|(run, directory, check)| {
             let test = test(&directory);
-            let line = CommandLine::new(failure::alone(&test, &run, &directory)?, trial.root, Duration::ZERO);
+            let line = CommandLine::new(
+                failure::alone(&test, &run, &directory)?,
+                trial.root,
+                Duration::ZERO,
+            );
             let environment = check.environment.clone();
-            Some(Self { line: CommandLine { environment, ..line }, name: test.test_name.unwrap_or_default() })
+            Some(Self {
+                line: CommandLine {
+                    environment,
+                    ..line
+                },
+                name: test.test_name.unwrap_or_default(),
+            })
         })
     }
 
     /// All tests of a file.
     fn of_file(trial: &TestTrial<'_>, root: &Path, file: &str) -> Option<Self> {
-        Self::of(trial, root, |_| Failure { test_file: Some(file.to_owned()), ..Failure::default() })
+        Self::of(trial, root, |_| Failure {
+            test_file: Some(file.to_owned()),
+            ..Failure::default()
+        })
     }
 
     /// Runs it once in the tree below `top`: how it ended, and the names of the tests that failed. It is broken without
     /// a word on any test: where it could not be built, is not there, or was cut off.
-    async fn run(&self, top: &Path, timeout: Duration, interrupt: Interrupt) -> (ProofEnd, Vec<String>) {
-        let mut line = CommandLine { directory: top.to_owned(), timeout, ..self.line.clone() };
+    async fn run(
+        &self,
+        top: &Path,
+        timeout: Duration,
+        interrupt: Interrupt,
+    ) -> (ProofEnd, Vec<String>) {
+        let mut line = CommandLine {
+            directory: top.to_owned(),
+            timeout,
+            ..self.line.clone()
+        };
         if top != self.line.directory {
-            use_installed(&mut line.environment, &line.shell, top, &self.line.directory);
+            use_installed(
+                &mut line.environment,
+                &line.shell,
+                top,
+                &self.line.directory,
+            );
         }
         let read = |output| loopgate_reports::read("output", output, &ReadOptions::default());
         let finished = command::run(line, interrupt, read, |_| {}).await;
-        let Some(report) = finished.read else { return (ProofEnd::Broken, Vec::new()) };
+        let Some(report) = finished.read else {
+            return (ProofEnd::Broken, Vec::new());
+        };
         let last = self.name.rsplit(['.', ':', ' ']).next().unwrap_or_default();
-        let named = report.failures.into_iter().filter_map(|failure| failure.test_name);
+        let named = report
+            .failures
+            .into_iter()
+            .filter_map(|failure| failure.test_name);
         // A file that could not be read is named too, and is no test.
-        let failing: Vec<String> = named.filter(|test| test.contains(last) && language_of(test).is_none()).collect();
+        let failing: Vec<String> = named
+            .filter(|test| test.contains(last) && language_of(test).is_none())
+            .collect();
         match finished.ending {
-            Ending::Exited(0) if executed(report.results) != Some(0) => (ProofEnd::Passed, Vec::new()),
+            Ending::Exited(0) if executed(report.results) != Some(0) => {
+                (ProofEnd::Passed, Vec::new())
+            }
             Ending::Exited(1..) if !failing.is_empty() => (ProofEnd::Failed, failing),
             _ => (ProofEnd::Broken, Vec::new()),
         }
@@ -94,12 +136,21 @@ impl Rerun {
 }
 
 /// Makes a command in the tree below `top` use what is built in the working tree at `root`, and the tree's own modules.
-fn use_installed(environment: &mut BTreeMap<String, String>, command: &str, top: &Path, root: &Path) {
+fn use_installed(
+    environment: &mut BTreeMap<String, String>,
+    command: &str,
+    top: &Path,
+    root: &Path,
+) {
     let paths = [top.to_owned(), top.join("src")].map(|path| path.display().to_string());
     // An editable installation leads to the working tree; what stands first in the path wins.
-    environment.entry("PYTHONPATH".to_owned()).or_insert(paths.join(":"));
+    environment
+        .entry("PYTHONPATH".to_owned())
+        .or_insert(paths.join(":"));
     if command.contains("cargo ") && std::env::var_os("CARGO_TARGET_DIR").is_none() {
-        environment.entry("CARGO_TARGET_DIR".to_owned()).or_insert(root.join("target").display().to_string());
+        environment
+            .entry("CARGO_TARGET_DIR".to_owned())
+            .or_insert(root.join("target").display().to_string());
     }
 }
 
@@ -112,7 +163,9 @@ pub fn executed(results: Option<CheckResults>) -> Option<u64> {
 fn usual(root: &Path, path: &str) -> Option<(String, String)> {
     let package = |manifest: &str| {
         let mut above = Path::new(path).ancestors().skip(1);
-        above.find(|folder| root.join(folder).join(manifest).is_file()).map(|folder| folder.display().to_string())
+        above
+            .find(|folder| root.join(folder).join(manifest).is_file())
+            .map(|folder| folder.display().to_string())
     };
     let (command, directory) = match language_of(path)? {
         "rust" => ("cargo test", package("Cargo.toml")?),
@@ -120,10 +173,17 @@ fn usual(root: &Path, path: &str) -> Option<(String, String)> {
         "javascript" | "typescript" => {
             let directory = package("package.json")?;
             let manifest = fs::read_to_string(root.join(&directory).join("package.json")).ok()?;
-            let named =
-                |tool: &str| manifest.contains(&format!("\"{tool}\"")) || manifest.contains(&format!("{tool} "));
-            let tools = [("vitest", "npx --no-install vitest"), ("jest", "npx --no-install jest")];
-            (tools.into_iter().find(|(tool, _)| named(tool))?.1, directory)
+            let named = |tool: &str| {
+                manifest.contains(&format!("\"{tool}\"")) || manifest.contains(&format!("{tool} "))
+            };
+            let tools = [
+                ("vitest", "npx --no-install vitest"),
+                ("jest", "npx --no-install jest"),
+            ];
+            (
+                tools.into_iter().find(|(tool, _)| named(tool))?.1,
+                directory,
+            )
         }
         "go" => ("go test", package("go.mod")?),
         _ => return None,
@@ -138,12 +198,23 @@ const SHARE: u32 = 4;
 
 /// Runs each test that the change adds up to `times` more. Never fails: what did not run has its reason.
 pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) -> Vec<RepeatedTest> {
-    let limit = trial.checks.iter().filter_map(|(_, check)| check.timeout.to_std().ok()).max().unwrap_or_default();
+    let limit = trial
+        .checks
+        .iter()
+        .filter_map(|(_, check)| check.timeout.to_std().ok())
+        .max()
+        .unwrap_or_default();
     let deadline = Instant::now() + limit / SHARE;
-    let (mut tests, reruns): (Vec<RepeatedTest>, Vec<Option<Rerun>>) =
-        new_tests(trial.files).iter().take(MOST_TESTS).map(|test| planned(trial, test)).unzip();
+    let (mut tests, reruns): (Vec<RepeatedTest>, Vec<Option<Rerun>>) = new_tests(trial.files)
+        .iter()
+        .take(MOST_TESTS)
+        .map(|test| planned(trial, test))
+        .unzip();
     for _ in 0..times {
-        let open = tests.iter_mut().zip(&reruns).filter(|(test, _)| test.gap.is_none());
+        let open = tests
+            .iter_mut()
+            .zip(&reruns)
+            .filter(|(test, _)| test.gap.is_none());
         for (test, rerun) in open.filter_map(|(test, rerun)| Some((test, rerun.as_ref()?))) {
             let timeout = deadline.saturating_duration_since(Instant::now());
             if timeout.is_zero() {
@@ -157,7 +228,9 @@ pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) ->
             match end {
                 ProofEnd::Passed => test.runs += 1,
                 ProofEnd::Failed => (test.runs, test.failed) = (test.runs + 1, test.failed + 1),
-                ProofEnd::Broken if Instant::now() >= deadline => test.gap = Some(RepetitionGap::OutOfTime),
+                ProofEnd::Broken if Instant::now() >= deadline => {
+                    test.gap = Some(RepetitionGap::OutOfTime)
+                }
                 ProofEnd::Broken => test.gap = Some(RepetitionGap::Broken),
             }
         }
@@ -176,21 +249,46 @@ fn planned(trial: &TestTrial<'_>, test: &DeclaredTest<'_>) -> (RepeatedTest, Opt
     let command = rerun.as_ref().map(|rerun| rerun.line.shell.clone());
     let gap = command.is_none().then_some(RepetitionGap::NotAlone);
     let (name, file) = (test.name.to_owned(), test.file.to_owned());
-    (RepeatedTest { test: name, file, command, runs: 0, failed: 0, gap }, rerun)
+    (
+        RepeatedTest {
+            test: name,
+            file,
+            command,
+            runs: 0,
+            failed: 0,
+            gap,
+        },
+        rerun,
+    )
 }
 
 /// Python's tools want a test's module and class, which its declaration does not name; others find it by its name.
 fn qualified(root: &Path, test: &DeclaredTest<'_>, directory: &str) -> String {
-    let inside = test.file.strip_prefix(directory).unwrap_or(test.file).trim_start_matches('/');
-    let Some(module) = inside.strip_suffix(".py") else { return test.name.to_owned() };
+    let inside = test
+        .file
+        .strip_prefix(directory)
+        .unwrap_or(test.file)
+        .trim_start_matches('/');
+    let Some(module) = inside.strip_suffix(".py") else {
+        return test.name.to_owned();
+    };
     let text = fs::read_to_string(root.join(test.file)).unwrap_or_default();
     let indent = |line: &str| line.len() - line.trim_start().len();
     let lines: Vec<&str> = text.lines().take(test.line as usize).collect();
     let own = lines.last().map_or(0, |line| indent(line));
     let mut above = lines.iter().rev().filter(|line| indent(line) < own);
-    let class = above.find_map(|line| line.trim_start().strip_prefix("class ")?.split([':', '(', ' ']).next());
+    let class = above.find_map(|line| {
+        line.trim_start()
+            .strip_prefix("class ")?
+            .split([':', '(', ' '])
+            .next()
+    });
     let module = module.replace('/', ".");
-    [Some(module.as_str()), class, Some(test.name)].into_iter().flatten().collect::<Vec<_>>().join(".")
+    [Some(module.as_str()), class, Some(test.name)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(".")
 }
 
 #[cfg(test)]
@@ -204,7 +302,10 @@ mod tests {
         for (path, text) in [
             ("Cargo.toml", ""),
             ("crates/b/Cargo.toml", ""),
-            ("web/package.json", "{\"devDependencies\": {\"vitest\": \"1\"}}"),
+            (
+                "web/package.json",
+                "{\"devDependencies\": {\"vitest\": \"1\"}}",
+            ),
             ("api/go.mod", ""),
         ] {
             let path = root.join(path);
@@ -212,20 +313,44 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let files = ChangedFiles::Complete(Vec::new());
-        let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("uv run pytest -q"));
-        let trial = TestTrial { root, base: Sha::from_bytes([1; 20]), files: &files, checks: vec![(&name, &check)] };
+        let (name, check) = (
+            "unit".parse().unwrap(),
+            CommandCheck::new("uv run pytest -q"),
+        );
+        let trial = TestTrial {
+            root,
+            base: Sha::from_bytes([1; 20]),
+            files: &files,
+            checks: vec![(&name, &check)],
+        };
         for (path, expected) in [
             ("tests/price.rs", Some("cargo test --test price")),
-            ("crates/b/tests/api/cart.rs", Some("cd crates/b && cargo test --test api")),
+            (
+                "crates/b/tests/api/cart.rs",
+                Some("cd crates/b && cargo test --test api"),
+            ),
             ("src/tests.rs", None),
-            ("tests/test_price.py", Some("uv run pytest tests/test_price.py")),
-            ("web/src/a.test.ts", Some("cd web && npx --no-install vitest run src/a.test.ts")),
-            ("api/cart/cart_test.go", Some("cd api && go test ./cart -count=1 -v")),
+            (
+                "tests/test_price.py",
+                Some("uv run pytest tests/test_price.py"),
+            ),
+            (
+                "web/src/a.test.ts",
+                Some("cd web && npx --no-install vitest run src/a.test.ts"),
+            ),
+            (
+                "api/cart/cart_test.go",
+                Some("cd api && go test ./cart -count=1 -v"),
+            ),
             ("tests/a b.py", Some("uv run pytest 'tests/a b.py'")),
             ("tests/A.java", None),
         ] {
             let rerun = Rerun::of_file(&trial, root, path);
-            assert_eq!(rerun.as_ref().map(|rerun| rerun.line.shell.as_str()), expected, "{path}");
+            assert_eq!(
+                rerun.as_ref().map(|rerun| rerun.line.shell.as_str()),
+                expected,
+                "{path}"
+            );
         }
     }
 }

@@ -37,8 +37,18 @@ impl Edits {
 
 /// `+5/-2`.
 pub fn diff_summary(files: &ChangedFiles) -> String {
-    let count = |of: fn(&ChangedFile) -> u32| files.known().iter().map(|file| u64::from(of(file))).sum::<u64>();
-    format!("+{}/-{}", count(|file| file.additions), count(|file| file.deletions))
+    let count = |of: fn(&ChangedFile) -> u32| {
+        files
+            .known()
+            .iter()
+            .map(|file| u64::from(of(file)))
+            .sum::<u64>()
+    };
+    format!(
+        "+{}/-{}",
+        count(|file| file.additions),
+        count(|file| file.deletions)
+    )
 }
 
 impl Worktree {
@@ -48,24 +58,54 @@ impl Worktree {
     pub fn edits_since(&self, before: Sha, head: Head) -> Result<Edits, WorktreeError> {
         let after = self.tree(Extent::Everything)?;
         let all = self.edits_between(before, after)?;
-        let stood_there = self.edits_between(head.tree, before)?.into_iter().filter(|file| file.is_new);
-        let stood_there: Vec<u8> = stood_there.flat_map(|file| file.path.into_bytes().into_iter().chain([0])).collect();
+        let stood_there = self
+            .edits_between(head.tree, before)?
+            .into_iter()
+            .filter(|file| file.is_new);
+        let stood_there: Vec<u8> = stood_there
+            .flat_map(|file| file.path.into_bytes().into_iter().chain([0]))
+            .collect();
         let index = self.scratch_index()?;
         self.run(&["read-tree", &after.to_string()], Some(&index), None)?;
-        self.run(&["update-index", "--force-remove", "-z", "--stdin"], Some(&index), Some(&stood_there))?;
-        let tree = self.command(&["write-tree"], Some(&index)).run()?.object_id()?;
+        self.run(
+            &["update-index", "--force-remove", "-z", "--stdin"],
+            Some(&index),
+            Some(&stood_there),
+        )?;
+        let tree = self
+            .command(&["write-tree"], Some(&index))
+            .run()?
+            .object_id()?;
         let files = self.changes(head.tree, tree)?;
-        Ok(Edits { head, before, all, tree, files })
+        Ok(Edits {
+            head,
+            before,
+            all,
+            tree,
+            files,
+        })
     }
 
     /// Commits edits on their head without moving anything yet.
-    pub fn commit(&self, edits: &Edits, message: &str, author: &CommitAuthor) -> Result<Sha, WorktreeError> {
+    pub fn commit(
+        &self,
+        edits: &Edits,
+        message: &str,
+        author: &CommitAuthor,
+    ) -> Result<Sha, WorktreeError> {
         self.commit_tree(edits.tree, edits.head.commit, message, author, None)
     }
 
     /// Moves the branch on to a commit whose tree is what is in the working tree already.
     pub fn advance(&self, from: Sha, to: Sha) -> Result<(), WorktreeError> {
-        let update = ["update-ref", "-m", "loopgate: fix", "HEAD", &to.to_string(), &from.to_string()];
+        let update = [
+            "update-ref",
+            "-m",
+            "loopgate: fix",
+            "HEAD",
+            &to.to_string(),
+            &from.to_string(),
+        ];
         if self.run(&update, None, None).is_err() {
             return Err(WorktreeError::HeadMoved);
         }
@@ -79,12 +119,21 @@ impl Worktree {
 
     /// Moves the branch and the working tree on to a commit on top of the head.
     pub fn take_over(&self, from: Sha, to: Sha) -> Result<(), WorktreeError> {
-        self.run(&["read-tree", "-m", "-u", &from.to_string(), &to.to_string()], None, None)?;
+        self.run(
+            &["read-tree", "-m", "-u", &from.to_string(), &to.to_string()],
+            None,
+            None,
+        )?;
         self.advance(from, to)
     }
 
     /// Undoes edits in the working tree, after they have been kept as a commit of a ref. None when there are none.
-    pub fn put_aside(&self, edits: &Edits, name: &str, message: &str) -> Result<Option<Sha>, WorktreeError> {
+    pub fn put_aside(
+        &self,
+        edits: &Edits,
+        name: &str,
+        message: &str,
+    ) -> Result<Option<Sha>, WorktreeError> {
         if edits.all.is_empty() {
             return Ok(None);
         }
@@ -92,7 +141,17 @@ impl Worktree {
             None
         } else {
             let commit = self.commit(edits, message, &CommitAuthor::default())?;
-            self.run(&["update-ref", "-m", "loopgate: put aside", name, &commit.to_string()], None, None)?;
+            self.run(
+                &[
+                    "update-ref",
+                    "-m",
+                    "loopgate: put aside",
+                    name,
+                    &commit.to_string(),
+                ],
+                None,
+                None,
+            )?;
             Some(commit)
         };
         self.undo(edits)?;
@@ -101,7 +160,11 @@ impl Worktree {
 
     fn undo(&self, edits: &Edits) -> Result<(), WorktreeError> {
         let index = self.scratch_index()?;
-        self.run(&["read-tree", &edits.before.to_string()], Some(&index), None)?;
+        self.run(
+            &["read-tree", &edits.before.to_string()],
+            Some(&index),
+            None,
+        )?;
         let mut back = Vec::new();
         for edit in &edits.all {
             if !edit.is_new {
@@ -116,7 +179,10 @@ impl Worktree {
                 Err(source) => return Err(WorktreeError::File { path, source }),
             }
             // Folders that only held new files go too; git would not have kept them.
-            let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.root);
+            let folders = path
+                .ancestors()
+                .skip(1)
+                .take_while(|folder| *folder != self.root);
             for folder in folders {
                 if fs::remove_dir(folder).is_err() {
                     break;
@@ -124,11 +190,25 @@ impl Worktree {
             }
         }
         if !back.is_empty() {
-            self.run(&["checkout-index", "--force", "-z", "--stdin"], Some(&index), Some(&back))?;
+            self.run(
+                &["checkout-index", "--force", "-z", "--stdin"],
+                Some(&index),
+                Some(&back),
+            )?;
         }
         // Out of the index that people see too: what the program staged would go along with their next commit.
-        let paths: Vec<u8> = edits.all.iter().flat_map(|edit| edit.path.bytes().chain([0])).collect();
-        let reset = ["--literal-pathspecs", "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        let paths: Vec<u8> = edits
+            .all
+            .iter()
+            .flat_map(|edit| edit.path.bytes().chain([0]))
+            .collect();
+        let reset = [
+            "--literal-pathspecs",
+            "reset",
+            "--quiet",
+            "--pathspec-from-file=-",
+            "--pathspec-file-nul",
+        ];
         self.run(&reset, None, Some(&paths)).map(drop)
     }
 }
@@ -157,7 +237,11 @@ pub struct Moved {
 impl Worktree {
     /// Remembers where git stands. `held` are refs and what they point at now.
     pub fn anchor(&self, held: Vec<(String, Sha)>) -> Result<Anchor, WorktreeError> {
-        Ok(Anchor { branch: self.branch(), commit: self.sha(&["rev-parse", "HEAD"])?, held })
+        Ok(Anchor {
+            branch: self.branch(),
+            commit: self.sha(&["rev-parse", "HEAD"])?,
+            held,
+        })
     }
 
     /// Puts git back to where it stood; the files of the working tree stay as they are.
@@ -165,8 +249,13 @@ impl Worktree {
     /// # Errors
     /// When the repository is gone or cannot be written.
     pub fn hold(&self, anchor: &Anchor) -> Result<Moved, WorktreeError> {
-        let point =
-            |name: &str, at: Sha| self.run(&["update-ref", "-m", "loopgate: back", name, &at.to_string()], None, None);
+        let point = |name: &str, at: Sha| {
+            self.run(
+                &["update-ref", "-m", "loopgate: back", name, &at.to_string()],
+                None,
+                None,
+            )
+        };
         let mut moved = Moved::default();
         for (name, before) in &anchor.held {
             if self.resolve(name) != Some(*before) {
@@ -185,11 +274,26 @@ impl Worktree {
         match &anchor.branch {
             Some(name) => {
                 point(name, anchor.commit)?;
-                self.run(&["symbolic-ref", "-m", "loopgate: back", "HEAD", name], None, None)?;
+                self.run(
+                    &["symbolic-ref", "-m", "loopgate: back", "HEAD", name],
+                    None,
+                    None,
+                )?;
             }
             None => {
                 let back = anchor.commit.to_string();
-                self.run(&["update-ref", "--no-deref", "-m", "loopgate: back", "HEAD", &back], None, None)?;
+                self.run(
+                    &[
+                        "update-ref",
+                        "--no-deref",
+                        "-m",
+                        "loopgate: back",
+                        "HEAD",
+                        &back,
+                    ],
+                    None,
+                    None,
+                )?;
             }
         }
         self.settle_index()?;

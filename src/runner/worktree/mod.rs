@@ -62,16 +62,27 @@ impl Worktree {
     /// # Errors
     /// When it is none.
     pub fn at(root: &Path) -> Result<Self, WorktreeError> {
-        let new = Self { root: root.to_owned(), private_dir: PathBuf::new(), shared_dir: PathBuf::new() };
+        let new = Self {
+            root: root.to_owned(),
+            private_dir: PathBuf::new(),
+            shared_dir: PathBuf::new(),
+        };
         let printed = new.line(&["rev-parse", "--absolute-git-dir", "--git-common-dir"])?;
         let (own, shared) = printed.split_once('\n').unwrap_or((&printed, &printed));
         // Absolute, or relative to the top.
         let folder = |path: &str| root.join(path).join("loopgate");
-        Ok(Self { private_dir: folder(own), shared_dir: folder(shared), ..new })
+        Ok(Self {
+            private_dir: folder(own),
+            shared_dir: folder(shared),
+            ..new
+        })
     }
 
     pub fn head(&self) -> Result<Head, WorktreeError> {
-        Ok(Head { commit: self.sha(&["rev-parse", "HEAD"])?, tree: self.sha(&["rev-parse", "HEAD^{tree}"])? })
+        Ok(Head {
+            commit: self.sha(&["rev-parse", "HEAD"])?,
+            tree: self.sha(&["rev-parse", "HEAD^{tree}"])?,
+        })
     }
 
     /// Writes the working tree as a tree, through an index of our own.
@@ -93,19 +104,32 @@ impl Worktree {
             Extent::Everything => &["add", "-A", "--", ":/", NOT_OURS],
         };
         self.run(add, Some(&index), None)?;
-        Ok(self.command(&["write-tree"], Some(&index)).run()?.object_id()?)
+        Ok(self
+            .command(&["write-tree"], Some(&index))
+            .run()?
+            .object_id()?)
     }
 
     /// Paths of tracked files that differ between two trees.
     pub fn differing(&self, from: Sha, to: Sha) -> Result<Vec<String>, WorktreeError> {
-        Ok(self.edits_between(from, to)?.into_iter().map(|edit| edit.path).collect())
+        Ok(self
+            .edits_between(from, to)?
+            .into_iter()
+            .map(|edit| edit.path)
+            .collect())
     }
 
     /// The commit that stands for an uncommitted tree. A given tree on a given head always has one and the same commit.
     pub fn stand_in(&self, tree: Sha, head: Head) -> Result<Sha, WorktreeError> {
         let date = self.line(&["show", "-s", "--format=%cI", &head.commit.to_string()])?;
         let author = CommitAuthor::default();
-        self.commit_tree(tree, head.commit, "The working tree, uncommitted\n", &author, Some(&date))
+        self.commit_tree(
+            tree,
+            head.commit,
+            "The working tree, uncommitted\n",
+            &author,
+            Some(&date),
+        )
     }
 
     /// What changed from one tree to another.
@@ -116,7 +140,10 @@ impl Worktree {
     /// The commits after `before` up to `after`, oldest first.
     pub fn commits_since(&self, before: Sha, after: Sha) -> Result<Vec<Sha>, WorktreeError> {
         let printed = self.line(&["rev-list", "--reverse", &format!("{before}..{after}")])?;
-        Ok(printed.split_whitespace().filter_map(|commit| commit.parse().ok()).collect())
+        Ok(printed
+            .split_whitespace()
+            .filter_map(|commit| commit.parse().ok())
+            .collect())
     }
 
     /// The tree of a commit.
@@ -131,29 +158,55 @@ impl Worktree {
 
     fn printed_diff(&self, from: Sha, to: Sha) -> Result<Vec<u8>, GitError> {
         let (from, to) = (from.to_string(), to.to_string());
-        self.command(&[&checkout::DIFF[..], &[&from, &to]].concat(), None).run()?.success()
+        self.command(&[&checkout::DIFF[..], &[&from, &to]].concat(), None)
+            .run()?
+            .success()
     }
 
     /// The message of a commit, and its first parent.
     pub fn message(&self, commit: Sha) -> Result<(String, Option<Sha>), WorktreeError> {
         let text = self.line(&["show", "-s", "--format=%P%n%B", &commit.to_string()])?;
         let (parents, message) = text.split_once('\n').unwrap_or((text.as_str(), ""));
-        Ok((message.to_owned(), parents.split(' ').next().and_then(|parent| parent.parse().ok())))
+        Ok((
+            message.to_owned(),
+            parents
+                .split(' ')
+                .next()
+                .and_then(|parent| parent.parse().ok()),
+        ))
     }
 
     /// The commit a revision names, if it names one.
     pub fn resolve(&self, revision: &str) -> Option<Sha> {
         let commit = format!("{revision}^{{commit}}");
-        self.sha(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).ok()
+        self.sha(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ])
+        .ok()
     }
 
     fn edits_between(&self, from: Sha, to: Sha) -> Result<Vec<Edit>, WorktreeError> {
-        let listed = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", &from.to_string(), &to.to_string()];
+        let listed = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-status",
+            "--no-renames",
+            &from.to_string(),
+            &to.to_string(),
+        ];
         let raw = self.run(&listed, None, None)?;
         let mut fields = raw.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         let mut edits = Vec::new();
         while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
-            edits.push(Edit { path: path.into_owned(), is_new: status == "A" });
+            edits.push(Edit {
+                path: path.into_owned(),
+                is_new: status == "A",
+            });
         }
         Ok(edits)
     }
@@ -167,11 +220,19 @@ impl Worktree {
         author: &CommitAuthor,
         date: Option<&str>,
     ) -> Result<Sha, WorktreeError> {
-        let arguments = ["commit-tree", &tree.to_string(), "-p", &parent.to_string(), "-F", "-"];
+        let arguments = [
+            "commit-tree",
+            &tree.to_string(),
+            "-p",
+            &parent.to_string(),
+            "-F",
+            "-",
+        ];
         let mut command = self.command(&arguments, None).input(message.as_bytes());
         for role in ["AUTHOR", "COMMITTER"] {
-            command =
-                command.env(&format!("GIT_{role}_NAME"), &author.name).env(&format!("GIT_{role}_EMAIL"), &author.email);
+            command = command
+                .env(&format!("GIT_{role}_NAME"), &author.name)
+                .env(&format!("GIT_{role}_EMAIL"), &author.email);
             if let Some(date) = date {
                 command = command.env(&format!("GIT_{role}_DATE"), date);
             }
@@ -186,7 +247,10 @@ pub enum WorktreeError {
     #[error(transparent)]
     Git(#[from] GitError),
     #[error("{} cannot be changed: {source}", path.display())]
-    File { path: PathBuf, source: std::io::Error },
+    File {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("HEAD was moved while the fixer worked; run the loop again")]
     HeadMoved,
 }
@@ -196,7 +260,10 @@ impl Worktree {
     pub(super) fn scratch_index(&self) -> Result<TempDir, WorktreeError> {
         let path = &self.private_dir;
         let folder = fs::create_dir_all(path).and_then(|()| tempfile::tempdir_in(path));
-        folder.map_err(|source| WorktreeError::File { path: path.clone(), source })
+        folder.map_err(|source| WorktreeError::File {
+            path: path.clone(),
+            source,
+        })
     }
 
     pub(super) fn line(&self, arguments: &[&str]) -> Result<String, WorktreeError> {
@@ -214,13 +281,21 @@ impl Worktree {
         input: Option<&[u8]>,
     ) -> Result<Vec<u8>, WorktreeError> {
         let command = self.command(arguments, index);
-        let command = if let Some(input) = input { command.input(input) } else { command };
+        let command = if let Some(input) = input {
+            command.input(input)
+        } else {
+            command
+        };
         Ok(command.run()?.success()?)
     }
 
     pub(super) fn command(&self, arguments: &[&str], index: Option<&TempDir>) -> GitCommand {
         let command = GitCommand::new(&self.root, arguments);
-        if let Some(index) = index { command.env("GIT_INDEX_FILE", index.path().join("index")) } else { command }
+        if let Some(index) = index {
+            command.env("GIT_INDEX_FILE", index.path().join("index"))
+        } else {
+            command
+        }
     }
 }
 
@@ -231,31 +306,45 @@ impl Worktree {
     /// Reads files whole, all by one git. A path with a line break is unreadable.
     pub fn contents(&self, wanted: BTreeSet<FileAt>) -> Result<Contents, WorktreeError> {
         let mut contents = Contents::default();
-        let (asked, other): (Vec<FileAt>, Vec<FileAt>) = wanted.into_iter().partition(|(_, path)| !path.contains('\n'));
-        let questions: String = asked.iter().map(|(commit, path)| format!("{commit}:{path}\n")).collect();
+        let (asked, other): (Vec<FileAt>, Vec<FileAt>) = wanted
+            .into_iter()
+            .partition(|(_, path)| !path.contains('\n'));
+        let questions: String = asked
+            .iter()
+            .map(|(commit, path)| format!("{commit}:{path}\n"))
+            .collect();
         let printed = self.run(&["cat-file", "--batch"], None, Some(questions.as_bytes()))?;
         let mut rest = printed.as_slice();
         for file in asked {
             let content = next_object(&mut rest);
             contents.texts.insert(file, content);
         }
-        contents.texts.extend(other.into_iter().map(|file| (file, Content::Unreadable)));
+        contents
+            .texts
+            .extend(other.into_iter().map(|file| (file, Content::Unreadable)));
         Ok(contents)
     }
 }
 
 /// Takes one answer of `git cat-file --batch`: `<id> blob <size>` and the bytes, or a line that ends with `missing`.
 fn next_object(rest: &mut &[u8]) -> Content {
-    let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+    let end = rest
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(rest.len());
     let header = String::from_utf8_lossy(&rest[..end]).into_owned();
     *rest = rest.get(end + 1..).unwrap_or_default();
     let mut words = header.rsplit(' ');
-    let Some(size) = words.next().and_then(|word| word.parse::<usize>().ok()) else { return Content::Absent };
+    let Some(size) = words.next().and_then(|word| word.parse::<usize>().ok()) else {
+        return Content::Absent;
+    };
     let is_file = words.next() == Some("blob");
     let bytes = rest.get(..size).unwrap_or_default();
     *rest = rest.get(size + 1..).unwrap_or_default();
     match std::str::from_utf8(bytes) {
-        Ok(text) if is_file && size <= LARGEST && !text.contains('\0') => Content::Text(text.into()),
+        Ok(text) if is_file && size <= LARGEST && !text.contains('\0') => {
+            Content::Text(text.into())
+        }
         _ => Content::Unreadable,
     }
 }
@@ -271,24 +360,49 @@ mod tests {
     }
 
     fn paths(edits: &Edits) -> Vec<&str> {
-        edits.files.known().iter().map(|file| file.path.as_str()).collect()
+        edits
+            .files
+            .known()
+            .iter()
+            .map(|file| file.path.as_str())
+            .collect()
     }
 
     impl Repository {
         fn new() -> Self {
-            let new = Self { folder: tempfile::tempdir().unwrap() };
+            let new = Self {
+                folder: tempfile::tempdir().unwrap(),
+            };
             new.git(&["init", "-q", "-b", "main"]);
             new.write("a.txt", "one\n");
             new.write("sub/b.txt", "two\n");
             new.git(&["add", "."]);
-            new.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"]);
+            new.git(&[
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b",
+                "commit",
+                "-qm",
+                "first",
+            ]);
             new
         }
 
         fn git(&self, arguments: &[&str]) -> String {
-            let output = Command::new("git").current_dir(self.folder.path()).args(arguments).output().unwrap();
-            assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-            String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+            let output = Command::new("git")
+                .current_dir(self.folder.path())
+                .args(arguments)
+                .output()
+                .unwrap();
+            assert!(
+                output.status.success(),
+                "{arguments:?}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            String::from_utf8_lossy(&output.stdout)
+                .trim_end()
+                .to_owned()
         }
 
         fn write(&self, path: &str, text: &str) {
@@ -315,13 +429,24 @@ mod tests {
         let edits = tree.edits_since(before, head).unwrap();
         assert_eq!(paths(&edits), ["a.txt", "new/c.txt", "sub/b.txt"]);
         assert_eq!(diff_summary(&edits.files), "+2/-2");
-        let author = CommitAuthor { name: "Fixer".into(), email: "fixer@example.com".into() };
-        let commit = tree.commit(&edits, "fix(a): count\n\nAttempt 1/4\n", &author).unwrap();
+        let author = CommitAuthor {
+            name: "Fixer".into(),
+            email: "fixer@example.com".into(),
+        };
+        let commit = tree
+            .commit(&edits, "fix(a): count\n\nAttempt 1/4\n", &author)
+            .unwrap();
         assert_eq!(tree.head().unwrap(), head, "nothing has moved yet");
         tree.advance(head.commit, commit).unwrap();
         assert_eq!(repository.git(&["status", "--porcelain"]), "?? cache/");
-        assert_eq!(repository.git(&["log", "-1", "--format=%an <%ae> %s"]), "Fixer <fixer@example.com> fix(a): count");
-        assert!(matches!(tree.advance(head.commit, commit), Err(WorktreeError::HeadMoved)));
+        assert_eq!(
+            repository.git(&["log", "-1", "--format=%an <%ae> %s"]),
+            "Fixer <fixer@example.com> fix(a): count"
+        );
+        assert!(matches!(
+            tree.advance(head.commit, commit),
+            Err(WorktreeError::HeadMoved)
+        ));
     }
 
     #[test]
@@ -335,16 +460,25 @@ mod tests {
         repository.write("notes", "scribbled over");
         fs::remove_file(repository.folder.path().join("sub/b.txt")).unwrap();
         let edits = tree.edits_since(before, head).unwrap();
-        let kept = tree.put_aside(&edits, "refs/loopgate/aside/x", "half-made\n").unwrap().unwrap();
+        let kept = tree
+            .put_aside(&edits, "refs/loopgate/aside/x", "half-made\n")
+            .unwrap()
+            .unwrap();
         assert_eq!(repository.git(&["status", "--porcelain"]), "?? notes");
         assert_eq!(
             fs::read_to_string(repository.folder.path().join("notes")).unwrap(),
             "untracked, and somebody's own"
         );
         assert!(!repository.folder.path().join("x").exists());
-        assert_eq!(repository.git(&["show", "-s", "--format=%s", "refs/loopgate/aside/x"]), "half-made");
+        assert_eq!(
+            repository.git(&["show", "-s", "--format=%s", "refs/loopgate/aside/x"]),
+            "half-made"
+        );
         tree.take_over(head.commit, kept).unwrap();
-        assert_eq!(fs::read_to_string(repository.folder.path().join("a.txt")).unwrap(), "broken\n");
+        assert_eq!(
+            fs::read_to_string(repository.folder.path().join("a.txt")).unwrap(),
+            "broken\n"
+        );
         assert_eq!(repository.git(&["status", "--porcelain"]), "?? notes");
     }
 
@@ -357,39 +491,94 @@ mod tests {
         repository.write("c.txt", "new\n");
         repository.git(&["add", "c.txt"]);
         let edits = tree.edits_since(before, head).unwrap();
-        tree.put_aside(&edits, "refs/loopgate/aside/x", "half-made\n").unwrap();
-        assert_eq!(repository.git(&["status", "--porcelain"]), "", "the next commit takes nothing of it along");
+        tree.put_aside(&edits, "refs/loopgate/aside/x", "half-made\n")
+            .unwrap();
+        assert_eq!(
+            repository.git(&["status", "--porcelain"]),
+            "",
+            "the next commit takes nothing of it along"
+        );
     }
 
     #[test]
     fn git_is_put_back_to_where_it_stood_and_the_files_stay() {
-        let commits = ["-c", "user.name=f", "-c", "user.email=f@x", "commit", "-qam", "theirs"];
+        let commits = [
+            "-c",
+            "user.name=f",
+            "-c",
+            "user.email=f@x",
+            "commit",
+            "-qam",
+            "theirs",
+        ];
         let cases = [
             ("a commit", vec![&commits[..]], None),
-            ("a branch", vec![&["checkout", "-qb", "theirs"][..]], Some("refs/heads/theirs")),
-            ("a commit on a branch", vec![&["checkout", "-qb", "theirs"][..], &commits[..]], Some("refs/heads/theirs")),
-            ("a detached HEAD", vec![&["checkout", "-q", "--detach"][..], &commits[..]], Some("a detached HEAD")),
-            ("no branch", vec![&["checkout", "-q", "--orphan", "theirs"][..]], Some("refs/heads/theirs")),
+            (
+                "a branch",
+                vec![&["checkout", "-qb", "theirs"][..]],
+                Some("refs/heads/theirs"),
+            ),
+            (
+                "a commit on a branch",
+                vec![&["checkout", "-qb", "theirs"][..], &commits[..]],
+                Some("refs/heads/theirs"),
+            ),
+            (
+                "a detached HEAD",
+                vec![&["checkout", "-q", "--detach"][..], &commits[..]],
+                Some("a detached HEAD"),
+            ),
+            (
+                "no branch",
+                vec![&["checkout", "-q", "--orphan", "theirs"][..]],
+                Some("refs/heads/theirs"),
+            ),
         ];
         for (case, deeds, branch) in cases {
             let repository = Repository::new();
             let tree = repository.worktree();
             let (head, before) = (tree.head().unwrap(), tree.tree(Extent::Everything).unwrap());
-            repository.git(&["update-ref", "refs/loopgate/task/x", &head.commit.to_string()]);
-            let anchor = tree.anchor(vec![("refs/loopgate/task/x".into(), head.commit)]).unwrap();
+            repository.git(&[
+                "update-ref",
+                "refs/loopgate/task/x",
+                &head.commit.to_string(),
+            ]);
+            let anchor = tree
+                .anchor(vec![("refs/loopgate/task/x".into(), head.commit)])
+                .unwrap();
             assert_eq!(tree.hold(&anchor).unwrap(), Moved::default(), "{case}");
             repository.write("a.txt", "1\n");
             deeds.iter().for_each(|deed| drop(repository.git(deed)));
             repository.git(&["update-ref", "-d", "refs/loopgate/task/x"]);
             let moved = tree.hold(&anchor).unwrap();
             assert_eq!(moved.branch.as_deref(), branch, "{case}");
-            assert_eq!(moved.commit.is_some(), deeds.contains(&&commits[..]), "{case}");
+            assert_eq!(
+                moved.commit.is_some(),
+                deeds.contains(&&commits[..]),
+                "{case}"
+            );
             assert_eq!(moved.refs, ["refs/loopgate/task/x"], "{case}");
             assert_eq!(tree.head().unwrap(), head, "{case}");
-            assert_eq!(repository.git(&["symbolic-ref", "HEAD"]), "refs/heads/main", "{case}");
-            assert_eq!(repository.git(&["status", "--porcelain"]), " M a.txt", "{case}");
-            assert_eq!(paths(&tree.edits_since(before, head).unwrap()), ["a.txt"], "{case}");
-            assert_eq!(tree.resolve("refs/loopgate/task/x"), Some(head.commit), "{case}");
+            assert_eq!(
+                repository.git(&["symbolic-ref", "HEAD"]),
+                "refs/heads/main",
+                "{case}"
+            );
+            assert_eq!(
+                repository.git(&["status", "--porcelain"]),
+                " M a.txt",
+                "{case}"
+            );
+            assert_eq!(
+                paths(&tree.edits_since(before, head).unwrap()),
+                ["a.txt"],
+                "{case}"
+            );
+            assert_eq!(
+                tree.resolve("refs/loopgate/task/x"),
+                Some(head.commit),
+                "{case}"
+            );
         }
     }
 
@@ -402,8 +591,15 @@ mod tests {
         repository.write("a.txt", "1\n");
         let dirty = tree.tree(Extent::Tracked).unwrap();
         assert_ne!(dirty, head.tree);
-        assert_eq!(tree.stand_in(dirty, head).unwrap(), tree.stand_in(dirty, head).unwrap());
-        assert_eq!(repository.git(&["status", "--porcelain"]), " M a.txt", "the index people see is untouched");
+        assert_eq!(
+            tree.stand_in(dirty, head).unwrap(),
+            tree.stand_in(dirty, head).unwrap()
+        );
+        assert_eq!(
+            repository.git(&["status", "--porcelain"]),
+            " M a.txt",
+            "the index people see is untouched"
+        );
         let names = tree.differing(head.tree, dirty).unwrap();
         assert_eq!(names, ["a.txt"]);
     }
@@ -418,7 +614,15 @@ mod contents_tests {
         let printed = b"1111111111111111111111111111111111111111 blob 4\na\nb\n\nHEAD:x y missing\n2222222222222222222222222222222222222222 tree 2\nab\n3333333333333333333333333333333333333333 blob 2\n\x00a\n";
         let mut rest = printed.as_slice();
         let read: Vec<Content> = (0..4).map(|_| next_object(&mut rest)).collect();
-        assert_eq!(read, [Content::Text("a\nb\n".into()), Content::Absent, Content::Unreadable, Content::Unreadable]);
+        assert_eq!(
+            read,
+            [
+                Content::Text("a\nb\n".into()),
+                Content::Absent,
+                Content::Unreadable,
+                Content::Unreadable
+            ]
+        );
         assert!(rest.is_empty());
     }
 }

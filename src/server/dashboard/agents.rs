@@ -20,7 +20,8 @@ use chrono::TimeDelta;
 use rmcp::{
     model::Extensions,
     transport::{
-        StreamableHttpServerConfig, StreamableHttpService, streamable_http_server::session::never::NeverSessionManager,
+        StreamableHttpServerConfig, StreamableHttpService,
+        streamable_http_server::session::never::NeverSessionManager,
     },
 };
 use serde_json::Value;
@@ -39,7 +40,8 @@ use crate::{
     },
 };
 use loopgate_core::{
-    InstallationId, PrNumber, RepoName, UserId, commands::Command, memory::Retention, policy::MemoryPolicy,
+    InstallationId, PrNumber, RepoName, UserId, commands::Command, memory::Retention,
+    policy::MemoryPolicy,
 };
 
 /// Bytes of a request at most.
@@ -58,10 +60,16 @@ struct AgentTools {
 /// `origin` is where browsers find the pages: requests by other names, and from other pages, are refused
 /// (<https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#security-warning>).
 pub(super) fn routes(admin: Arc<Admin>, origin: &str) -> Router {
-    let tools = Arc::new(AgentTools { admin, calls: Limiter::default() });
+    let tools = Arc::new(AgentTools {
+        admin,
+        calls: Limiter::default(),
+    });
     let url = Url::parse(origin).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-    let port = url.as_ref().and_then(Url::port_or_known_default).unwrap_or_default();
+    let port = url
+        .as_ref()
+        .and_then(Url::port_or_known_default)
+        .unwrap_or_default();
     let scheme = url.as_ref().map_or("https", Url::scheme);
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -70,17 +78,29 @@ pub(super) fn routes(admin: Arc<Admin>, origin: &str) -> Router {
         .with_allowed_origins([format!("{scheme}://{host}:{port}")])
         .with_max_request_body_bytes(MOST_BYTES);
     let shared = tools.clone();
-    let service =
-        StreamableHttpService::new(move || Ok(Tools(shared.clone())), Arc::<NeverSessionManager>::default(), config);
-    Router::new().route_service("/mcp", service).route_layer(from_fn_with_state(tools, admit))
+    let service = StreamableHttpService::new(
+        move || Ok(Tools(shared.clone())),
+        Arc::<NeverSessionManager>::default(),
+        config,
+    );
+    Router::new()
+        .route_service("/mcp", service)
+        .route_layer(from_fn_with_state(tools, admit))
 }
 
 /// Lets through who shows a token that is good, and leaves with the request whose it is, in the token's place.
 async fn admit(State(tools): State<Arc<AgentTools>>, mut request: Request, next: Next) -> Response {
     let shown = request.headers_mut().remove(AUTHORIZATION);
-    let shown = shown.as_ref().and_then(|line| line.to_str().ok()).and_then(|line| line.split_once(' '));
-    let token = shown.filter(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && token.starts_with(PREFIX));
-    let Some((_, token)) = token else { return unauthorized("Bearer realm=\"loopgate\"") };
+    let shown = shown
+        .as_ref()
+        .and_then(|line| line.to_str().ok())
+        .and_then(|line| line.split_once(' '));
+    let token = shown.filter(|(scheme, token)| {
+        scheme.eq_ignore_ascii_case("bearer") && token.starts_with(PREFIX)
+    });
+    let Some((_, token)) = token else {
+        return unauthorized("Bearer realm=\"loopgate\"");
+    };
     let (AgentTools { admin, calls }, digest) = (&*tools, TokenDigest::of(token));
     let now = admin.services.clock.now();
     let known = match admin.services.store.token(&digest, now).await {
@@ -88,17 +108,34 @@ async fn admit(State(tools): State<Arc<AgentTools>>, mut request: Request, next:
         Ok(None) => return unauthorized("Bearer realm=\"loopgate\", error=\"invalid_token\""),
         Err(error) => {
             tracing::warn!(%error, "a token could not be looked up");
-            return (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "10")], "not now\n").into_response();
+            return (
+                StatusCode::SERVICE_UNAVAILABLE,
+                [(RETRY_AFTER, "10")],
+                "not now\n",
+            )
+                .into_response();
         }
     };
     if calls.is_exhausted(&known.owner, now) {
-        return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "2")], "one request every two seconds\n")
+        return (
+            StatusCode::TOO_MANY_REQUESTS,
+            [(RETRY_AFTER, "2")],
+            "one request every two seconds\n",
+        )
             .into_response();
     }
     calls.count(known.owner, now);
-    if known.used_at.is_none_or(|used| used < now - USE_NOTED_EVERY) {
+    if known
+        .used_at
+        .is_none_or(|used| used < now - USE_NOTED_EVERY)
+    {
         // Only for people to see.
-        admin.services.inbox.apply(Change::Tokens(TokenChange::Use(digest, now))).await.ok();
+        admin
+            .services
+            .inbox
+            .apply(Change::Tokens(TokenChange::Use(digest, now)))
+            .await
+            .ok();
     }
     request.extensions_mut().insert(known);
     next.run(request).await
@@ -106,7 +143,12 @@ async fn admit(State(tools): State<Arc<AgentTools>>, mut request: Request, next:
 
 fn unauthorized(challenge: &'static str) -> Response {
     let text = "show a token as `Authorization: Bearer lg_...`; who signs in here makes one under /tokens\n";
-    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, challenge)], text).into_response()
+    (
+        StatusCode::UNAUTHORIZED,
+        [(WWW_AUTHENTICATE, challenge)],
+        text,
+    )
+        .into_response()
 }
 
 impl Toolbox for AgentTools {
@@ -114,7 +156,9 @@ impl Toolbox for AgentTools {
 
     fn answer(self: Arc<Self>, call: Call, from: Extensions, _: Stop) -> Answer {
         Box::pin(async move {
-            let owner = from.get::<Parts>().and_then(|parts| parts.extensions.get::<AccessToken>());
+            let owner = from
+                .get::<Parts>()
+                .and_then(|parts| parts.extensions.get::<AccessToken>());
             let owner = owner.ok_or_else(|| Refused("nobody is signed in".to_owned()))?;
             as_a_visitor(self.answered(owner, &call)).await
         })
@@ -123,17 +167,31 @@ impl Toolbox for AgentTools {
 
 impl AgentTools {
     async fn answered(&self, owner: &AccessToken, call: &Call) -> Result<Value, Refused> {
-        let named = call.subject().ok_or_else(|| Refused("there is no working tree here".to_owned()))?;
-        let loops = self.admin.loops.as_ref().ok_or_else(|| not_now("this server reads no GitHub"))?;
-        let installation = loops.installation_for(named.0, (owner.owner, &owner.login)).await.map_err(not_now)?;
+        let named = call
+            .subject()
+            .ok_or_else(|| Refused("there is no working tree here".to_owned()))?;
+        let loops = self
+            .admin
+            .loops
+            .as_ref()
+            .ok_or_else(|| not_now("this server reads no GitHub"))?;
+        let installation = loops
+            .installation_for(named.0, (owner.owner, &owner.login))
+            .await
+            .map_err(not_now)?;
         if let Some(installation) = installation
             && let Some(answer) = self.tool_answer((loops, installation), named, call).await?
         {
             return Ok(answer);
         }
-        let what = named.1.map_or_else(|| named.0.to_string(), |number| format!("{}#{number}", named.0));
+        let what = named.1.map_or_else(
+            || named.0.to_string(),
+            |number| format!("{}#{number}", named.0),
+        );
         let login = &owner.login;
-        Err(Refused(format!("there is no {what} that Loopgate looks after, or GitHub does not show it to {login}")))
+        Err(Refused(format!(
+            "there is no {what} that Loopgate looks after, or GitHub does not show it to {login}"
+        )))
     }
 
     /// What a call asks for of a repository that may be shown; none where there is no such thing.
@@ -156,35 +214,67 @@ impl AgentTools {
                 let waited = async {
                     let client = loops.github.client(Some(installation));
                     let us = loops.github.identity(&client).await?;
-                    let reader = FeedbackReader::new(client, repository.clone(), number, Some(us.bot));
+                    let reader =
+                        FeedbackReader::new(client, repository.clone(), number, Some(us.bot));
                     let clock = &*self.admin.services.clock;
-                    reader.wait((since, Until::Final), (Pacing::WITH_TOKEN, time), clock, |_| ()).await
+                    reader
+                        .wait(
+                            (since, Until::Final),
+                            (Pacing::WITH_TOKEN, time),
+                            clock,
+                            |_| (),
+                        )
+                        .await
                 };
                 match waited.await {
-                    Ok(WaitEnd::Ended(reading) | WaitEnd::TimedOut(Some(reading))) => Ok(Some(reading.document())),
+                    Ok(WaitEnd::Ended(reading) | WaitEnd::TimedOut(Some(reading))) => {
+                        Ok(Some(reading.document()))
+                    }
                     Ok(WaitEnd::TimedOut(None)) => Err(not_now("GitHub did not tell in time")),
                     Err(error) if error.is_refusal() => Ok(None),
                     Err(error) => Err(not_now(error)),
                 }
             }
             Call::Explain(_) => {
-                let looked = loops.now(installation, (repository, number), self.admin.services.clock.now()).await;
-                let Some(it) = looked.map_err(|failed| not_now(failed.reason))? else { return Ok(None) };
+                let looked = loops
+                    .now(
+                        installation,
+                        (repository, number),
+                        self.admin.services.clock.now(),
+                    )
+                    .await;
+                let Some(it) = looked.map_err(|failed| not_now(failed.reason))? else {
+                    return Ok(None);
+                };
                 Ok(Some(explanation(&it.subject())))
             }
             Call::Memory(input) => {
                 let objects = loops.objects(installation, repository);
-                let retention = Retention { days: MemoryPolicy::default().retention_days };
+                let retention = Retention {
+                    days: MemoryPolicy::default().retention_days,
+                };
                 let store = MemoryStore::new(&objects, retention, self.admin.services.clock.now());
                 let memory = store.load().await.map_err(not_now)?;
-                Ok(Some(memory_found(&memory.search(&input.words), &memory.unmended(&input.words))))
+                Ok(Some(memory_found(
+                    &memory.search(&input.words),
+                    &memory.unmended(&input.words),
+                )))
             }
-            Call::Dispute(Dispute { failure, kind, reason, .. }) => {
+            Call::Dispute(Dispute {
+                failure,
+                kind,
+                reason,
+                ..
+            }) => {
                 let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
                 if reason.is_empty() {
                     return Err(Refused("a dispute needs a reason".to_owned()));
                 }
-                let command = Command::Dispute { failure: *failure, kind: *kind, reason };
+                let command = Command::Dispute {
+                    failure: *failure,
+                    kind: *kind,
+                    reason,
+                };
                 Ok(Some(dispute_to_say(&command.arguments().join(" "))))
             }
         }
@@ -193,6 +283,9 @@ impl AgentTools {
 
 /// The reason may name what only operators know.
 fn not_now(reason: impl ToString) -> Refused {
-    tracing::warn!(reason = reason.to_string(), "a tool's call was not answered");
+    tracing::warn!(
+        reason = reason.to_string(),
+        "a tool's call was not answered"
+    );
     Refused("GitHub does not answer as it should now. Call again in a minute.".to_owned())
 }

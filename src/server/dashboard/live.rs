@@ -64,17 +64,29 @@ type LivePermits = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 impl Live {
     pub fn new(stop: watch::Receiver<bool>) -> Self {
         let room = || Arc::new(Semaphore::new(MOST));
-        Self { operators: room(), visitors: room(), own: Mutex::default(), stop }
+        Self {
+            operators: room(),
+            visitors: room(),
+            own: Mutex::default(),
+            stop,
+        }
     }
 
     /// None where there is no room.
     fn places(&self, reader: &Reader) -> Option<LivePermits> {
-        let room = if reader.is_operator() { &self.operators } else { &self.visitors };
+        let room = if reader.is_operator() {
+            &self.operators
+        } else {
+            &self.visitors
+        };
         let own = reader.visitor.as_ref().map(|(visitor, _)| {
             let mut own = self.own.lock();
             // Each listener holds the room it is in.
             own.retain(|_, room| Arc::strong_count(room) > 1);
-            own.entry(*visitor).or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE))).clone().try_acquire_owned()
+            own.entry(*visitor)
+                .or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE)))
+                .clone()
+                .try_acquire_owned()
         });
         let own = own.transpose().ok()?;
         Some((room.clone().try_acquire_owned().ok()?, own))
@@ -129,12 +141,18 @@ pub(super) async fn events(
         Ok(Some(listener)) => {
             let events = stream::unfold(listener, Listener::next_event);
             // Some proxies buffer an answer until it is whole, unless this header forbids it.
-            ([("x-accel-buffering", "no")], Sse::new(events).keep_alive(KeepAlive::default())).into_response()
+            (
+                [("x-accel-buffering", "no")],
+                Sse::new(events).keep_alive(KeepAlive::default()),
+            )
+                .into_response()
         }
         Ok(None) => {
             let full = Notice::not_now("Enough pages listen already. Ask again in half a minute.");
             let mut response = reply.with(StatusCode::SERVICE_UNAVAILABLE, &full);
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from_static("30"));
             response
         }
         Err(refused) => refused.response(&reply),
@@ -147,11 +165,30 @@ async fn listen(admin: &Admin, reader: &Reader, page: &str) -> Result<Option<Lis
         [owner, name, _, ..] => Some(seen(reader, &format!("{owner}/{name}"))?),
         _ => None,
     };
-    let Some(places) = admin.live.places(reader) else { return Ok(None) };
-    let shown = Filter { repository: repository.map(|name| name.to_string()), ..Filter::default() };
-    let filter = IndexFilter { visible: reader.visible.clone(), shown };
-    let (written, stop) = (admin.services.metrics.written.subscribe(), admin.live.stop.clone());
+    let Some(places) = admin.live.places(reader) else {
+        return Ok(None);
+    };
+    let shown = Filter {
+        repository: repository.map(|name| name.to_string()),
+        ..Filter::default()
+    };
+    let filter = IndexFilter {
+        visible: reader.visible.clone(),
+        shown,
+    };
+    let (written, stop) = (
+        admin.services.metrics.written.subscribe(),
+        admin.live.stop.clone(),
+    );
     let known = admin.services.store.index_version(&filter).await?;
     let (store, until) = (admin.services.store.clone(), Instant::now() + LISTENS);
-    Ok(Some(Listener { store, filter, known, written, stop, until, _places: places }))
+    Ok(Some(Listener {
+        store,
+        filter,
+        known,
+        written,
+        stop,
+        until,
+        _places: places,
+    }))
 }

@@ -35,8 +35,8 @@ use crate::{
     github::{LoopReader, WorkClass, serving},
     refs::{MemoryStore, RefName, RunLines},
     render::{
-        DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice,
-        Overview, Page, Repositories, STYLE, shortened,
+        DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage,
+        MetricsPage, Notice, Overview, Page, Repositories, STYLE, shortened,
     },
 };
 use loopgate_core::{
@@ -68,25 +68,55 @@ pub(super) fn routes(admin: Arc<Admin>) -> Router<Arc<Admin>> {
         .merge(style())
 }
 
-async fn as_operator(State(admin): State<Arc<Admin>>, mut request: Request, next: Next) -> Response {
+async fn as_operator(
+    State(admin): State<Arc<Admin>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let is_fault = |line: &&DoctorLine| line.outcome == DoctorOutcome::Fault;
-    let faults = admin.doctor.as_ref().map(|doctor| doctor.last.lock().lines.iter().filter(is_fault).count());
-    let frame = Frame::Operator { faults, token: admin.form_token.clone() };
-    request.extensions_mut().insert(Reader { frame, visitor: None, visible: Visibility::Everything });
+    let faults = admin
+        .doctor
+        .as_ref()
+        .map(|doctor| doctor.last.lock().lines.iter().filter(is_fault).count());
+    let frame = Frame::Operator {
+        faults,
+        token: admin.form_token.clone(),
+    };
+    request.extensions_mut().insert(Reader {
+        frame,
+        visitor: None,
+        visible: Visibility::Everything,
+    });
     next.run(request).await
 }
 
 /// The pages of repositories, for people who signed in and may see them.
 pub(super) fn published(admin: Arc<Admin>, visitors: &Arc<Visitors>) -> Router {
-    let pages = pages().with_state(admin.clone()).merge(tokens::routes((admin.clone(), visitors.clone())));
+    let pages = pages()
+        .with_state(admin.clone())
+        .merge(tokens::routes((admin.clone(), visitors.clone())));
     let pages = pages.route_layer(from_fn_with_state(visitors.clone(), visitors::admit));
-    pages.merge(visitors::routes(visitors.clone())).merge(agents::routes(admin, &visitors.origin)).merge(style())
+    pages
+        .merge(visitors::routes(visitors.clone()))
+        .merge(agents::routes(admin, &visitors.origin))
+        .merge(style())
 }
 
 fn style<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
-        .route("/style.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
-        .route("/live.js", get(|| async { ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], LIVE_SCRIPT) }))
+        .route(
+            "/style.css",
+            get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }),
+        )
+        .route(
+            "/live.js",
+            get(|| async {
+                (
+                    [(CONTENT_TYPE, "text/javascript; charset=utf-8")],
+                    LIVE_SCRIPT,
+                )
+            }),
+        )
 }
 
 fn pages() -> Router<Arc<Admin>> {
@@ -121,9 +151,14 @@ impl PageError {
             // The reason may name what only operators know.
             Self::NotNow(reason) if !reply.reader.is_operator() => {
                 tracing::warn!(reason, "a page was not shown");
-                reply.with(StatusCode::SERVICE_UNAVAILABLE, &Notice::not_now("Load the page again in a minute."))
+                reply.with(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    &Notice::not_now("Load the page again in a minute."),
+                )
             }
-            Self::NotNow(reason) => reply.with(StatusCode::SERVICE_UNAVAILABLE, &Notice::not_now(&reason)),
+            Self::NotNow(reason) => {
+                reply.with(StatusCode::SERVICE_UNAVAILABLE, &Notice::not_now(&reason))
+            }
         }
     }
 }
@@ -149,42 +184,108 @@ struct OverviewQuery {
     login: Option<String>,
 }
 
-async fn overview(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<OverviewQuery>) -> Response {
+async fn overview(
+    State(admin): State<Arc<Admin>>,
+    reply: Reply,
+    Query(asked): Query<OverviewQuery>,
+) -> Response {
     reply_with(&reply, listed(&admin, &reply.reader, asked).await)
 }
 
 /// What waits for a person.
-async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<OverviewQuery>) -> Response {
-    let me = match (asked.login.as_deref().map(str::parse::<Login>), &reply.reader.visitor) {
+async fn mine(
+    State(admin): State<Arc<Admin>>,
+    reply: Reply,
+    Query(asked): Query<OverviewQuery>,
+) -> Response {
+    let me = match (
+        asked.login.as_deref().map(str::parse::<Login>),
+        &reply.reader.visitor,
+    ) {
         (Some(Err(_)), _) => return PageError::Absent("account of that name").response(&reply),
         (Some(Ok(login)), _) => login.to_string(),
         (None, Some((_, login))) => login.to_string(),
         (None, None) => String::new(),
     };
-    reply_with(&reply, listed(&admin, &reply.reader, OverviewQuery { me, ..OverviewQuery::default() }).await)
+    reply_with(
+        &reply,
+        listed(
+            &admin,
+            &reply.reader,
+            OverviewQuery {
+                me,
+                ..OverviewQuery::default()
+            },
+        )
+        .await,
+    )
 }
 
-async fn listed(admin: &Admin, reader: &Reader, asked: OverviewQuery) -> Result<Overview, PageError> {
-    let OverviewQuery { repository, person, me, agent, part, from, .. } = asked;
+async fn listed(
+    admin: &Admin,
+    reader: &Reader,
+    asked: OverviewQuery,
+) -> Result<Overview, PageError> {
+    let OverviewQuery {
+        repository,
+        person,
+        me,
+        agent,
+        part,
+        from,
+        ..
+    } = asked;
     let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let repository = given(repository).map(|name| seen(reader, &name)).transpose()?.map(|name| name.to_string());
-    let shown = Filter { repository, person: given(person), me: given(me), agent: given(agent), part };
-    let filter = IndexFilter { visible: reader.visible.clone(), shown };
+    let repository = given(repository)
+        .map(|name| seen(reader, &name))
+        .transpose()?
+        .map(|name| name.to_string());
+    let shown = Filter {
+        repository,
+        person: given(person),
+        me: given(me),
+        agent: given(agent),
+        part,
+    };
+    let filter = IndexFilter {
+        visible: reader.visible.clone(),
+        shown,
+    };
     let now = admin.services.clock.now();
     let counts = admin.services.store.count_loops(&filter).await?;
     let mut groups = Vec::with_capacity(counts.len());
-    let (from, most) = if part.is_some() { (from, OF_ONE) } else { (0, OF_EACH) };
-    for (part, count, oldest) in counts.into_iter().filter(|(of, ..)| part.is_none_or(|one| one == *of)) {
-        let loops = admin.services.store.loops((&filter, part), from, most).await?;
+    let (from, most) = if part.is_some() {
+        (from, OF_ONE)
+    } else {
+        (0, OF_EACH)
+    };
+    for (part, count, oldest) in counts
+        .into_iter()
+        .filter(|(of, ..)| part.is_none_or(|one| one == *of))
+    {
+        let loops = admin
+            .services
+            .store
+            .loops((&filter, part), from, most)
+            .await?;
         let listed = |(repository, number, open)| ListedLoop::new(&repository, number, open, now);
         let loops = loops.into_iter().map(listed).collect();
         groups.push((part, count, oldest, loops));
     }
-    Ok(shortened(Overview::new(filter.shown, groups, from, now), MOST_BYTES, &reader.frame))
+    Ok(shortened(
+        Overview::new(filter.shown, groups, from, now),
+        MOST_BYTES,
+        &reader.frame,
+    ))
 }
 
 async fn repositories(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    let rows = admin.services.store.repositories(reply.reader.visible.clone()).await.map_err(PageError::from);
+    let rows = admin
+        .services
+        .store
+        .repositories(reply.reader.visible.clone())
+        .await
+        .map_err(PageError::from);
     reply_with(&reply, rows.map(Repositories::new))
 }
 
@@ -201,7 +302,9 @@ async fn one_loop(
 ) -> Response {
     let read = async {
         let repository = seen(&reply.reader, &format!("{owner}/{name}"))?;
-        let number = without_suffix(&number).parse().map_err(|_| PageError::Absent("pull request of that number"))?;
+        let number = without_suffix(&number)
+            .parse()
+            .map_err(|_| PageError::Absent("pull request of that number"))?;
         let (loops, installation) = whose(&admin, &repository).await?;
         let target = (&repository, PrNumber::new(number));
         match at {
@@ -216,12 +319,19 @@ async fn one_loop(
                 match futures::join!(loops.now(installation, target, now), recorded) {
                     (Ok(Some(preview)), recorded) => {
                         let note = recorded.as_ref().err().map(ToString::to_string);
-                        let page = LoopPage::now(&preview.subject(), recorded.ok().flatten().as_ref(), now);
+                        let page = LoopPage::now(
+                            &preview.subject(),
+                            recorded.ok().flatten().as_ref(),
+                            now,
+                        );
                         Ok(LoopPage { note, ..page })
                     }
                     (preview, Ok(Some(recorded))) => {
                         let note = preview.err().map(|failed| failed.reason);
-                        Ok(LoopPage { note, ..LoopPage::then(&recorded, target.1, &repository) })
+                        Ok(LoopPage {
+                            note,
+                            ..LoopPage::then(&recorded, target.1, &repository)
+                        })
                     }
                     (Err(failed), _) => Err(PageError::NotNow(failed.reason)),
                     (Ok(None), Err(error)) => Err(error.into()),
@@ -247,19 +357,36 @@ async fn of_repository(
         let (loops, installation) = whose(&admin, &repository).await?;
         let objects = loops.objects(installation, &repository);
         if page == "memory" {
-            let retention = Retention { days: MemoryPolicy::default().retention_days };
-            let memory = MemoryStore::new(&objects, retention, admin.services.clock.now()).load().await?;
+            let retention = Retention {
+                days: MemoryPolicy::default().retention_days,
+            };
+            let memory = MemoryStore::new(&objects, retention, admin.services.clock.now())
+                .load()
+                .await?;
             return Ok(reply.with(StatusCode::OK, &MemoryPage::of(&repository, &memory)));
         }
         // Up to the last full hour, so that the page is the same for an hour; what ended since is counted all the same.
         let now = admin.services.clock.now();
         let hour = now.duration_trunc(TimeDelta::hours(1)).unwrap_or(now);
         let window = Window::back(hour, METRICS_OF);
-        let whole = Window { from: window.before().from, to: now };
-        let lines = RunLines { objects: &objects, name: RefName::metrics() }.read(whole).await?;
-        Ok(reply.with(StatusCode::OK, &MetricsPage::of(&repository, &Report::of(&newest(lines), window))))
+        let whole = Window {
+            from: window.before().from,
+            to: now,
+        };
+        let lines = RunLines {
+            objects: &objects,
+            name: RefName::metrics(),
+        }
+        .read(whole)
+        .await?;
+        Ok(reply.with(
+            StatusCode::OK,
+            &MetricsPage::of(&repository, &Report::of(&newest(lines), window)),
+        ))
     };
-    as_a_visitor(read).await.unwrap_or_else(|refused| refused.response(&reply))
+    as_a_visitor(read)
+        .await
+        .unwrap_or_else(|refused| refused.response(&reply))
 }
 
 /// Requests for a page are served after those of people who wait for a look, and before checks and resyncs.
@@ -270,15 +397,33 @@ async fn as_a_visitor<T>(read: impl Future<Output = T>) -> T {
 /// The repository of that name, if it may be shown. The answer is the same where there is none, before anything is
 /// asked.
 fn seen(reader: &Reader, name: &str) -> Result<RepoName, PageError> {
-    let named = name.parse().ok().filter(|repository| reader.visible.has(repository));
+    let named = name
+        .parse()
+        .ok()
+        .filter(|repository| reader.visible.has(repository));
     named.ok_or(PageError::Absent("repository of that name"))
 }
 
 /// Who reads of a repository, if Loopgate is installed there.
-async fn whose<'a>(admin: &'a Admin, repository: &RepoName) -> Result<(&'a LoopReader, InstallationId), PageError> {
-    let loops = admin.loops.as_ref().ok_or_else(|| PageError::NotNow("this server reads no GitHub".to_owned()))?;
-    let installation = loops.github.client(None).installation_of(repository).await?;
-    Ok((loops, installation.ok_or(PageError::Absent("repository of that name where Loopgate is installed"))?))
+async fn whose<'a>(
+    admin: &'a Admin,
+    repository: &RepoName,
+) -> Result<(&'a LoopReader, InstallationId), PageError> {
+    let loops = admin
+        .loops
+        .as_ref()
+        .ok_or_else(|| PageError::NotNow("this server reads no GitHub".to_owned()))?;
+    let installation = loops
+        .github
+        .client(None)
+        .installation_of(repository)
+        .await?;
+    Ok((
+        loops,
+        installation.ok_or(PageError::Absent(
+            "repository of that name where Loopgate is installed",
+        ))?,
+    ))
 }
 
 #[cfg(test)]

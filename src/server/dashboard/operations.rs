@@ -14,8 +14,8 @@ use super::{PageError, reply::Reply, reply_with};
 use crate::{
     github::{DormantRepository, WorkClass, registration::is_same},
     render::{
-        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, DormantRow, Notice, Operations, Queue, age, moment,
-        plain_line, work_class,
+        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, DormantRow, Notice, Operations,
+        Queue, age, moment, plain_line, work_class,
     },
     server::{
         Admin,
@@ -46,20 +46,31 @@ async fn operations(admin: &Admin) -> Result<Operations, PageError> {
         spent: requests.spent[class as usize],
         deferred: requests.deferred[class as usize],
     });
-    let budget = |(installation, quota): (loopgate_core::InstallationId, crate::github::Quota)| Budget {
-        installation: installation.get(),
-        limit: quota.limit.into(),
-        remaining: quota.remaining.into(),
-        reset: moment(quota.reset),
-    };
-    let verdicts = admin.verdicts().await.into_iter().map(|(name, answer)| CheckVerdict {
-        name: name.to_owned(),
-        ok: answer.is_ok(),
-        said: answer.err().map_or_else(|| "ok".to_owned(), |wrong| plain_line(&wrong)),
-    });
+    let budget =
+        |(installation, quota): (loopgate_core::InstallationId, crate::github::Quota)| Budget {
+            installation: installation.get(),
+            limit: quota.limit.into(),
+            remaining: quota.remaining.into(),
+            reset: moment(quota.reset),
+        };
+    let verdicts = admin
+        .verdicts()
+        .await
+        .into_iter()
+        .map(|(name, answer)| CheckVerdict {
+            name: name.to_owned(),
+            ok: answer.is_ok(),
+            said: answer
+                .err()
+                .map_or_else(|| "ok".to_owned(), |wrong| plain_line(&wrong)),
+        });
     let configuration = problems.into_iter().map(|(repository, problem, since)| {
         let known = age(since, now);
-        ConfigurationRow { repository, problem, known }
+        ConfigurationRow {
+            repository,
+            problem,
+            known,
+        }
     });
     Ok(Operations {
         schema: "loopgate.operations/v1",
@@ -67,7 +78,9 @@ async fn operations(admin: &Admin) -> Result<Operations, PageError> {
         queue: queue.collect(),
         waiting: counts.waiting,
         dead: counts.dead,
-        budgets: github.map(|github| github.quotas().into_iter().map(budget).collect()).unwrap_or_default(),
+        budgets: github
+            .map(|github| github.quotas().into_iter().map(budget).collect())
+            .unwrap_or_default(),
         configuration: configuration.collect(),
         without_configuration: without_configuration(admin, now),
         dead_letters: letters
@@ -107,12 +120,24 @@ fn is_ours(admin: &Admin, form: &str) -> bool {
 }
 
 pub(super) async fn doctor(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    let found = admin.doctor.as_ref().map(|doctor| doctor.last.lock().clone());
-    reply_with(&reply, found.ok_or_else(|| PageError::NotNow("this server asks GitHub nothing by itself".to_owned())))
+    let found = admin
+        .doctor
+        .as_ref()
+        .map(|doctor| doctor.last.lock().clone());
+    reply_with(
+        &reply,
+        found.ok_or_else(|| {
+            PageError::NotNow("this server asks GitHub nothing by itself".to_owned())
+        }),
+    )
 }
 
 /// Examines again.
-pub(super) async fn examine(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
+pub(super) async fn examine(
+    State(admin): State<Arc<Admin>>,
+    reply: Reply,
+    form: String,
+) -> Response {
     if !is_ours(&admin, &form) {
         return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
     }
@@ -123,14 +148,24 @@ pub(super) async fn examine(State(admin): State<Arc<Admin>>, reply: Reply, form:
 }
 
 /// Tries the dead letter again that the form names; all of them where its `id` is empty.
-pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
+pub(super) async fn replay(
+    State(admin): State<Arc<Admin>>,
+    reply: Reply,
+    form: String,
+) -> Response {
     let Some(id) = field(&form, "id").filter(|_| is_ours(&admin, &form)) else {
         return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
     };
-    let which = if id.is_empty() { Replay::All } else { Replay::Id(id) };
+    let which = if id.is_empty() {
+        Replay::All
+    } else {
+        Replay::Id(id)
+    };
     match replayed(&admin, &which).await {
         Ok(_) => Redirect::to("/operations").into_response(),
-        Err(Refusal(StatusCode::BAD_REQUEST, _)) => PageError::Absent("dead letter of that id").response(&reply),
+        Err(Refusal(StatusCode::BAD_REQUEST, _)) => {
+            PageError::Absent("dead letter of that id").response(&reply)
+        }
         Err(Refusal(_, reason)) => PageError::NotNow(reason).response(&reply),
     }
 }

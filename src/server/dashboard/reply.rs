@@ -11,8 +11,8 @@ use axum::{
     http::{
         HeaderValue, StatusCode,
         header::{
-            ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, REFERRER_POLICY,
-            VARY,
+            ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST,
+            IF_NONE_MATCH, REFERRER_POLICY, VARY,
         },
         request::Parts,
     },
@@ -61,26 +61,51 @@ impl<S: Sync> FromRequestParts<S> for Reply {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
-        let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let text = |name| {
+            parts
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .unwrap_or_default()
+        };
         let accept = text(&ACCEPT);
         let asks = accept.contains("application/json") && !accept.contains("text/html");
         let is_json = asks || parts.uri.path().ends_with(".json");
         let reader = parts.extensions.get().cloned().unwrap_or_default();
-        let reply = Self { reader, is_json, known: text(&IF_NONE_MATCH).to_owned() };
+        let reply = Self {
+            reader,
+            is_json,
+            known: text(&IF_NONE_MATCH).to_owned(),
+        };
         if !reply.reader.is_operator() || is_ours_alone(text(&HOST)) {
             Ok(reply)
         } else {
-            Err(reply.with(StatusCode::MISDIRECTED_REQUEST, &Notice::refused("foreign_name")))
+            Err(reply.with(
+                StatusCode::MISDIRECTED_REQUEST,
+                &Notice::refused("foreign_name"),
+            ))
         }
     }
 }
 
 /// Whether no stranger can have a name lead here: an address, a name without a dot, or one of a private network's.
 fn is_ours_alone(host: &str) -> bool {
-    let name = host.rsplit_once(':').map_or(host, |(name, port)| if port.contains(']') { host } else { name });
+    let name = host.rsplit_once(':').map_or(
+        host,
+        |(name, port)| if port.contains(']') { host } else { name },
+    );
     let bare = name.trim_start_matches('[').trim_end_matches(']');
-    let private = [".localhost", ".internal", ".local", ".svc", ".lan", ".home.arpa"];
-    bare.parse::<IpAddr>().is_ok() || !name.contains('.') || private.iter().any(|end| name.ends_with(end))
+    let private = [
+        ".localhost",
+        ".internal",
+        ".local",
+        ".svc",
+        ".lan",
+        ".home.arpa",
+    ];
+    bare.parse::<IpAddr>().is_ok()
+        || !name.contains('.')
+        || private.iter().any(|end| name.ends_with(end))
 }
 
 impl Reply {
@@ -90,9 +115,13 @@ impl Reply {
             true => ("application/json", page.json()),
         };
         let tag = format!("\"{}\"", &hex::encode(Sha256::digest(&body))[..32]);
-        let is_known = status == StatusCode::OK && self.known.split(',').any(|known| known.trim() == tag);
-        let mut response =
-            if is_known { StatusCode::NOT_MODIFIED.into_response() } else { (status, body).into_response() };
+        let is_known =
+            status == StatusCode::OK && self.known.split(',').any(|known| known.trim() == tag);
+        let mut response = if is_known {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            (status, body).into_response()
+        };
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
@@ -117,12 +146,23 @@ mod tests {
 
     #[test]
     fn a_name_that_anybody_can_register_is_not_answered_to() {
-        for ours in
-            ["", "127.0.0.1:9090", "[::1]:9090", "[::1]", "localhost:9090", "loopgate", "ci.example.internal:80"]
-        {
+        for ours in [
+            "",
+            "127.0.0.1:9090",
+            "[::1]:9090",
+            "[::1]",
+            "localhost:9090",
+            "loopgate",
+            "ci.example.internal:80",
+        ] {
             assert!(is_ours_alone(ours), "{ours}");
         }
-        for foreign in ["rebound.example.com:9090", "example.com", "127.0.0.1.example.com", "internal.example.com"] {
+        for foreign in [
+            "rebound.example.com:9090",
+            "example.com",
+            "127.0.0.1.example.com",
+            "internal.example.com",
+        ] {
             assert!(!is_ours_alone(foreign), "{foreign}");
         }
     }

@@ -48,29 +48,66 @@ impl Pages {
                 },
             };
             let accept = |number: &u64| {
-                let Key { installation, target } = work(*number);
-                let work = Work { installation, targets: vec![target], hints: Vec::new() };
+                let Key {
+                    installation,
+                    target,
+                } = work(*number);
+                let work = Work {
+                    installation,
+                    targets: vec![target],
+                    hints: Vec::new(),
+                };
                 let id = format!("d{number}").parse().unwrap();
-                Change::Accept(Delivery { id, event: "push".to_owned(), received_at: at(0), work })
+                Change::Accept(Delivery {
+                    id,
+                    event: "push".to_owned(),
+                    received_at: at(0),
+                    work,
+                })
             };
-            writer.apply(&chunk.iter().map(accept).collect::<Vec<_>>()).await.unwrap();
+            writer
+                .apply(&chunk.iter().map(accept).collect::<Vec<_>>())
+                .await
+                .unwrap();
             let mut ends = Vec::new();
             for number in chunk {
                 let part = Part::ALL[*number as usize % Part::ALL.len()];
-                let title = format!("feat: change number {number} of <many>, with a title that is not short at all");
+                let title = format!(
+                    "feat: change number {number} of <many>, with a title that is not short at all"
+                );
                 let since = at(i64::try_from(*number).unwrap());
-                let entry = LoopEntry::Open(Box::new(sample(&title, part, &["bob", "acme/security"], since)));
-                let outcome = ReconcileOutcome { entry, ..ReconcileOutcome::default() };
-                let trouble =
-                    Trouble { failures: 10, failing_since: at(0), reason: "<b>no</b>".into(), retry_at: at(0) };
+                let entry = LoopEntry::Open(Box::new(sample(
+                    &title,
+                    part,
+                    &["bob", "acme/security"],
+                    since,
+                )));
+                let outcome = ReconcileOutcome {
+                    entry,
+                    ..ReconcileOutcome::default()
+                };
+                let trouble = Trouble {
+                    failures: 10,
+                    failing_since: at(0),
+                    reason: "<b>no</b>".into(),
+                    retry_at: at(0),
+                };
                 let how = if *number == loops {
-                    WorkEnd::Dead(Trouble { retry_at: at(9), ..trouble })
+                    WorkEnd::Dead(Trouble {
+                        retry_at: at(9),
+                        ..trouble
+                    })
                 } else {
                     WorkEnd::Done(outcome)
                 };
                 let key = work(*number);
                 let covered = store.load(&key).await.unwrap().unwrap().covered;
-                ends.push(Change::Settle { key, covered, how: Box::new(how), now: at(0) });
+                ends.push(Change::Settle {
+                    key,
+                    covered,
+                    how: Box::new(how),
+                    now: at(0),
+                });
             }
             writer.apply(&ends).await.unwrap();
         }
@@ -79,7 +116,13 @@ impl Pages {
         let metrics = Arc::new(Metrics::default());
         let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
         tokio::spawn(write);
-        let services = Services { store, inbox, metrics, clock: Arc::new(SystemClock), github: None };
+        let services = Services {
+            store,
+            inbox,
+            metrics,
+            clock: Arc::new(SystemClock),
+            github: None,
+        };
         let token = "a-token".to_owned();
         let pages = Admin {
             readiness: Arc::new(Readiness::new(services.clone())),
@@ -91,27 +134,48 @@ impl Pages {
             live: Live::new(watch::channel(false).1),
             form_token: token.clone(),
         };
-        Self { app: admin(Arc::new(pages)), token, _data: data }
+        Self {
+            app: admin(Arc::new(pages)),
+            token,
+            _data: data,
+        }
     }
 
     async fn ask(&mut self, request: Request<Body>) -> (StatusCode, Option<String>, String) {
         let response: Response<Body> = self.app.call(request).await.unwrap();
-        let tag = response.headers().get(ETAG).map(|tag| tag.to_str().unwrap().to_owned());
+        let tag = response
+            .headers()
+            .get(ETAG)
+            .map(|tag| tag.to_str().unwrap().to_owned());
         let policy = &response.headers()["content-security-policy"];
         let policy = policy.to_str().unwrap();
-        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-        assert_eq!(policy.matches("script").count(), policy.matches("script-src 'self';").count(), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'") && !policy.contains("unsafe"),
+            "{policy}"
+        );
+        assert_eq!(
+            policy.matches("script").count(),
+            policy.matches("script-src 'self';").count(),
+            "{policy}"
+        );
         let status = response.status();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, tag, String::from_utf8(body.to_vec()).unwrap())
     }
 
     async fn get(&mut self, path: &str) -> (StatusCode, Option<String>, String) {
-        self.ask(Request::get(path).body(Body::empty()).unwrap()).await
+        self.ask(Request::get(path).body(Body::empty()).unwrap())
+            .await
     }
 
     async fn posts(&mut self, form: String) -> StatusCode {
-        self.ask(Request::post("/operations/replay").body(Body::from(form)).unwrap()).await.0
+        self.ask(
+            Request::post("/operations/replay")
+                .body(Body::from(form))
+                .unwrap(),
+        )
+        .await
+        .0
     }
 }
 
@@ -126,11 +190,22 @@ async fn the_first_page_of_ten_thousand_loops_is_quick_and_small() {
         quickest = quickest.min(begun.elapsed().as_millis());
         largest = largest.max(body.len());
         assert_eq!(status, StatusCode::OK);
-        assert!(body.contains("10000 open pull requests") && body.contains("&lt;many&gt;") && !body.contains("<many>"));
+        assert!(
+            body.contains("10000 open pull requests")
+                && body.contains("&lt;many&gt;")
+                && !body.contains("<many>")
+        );
     }
     let (_, _, one_part) = pages.get("/?part=approver&from=50").await;
-    println!("the first page: {quickest} ms, {largest} bytes; one part: {} bytes", one_part.len());
-    assert!(largest <= 60_000 && one_part.len() <= 60_000, "{largest}, {}", one_part.len());
+    println!(
+        "the first page: {quickest} ms, {largest} bytes; one part: {} bytes",
+        one_part.len()
+    );
+    assert!(
+        largest <= 60_000 && one_part.len() <= 60_000,
+        "{largest}, {}",
+        one_part.len()
+    );
     assert!(quickest < 100, "{quickest} ms");
 }
 
@@ -143,15 +218,40 @@ async fn a_page_is_narrowed_by_its_address_and_sent_once() {
         serde_json::from_str(&body).unwrap()
     };
     let all = json(&mut pages, "/index.json").await;
-    assert_eq!((&all["schema"], &all["total"]), (&"loopgate.overview/v1".into(), &60.into()));
+    assert_eq!(
+        (&all["schema"], &all["total"]),
+        (&"loopgate.overview/v1".into(), &60.into())
+    );
     assert_eq!(json(&mut pages, "/me.json?login=BOB").await["total"], 60);
     assert_eq!(json(&mut pages, "/me.json?login=nobody").await["total"], 0);
-    assert_eq!(json(&mut pages, "/index.json?person=alice&agent=copilot&repository=").await["total"], 60);
-    assert_eq!(json(&mut pages, "/index.json?repository=ACME/widgets-3").await["total"], 2);
+    assert_eq!(
+        json(
+            &mut pages,
+            "/index.json?person=alice&agent=copilot&repository="
+        )
+        .await["total"],
+        60
+    );
+    assert_eq!(
+        json(&mut pages, "/index.json?repository=ACME/widgets-3").await["total"],
+        2
+    );
     let part = json(&mut pages, "/index.json?part=ci&from=2").await;
-    assert_eq!((part["groups"].as_array().unwrap().len(), &part["groups"][0]["count"]), (1, &5.into()));
+    assert_eq!(
+        (
+            part["groups"].as_array().unwrap().len(),
+            &part["groups"][0]["count"]
+        ),
+        (1, &5.into())
+    );
     assert_eq!(part["groups"][0]["loops"].as_array().unwrap().len(), 3);
-    assert_eq!(json(&mut pages, "/repositories.json").await["repositories"].as_array().unwrap().len(), 40);
+    assert_eq!(
+        json(&mut pages, "/repositories.json").await["repositories"]
+            .as_array()
+            .unwrap()
+            .len(),
+        40
+    );
     for (path, status) in [
         ("/?repository=a%20b", StatusCode::NOT_FOUND),
         ("/?part=nonsense", StatusCode::BAD_REQUEST),
@@ -163,10 +263,16 @@ async fn a_page_is_narrowed_by_its_address_and_sent_once() {
     }
 
     let (_, tag, _) = pages.get("/repositories").await;
-    let again = Request::get("/repositories").header("if-none-match", tag.unwrap()).body(Body::empty()).unwrap();
+    let again = Request::get("/repositories")
+        .header("if-none-match", tag.unwrap())
+        .body(Body::empty())
+        .unwrap();
     let (status, _, body) = pages.ask(again).await;
     assert_eq!((status, body.as_str()), (StatusCode::NOT_MODIFIED, ""));
-    let asks = Request::get("/repositories").header("accept", "application/json").body(Body::empty()).unwrap();
+    let asks = Request::get("/repositories")
+        .header("accept", "application/json")
+        .body(Body::empty())
+        .unwrap();
     assert!(pages.ask(asks).await.2.starts_with('{'));
 }
 
@@ -175,17 +281,37 @@ async fn a_dead_letter_is_replayed_from_the_page_and_from_no_other() {
     let mut pages = Pages::with(3).await;
     let (_, _, page) = pages.get("/operations").await;
     assert!(
-        page.contains("widgets-3&#x2f;pr:4") && page.contains("&lt;b&gt;no") && page.contains(&pages.token),
+        page.contains("widgets-3&#x2f;pr:4")
+            && page.contains("&lt;b&gt;no")
+            && page.contains(&pages.token),
         "{page}"
     );
     let (_, _, twin) = pages.get("/operations.json").await;
-    assert!(twin.contains("\"dead\":1") && !twin.contains(&pages.token), "{twin}");
+    assert!(
+        twin.contains("\"dead\":1") && !twin.contains(&pages.token),
+        "{twin}"
+    );
     let id = "3%2Facme%2Fwidgets-3%2Fpr%3A4";
-    assert_eq!(pages.posts(format!("token=other&id={id}")).await, StatusCode::FORBIDDEN);
+    assert_eq!(
+        pages.posts(format!("token=other&id={id}")).await,
+        StatusCode::FORBIDDEN
+    );
     assert_eq!(pages.posts(format!("id={id}")).await, StatusCode::FORBIDDEN);
-    assert!(pages.get("/operations.json").await.2.contains("\"dead\":1"), "nothing was done");
-    assert_eq!(pages.posts("token=a-token&id=nonsense".to_owned()).await, StatusCode::NOT_FOUND);
-    assert_eq!(pages.posts(format!("token=a-token&id={id}")).await, StatusCode::SEE_OTHER);
+    assert!(
+        pages.get("/operations.json").await.2.contains("\"dead\":1"),
+        "nothing was done"
+    );
+    assert_eq!(
+        pages.posts("token=a-token&id=nonsense".to_owned()).await,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(
+        pages.posts(format!("token=a-token&id={id}")).await,
+        StatusCode::SEE_OTHER
+    );
     let (_, _, after) = pages.get("/operations.json").await;
-    assert!(after.contains("\"dead\":0,") && after.contains("\"waiting\":1"), "{after}");
+    assert!(
+        after.contains("\"dead\":0,") && after.contains("\"waiting\":1"),
+        "{after}"
+    );
 }

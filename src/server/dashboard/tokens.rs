@@ -66,7 +66,11 @@ async fn page(
     made: Option<String>,
 ) -> Result<TokensPage, PageError> {
     let (owner, ..) = owner(reply)?;
-    let tokens = admin.services.store.tokens_of(owner, admin.services.clock.now()).await?;
+    let tokens = admin
+        .services
+        .store
+        .tokens_of(owner, admin.services.clock.now())
+        .await?;
     let row = |it: AccessToken| TokenRow {
         id: it.digest.0,
         name: plain_line(&it.name),
@@ -74,41 +78,92 @@ async fn page(
         last_used: it.used_at.map(moment),
         ends: moment(it.ends_at),
     };
-    let (address, tokens) = (format!("{}/mcp", visitors.origin), tokens.into_iter().map(row).collect());
-    Ok(TokensPage { schema: "loopgate.tokens/v1", address, made, tokens })
+    let (address, tokens) = (
+        format!("{}/mcp", visitors.origin),
+        tokens.into_iter().map(row).collect(),
+    );
+    Ok(TokensPage {
+        schema: "loopgate.tokens/v1",
+        address,
+        made,
+        tokens,
+    })
 }
 
 /// Makes one, of 256 random bits, of which only the digest is kept.
-async fn make(State((admin, visitors)): State<Tokens>, reply: Reply, headers: HeaderMap, form: String) -> Response {
+async fn make(
+    State((admin, visitors)): State<Tokens>,
+    reply: Reply,
+    headers: HeaderMap,
+    form: String,
+) -> Response {
     let made = async {
         let (owner, login, of_page) = owner(&reply)?;
         if !visitors.is_ours(&headers, &form, of_page) {
             return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form")));
         }
-        let name = field(&form, "name").unwrap_or_default().trim().chars().take(NAME).collect();
-        let (chance, now) = ([nonce(), nonce(), nonce()].concat(), admin.services.clock.now());
+        let name = field(&form, "name")
+            .unwrap_or_default()
+            .trim()
+            .chars()
+            .take(NAME)
+            .collect();
+        let (chance, now) = (
+            [nonce(), nonce(), nonce()].concat(),
+            admin.services.clock.now(),
+        );
         let token = format!("{PREFIX}{}", hex::encode(Sha256::digest(chance)));
         let (digest, login) = (TokenDigest::of(&token), login.clone());
-        let new = AccessToken { digest, owner, login, name, made_at: now, used_at: None, ends_at: now + LIFE };
-        match admin.services.inbox.apply(Change::Tokens(TokenChange::Make(new))).await? {
-            ChangeOutcome::Rows(0) => Ok(reply.with(StatusCode::CONFLICT, &Notice::refused("too_many_tokens"))),
-            _ => Ok(reply.with(StatusCode::OK, &page(&admin, &visitors, &reply, Some(token)).await?)),
+        let new = AccessToken {
+            digest,
+            owner,
+            login,
+            name,
+            made_at: now,
+            used_at: None,
+            ends_at: now + LIFE,
+        };
+        match admin
+            .services
+            .inbox
+            .apply(Change::Tokens(TokenChange::Make(new)))
+            .await?
+        {
+            ChangeOutcome::Rows(0) => {
+                Ok(reply.with(StatusCode::CONFLICT, &Notice::refused("too_many_tokens")))
+            }
+            _ => Ok(reply.with(
+                StatusCode::OK,
+                &page(&admin, &visitors, &reply, Some(token)).await?,
+            )),
         }
     };
-    let mut response = made.await.unwrap_or_else(|refused: PageError| refused.response(&reply));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let mut response = made
+        .await
+        .unwrap_or_else(|refused: PageError| refused.response(&reply));
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-async fn revoke(State((admin, visitors)): State<Tokens>, reply: Reply, headers: HeaderMap, form: String) -> Response {
+async fn revoke(
+    State((admin, visitors)): State<Tokens>,
+    reply: Reply,
+    headers: HeaderMap,
+    form: String,
+) -> Response {
     let revoked = async {
         let (owner, _, of_page) = owner(&reply)?;
-        let Some(id) = field(&form, "id").filter(|_| visitors.is_ours(&headers, &form, of_page)) else {
+        let Some(id) = field(&form, "id").filter(|_| visitors.is_ours(&headers, &form, of_page))
+        else {
             return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form")));
         };
         let change = TokenChange::Revoke(owner, TokenDigest(id));
         admin.services.inbox.apply(Change::Tokens(change)).await?;
         Ok(Redirect::to("/tokens").into_response())
     };
-    revoked.await.unwrap_or_else(|refused: PageError| refused.response(&reply))
+    revoked
+        .await
+        .unwrap_or_else(|refused: PageError| refused.response(&reply))
 }

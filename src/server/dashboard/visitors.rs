@@ -85,9 +85,22 @@ struct VisitorSession {
 
 impl Visitors {
     pub fn new(sign_in: SignIn, origin: String, clock: Arc<dyn Clock>) -> Self {
-        let key = Hmac::new_from_slice((nonce() + &nonce()).as_bytes()).expect("HMAC takes a key of any length");
-        let cookie_marks = if origin.starts_with("https:") { ("__Host-", "; Secure") } else { ("", "") };
-        Self { sign_in, clock, origin, cookie_marks, key, sessions: Mutex::default(), spent: Mutex::default() }
+        let key = Hmac::new_from_slice((nonce() + &nonce()).as_bytes())
+            .expect("HMAC takes a key of any length");
+        let cookie_marks = if origin.starts_with("https:") {
+            ("__Host-", "; Secure")
+        } else {
+            ("", "")
+        };
+        Self {
+            sign_in,
+            clock,
+            origin,
+            cookie_marks,
+            key,
+            sessions: Mutex::default(),
+            spent: Mutex::default(),
+        }
     }
 
     /// What follows from a text for us alone.
@@ -99,30 +112,50 @@ impl Visitors {
 
     fn cookie<'h>(&self, headers: &'h HeaderMap, cookie: &str) -> Option<&'h str> {
         let wanted = format!("{}{cookie}", self.cookie_marks.0);
-        let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
+        let lines = headers
+            .get_all(COOKIE)
+            .into_iter()
+            .filter_map(|line| line.to_str().ok());
+        let mut pairs = lines
+            .flat_map(|line| line.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='));
+        pairs
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, value)| value)
     }
 
     /// Without a time to live it goes at once.
     fn set(&self, mut answer: Response, cookie: &str, value: &str, lives: TimeDelta) -> Response {
         let ((prefix, secure), seconds) = (self.cookie_marks, lives.num_seconds());
-        let line = format!("{prefix}{cookie}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-        answer.headers_mut().extend(HeaderValue::from_str(&line).ok().map(|line| (SET_COOKIE, line)));
+        let line = format!(
+            "{prefix}{cookie}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
+        );
+        answer.headers_mut().extend(
+            HeaderValue::from_str(&line)
+                .ok()
+                .map(|line| (SET_COOKIE, line)),
+        );
         answer
     }
 
     fn session(&self, headers: &HeaderMap) -> Option<([u8; 32], Arc<VisitorSession>)> {
         let id = Sha256::digest(self.cookie(headers, SESSION)?).into();
         let now = self.clock.now();
-        let session = self.sessions.lock().get(&id).filter(|session| now < session.ends).cloned();
+        let session = self
+            .sessions
+            .lock()
+            .get(&id)
+            .filter(|session| now < session.ends)
+            .cloned();
         Some((id, session?))
     }
 
     /// # Errors
     /// When GitHub does not return what they may see: its older answer is not believed any more.
     async fn reader(&self, headers: &HeaderMap) -> Result<Reader, Error> {
-        let Some((id, session)) = self.session(headers) else { return Ok(Reader::default()) };
+        let Some((id, session)) = self.session(headers) else {
+            return Ok(Reader::default());
+        };
         let mut seen = session.seen.lock().await;
         let now = self.clock.now();
         if !(TimeDelta::zero()..BELIEVED).contains(&(now - seen.0)) {
@@ -135,48 +168,92 @@ impl Visitors {
                 Err(error) => return Err(error),
             };
         }
-        let frame = Frame::Visitor { login: session.login.to_string(), token: session.form_token.clone() };
+        let frame = Frame::Visitor {
+            login: session.login.to_string(),
+            token: session.form_token.clone(),
+        };
         let visitor = Some((session.user, session.login.clone()));
-        Ok(Reader { frame, visitor, visible: Visibility::These(seen.1.clone()) })
+        Ok(Reader {
+            frame,
+            visitor,
+            visible: Visibility::These(seen.1.clone()),
+        })
     }
 
     /// Whether a form is of a page that was made for this visitor, and came from there.
     pub fn is_ours(&self, headers: &HeaderMap, form: &str, token: &str) -> bool {
-        let is_from_here = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes() == self.origin.as_bytes());
+        let is_from_here = headers
+            .get(ORIGIN)
+            .is_some_and(|origin| origin.as_bytes() == self.origin.as_bytes());
         is_from_here && is_same(token, &field(form, "token").unwrap_or_default())
     }
 
     /// The text for the cookie of a new session.
-    async fn finish(&self, headers: &HeaderMap, back: &SignInAnswer) -> Result<String, &'static str> {
-        const FOREIGN: &str = "This sign-in was not begun in this browser, or took too long. Begin again.";
+    async fn finish(
+        &self,
+        headers: &HeaderMap,
+        back: &SignInAnswer,
+    ) -> Result<String, &'static str> {
+        const FOREIGN: &str =
+            "This sign-in was not begun in this browser, or took too long. Begin again.";
         const SILENT: &str = "GitHub does not answer as it should now. Try again in a minute.";
         let state = back.state.as_deref().ok_or(FOREIGN)?;
         let begun = self.cookie(headers, BEGUN).ok_or(FOREIGN)?;
-        let at: i64 = begun.split_once('.').and_then(|(_, at)| at.parse().ok()).ok_or(FOREIGN)?;
+        let at: i64 = begun
+            .split_once('.')
+            .and_then(|(_, at)| at.parse().ok())
+            .ok_or(FOREIGN)?;
         let now = self.clock.now();
         let is_recent = (0..UNDER_WAY.num_seconds()).contains(&now.timestamp().saturating_sub(at));
         if !is_recent || !is_same(&self.sealed("state", begun), state) || !self.spend(at, state) {
             return Err(FOREIGN);
         }
-        let code = back.code.as_deref().ok_or("GitHub says that you did not agree.")?;
+        let code = back
+            .code
+            .as_deref()
+            .ok_or("GitHub says that you did not agree.")?;
         let silent = |error: Error| {
             tracing::warn!(%error, "a sign-in did not succeed");
             SILENT
         };
-        let visitor = self.sign_in.visitor(code, &self.sealed("verifier", begun)).await.map_err(silent)?;
-        let visitor = visitor.ok_or("GitHub does not take its own answer any more. Begin again.")?;
-        let seen = self.sign_in.repositories(&visitor.token).await.map_err(silent)?;
+        let visitor = self
+            .sign_in
+            .visitor(code, &self.sealed("verifier", begun))
+            .await
+            .map_err(silent)?;
+        let visitor =
+            visitor.ok_or("GitHub does not take its own answer any more. Begin again.")?;
+        let seen = self
+            .sign_in
+            .repositories(&visitor.token)
+            .await
+            .map_err(silent)?;
         if seen.is_empty() {
-            return Err("GitHub says that you were given access to no repository where Loopgate is installed.");
+            return Err(
+                "GitHub says that you were given access to no repository where Loopgate is installed.",
+            );
         }
         if let Some((id, _)) = self.session(headers) {
             self.sessions.lock().remove(&id);
         }
-        let Visitor { id: user, login, token, lives } = visitor;
+        let Visitor {
+            id: user,
+            login,
+            token,
+            lives,
+        } = visitor;
         // 244 random bits.
         let (secret, form_token) = (nonce() + &nonce(), nonce());
         let seen = tokio::sync::Mutex::new((now, Arc::new(seen)));
-        let session = VisitorSession { user, login, token, form_token, began: now, ends: now + lives, seen };
+        let session = VisitorSession {
+            user,
+            login,
+            token,
+            form_token,
+            began: now,
+            ends: now + lives,
+            seen,
+        };
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| now < session.ends);
         sessions.insert(Sha256::digest(&secret).into(), Arc::new(session));
@@ -201,7 +278,11 @@ fn end_oldest(
     most: usize,
     counts: impl Fn(&VisitorSession) -> bool,
 ) {
-    let mut counted: Vec<_> = sessions.iter().filter(|(_, it)| counts(it)).map(|(id, it)| (it.began, *id)).collect();
+    let mut counted: Vec<_> = sessions
+        .iter()
+        .filter(|(_, it)| counts(it))
+        .map(|(id, it)| (it.began, *id))
+        .collect();
     counted.sort_unstable();
     for (_, id) in counted.iter().rev().skip(most) {
         sessions.remove(id);
@@ -219,7 +300,11 @@ pub(super) fn routes(visitors: Arc<Visitors>) -> Router {
 }
 
 /// Sets the reader on the request. Strangers get the sign-in page, whatever they request.
-pub(super) async fn admit(State(visitors): State<Arc<Visitors>>, request: Request, next: Next) -> Response {
+pub(super) async fn admit(
+    State(visitors): State<Arc<Visitors>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let reply = match Reply::from_request_parts(&mut parts, &()).await {
         Ok(reply) => reply,
@@ -227,7 +312,11 @@ pub(super) async fn admit(State(visitors): State<Arc<Visitors>>, request: Reques
     };
     match visitors.reader(&parts.headers).await {
         Ok(reader) if reader.visitor.is_none() => {
-            let status = if parts.uri.path() == "/" { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+            let status = if parts.uri.path() == "/" {
+                StatusCode::OK
+            } else {
+                StatusCode::UNAUTHORIZED
+            };
             reply.with(status, &Notice::refused("sign_in"))
         }
         Ok(reader) => {
@@ -240,9 +329,19 @@ pub(super) async fn admit(State(visitors): State<Arc<Visitors>>, request: Reques
 
 async fn begin(State(visitors): State<Arc<Visitors>>, reply: Reply) -> Response {
     let begun = format!("{}.{}", nonce(), visitors.clock.now().timestamp());
-    let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(visitors.sealed("verifier", &begun)));
-    match visitors.sign_in.page(&visitors.sealed("state", &begun), &challenge).await {
-        Ok(page) => visitors.set(Redirect::to(&page).into_response(), BEGUN, &begun, UNDER_WAY),
+    let challenge =
+        BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(visitors.sealed("verifier", &begun)));
+    match visitors
+        .sign_in
+        .page(&visitors.sealed("state", &begun), &challenge)
+        .await
+    {
+        Ok(page) => visitors.set(
+            Redirect::to(&page).into_response(),
+            BEGUN,
+            &begun,
+            UNDER_WAY,
+        ),
         Err(error) => PageError::NotNow(error.to_string()).response(&reply),
     }
 }
@@ -260,18 +359,33 @@ async fn finish(
     Query(back): Query<SignInAnswer>,
 ) -> Response {
     let answer = match visitors.finish(&headers, &back).await {
-        Ok(secret) => visitors.set(Redirect::to("/").into_response(), SESSION, &secret, TimeDelta::hours(8)),
+        Ok(secret) => visitors.set(
+            Redirect::to("/").into_response(),
+            SESSION,
+            &secret,
+            TimeDelta::hours(8),
+        ),
         Err(reason) => reply.with(StatusCode::FORBIDDEN, &Notice::new("Not signed in", reason)),
     };
     visitors.set(answer, BEGUN, "", TimeDelta::zero())
 }
 
-async fn end(State(visitors): State<Arc<Visitors>>, reply: Reply, headers: HeaderMap, form: String) -> Response {
+async fn end(
+    State(visitors): State<Arc<Visitors>>,
+    reply: Reply,
+    headers: HeaderMap,
+    form: String,
+) -> Response {
     if let Some((id, session)) = visitors.session(&headers) {
         if !visitors.is_ours(&headers, &form, &session.form_token) {
             return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
         }
         visitors.sessions.lock().remove(&id);
     }
-    visitors.set(Redirect::to("/").into_response(), SESSION, "", TimeDelta::zero())
+    visitors.set(
+        Redirect::to("/").into_response(),
+        SESSION,
+        "",
+        TimeDelta::zero(),
+    )
 }

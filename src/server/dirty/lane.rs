@@ -99,8 +99,10 @@ pub(super) struct Pass {
 }
 
 /// The classes that take turns apart from those of the other line: what people wait for, and the rest.
-pub(super) const LINES: [&[WorkClass]; 2] =
-    [&[WorkClass::Person], &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread]];
+pub(super) const LINES: [&[WorkClass]; 2] = [
+    &[WorkClass::Person],
+    &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread],
+];
 
 /// The place among [`LINES`] of what people wait for.
 const PEOPLE: usize = 0;
@@ -108,19 +110,27 @@ const PEOPLE: usize = 0;
 impl Lane {
     /// A lane that comes after all that have waited since then, so that lanes that come and go starve no other.
     pub fn joining(turns: u64) -> Self {
-        Self { last_turn: [turns; LINES.len()], ..Self::default() }
+        Self {
+            last_turn: [turns; LINES.len()],
+            ..Self::default()
+        }
     }
 
     /// Whether there is something of a class, and a place for it among the running.
     pub fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
-        let all = self.classes.iter().map(|class| class.running).sum::<usize>();
+        let all = self
+            .classes
+            .iter()
+            .map(|class| class.running)
+            .sum::<usize>();
         let others = all - self.classes[WorkClass::Person as usize].running;
         let of_class = &self.classes[class as usize];
         let has_place = match class {
             WorkClass::Person => all < limits.per_installation + FOR_PEOPLE,
             WorkClass::Author | WorkClass::Progress => others < limits.per_installation,
             WorkClass::Spread => {
-                others < limits.per_installation && of_class.running < limits.per_installation.div_ceil(2)
+                others < limits.per_installation
+                    && of_class.running < limits.per_installation.div_ceil(2)
             }
         };
         has_place && !of_class.queue.is_empty() && of_class.paused_until.is_none()
@@ -128,17 +138,35 @@ impl Lane {
 
     /// Takes the next queued target of a line and marks it as running.
     pub fn take(&mut self, line: usize, limits: Limits) -> Option<(Target, Seq, Served)> {
-        let first = |class: WorkClass| self.classes[class as usize].queue.first_key_value().map(|(place, _)| *place);
-        let mut may_start = LINES[line].iter().copied().filter(|class| self.may_start(*class, limits));
+        let first = |class: WorkClass| {
+            self.classes[class as usize]
+                .queue
+                .first_key_value()
+                .map(|(place, _)| *place)
+        };
+        let mut may_start = LINES[line]
+            .iter()
+            .copied()
+            .filter(|class| self.may_start(*class, limits));
         let is_the_oldests = line != PEOPLE && self.turns % TURNS == TURNS - 1;
-        let class = if is_the_oldests { may_start.min_by_key(|class| first(*class)) } else { may_start.next() }?;
+        let class = if is_the_oldests {
+            may_start.min_by_key(|class| first(*class))
+        } else {
+            may_start.next()
+        }?;
         let is_first = is_the_oldests || line == PEOPLE;
         let place = if is_first {
             first(class)?
         } else {
             // The newest, of the repository that has had no turn for longest.
-            let newest = self.classes[class as usize].queue.iter().rev().take(LOOKED_THROUGH);
-            *newest.min_by_key(|(_, target)| self.served.get(&target.repository().cloned()))?.0
+            let newest = self.classes[class as usize]
+                .queue
+                .iter()
+                .rev()
+                .take(LOOKED_THROUGH);
+            *newest
+                .min_by_key(|(_, target)| self.served.get(&target.repository().cloned()))?
+                .0
         };
         let target = self.classes[class as usize].queue.remove(&place)?;
         if line != PEOPLE {
@@ -163,7 +191,15 @@ impl Lane {
     /// A target that was not in memory.
     pub fn admit(&mut self, target: Target, newest: Seq, class: WorkClass) {
         self.classes[class as usize].held += 1;
-        self.entries.insert(target.clone(), LaneEntry { newest, class, came_with: class, state: State::Queued(0) });
+        self.entries.insert(
+            target.clone(),
+            LaneEntry {
+                newest,
+                class,
+                came_with: class,
+                state: State::Queued(0),
+            },
+        );
         self.enqueue(target);
     }
 
@@ -181,8 +217,14 @@ impl Lane {
     /// there was one.
     pub fn leaves_oldest_on_disk(&mut self, class: WorkClass) -> bool {
         let of_class = &mut self.classes[class as usize];
-        let came_with = |target: &Target| self.entries.get(target).is_some_and(|entry| entry.came_with == class);
-        let Some((&place, _)) = of_class.queue.iter().find(|(_, target)| came_with(target)) else { return false };
+        let came_with = |target: &Target| {
+            self.entries
+                .get(target)
+                .is_some_and(|entry| entry.came_with == class)
+        };
+        let Some((&place, _)) = of_class.queue.iter().find(|(_, target)| came_with(target)) else {
+            return false;
+        };
         if let Some(target) = of_class.queue.remove(&place) {
             self.entries.remove(&target);
             of_class.held -= 1;
@@ -198,13 +240,17 @@ impl Lane {
         self.places += 1;
         if let Some(entry) = self.entries.get_mut(&target) {
             entry.state = State::Queued(self.places);
-            self.classes[entry.class as usize].queue.insert(self.places, target);
+            self.classes[entry.class as usize]
+                .queue
+                .insert(self.places, target);
         }
     }
 
     /// Takes an entry that is queued out of its line until then.
     pub fn wait(&mut self, target: &Target, until: Timestamp) {
-        let Some(entry) = self.entries.get_mut(target) else { return };
+        let Some(entry) = self.entries.get_mut(target) else {
+            return;
+        };
         if let State::Queued(place) = entry.state {
             self.classes[entry.class as usize].queue.remove(&place);
         }

@@ -13,25 +13,43 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn key(installation: u64, number: u64) -> Key {
-    let target = Target::PullRequest { repository: "acme/widgets".parse().unwrap(), number: PrNumber::new(number) };
-    Key { installation: InstallationId::new(installation), target }
+    let target = Target::PullRequest {
+        repository: "acme/widgets".parse().unwrap(),
+        number: PrNumber::new(number),
+    };
+    Key {
+        installation: InstallationId::new(installation),
+        target,
+    }
 }
 
 fn arrival(installation: u64, number: u64, seq: i64) -> Arrival {
-    Arrival { key: key(installation, number), seq: Seq(seq), class: WorkClass::Author }
+    Arrival {
+        key: key(installation, number),
+        seq: Seq(seq),
+        class: WorkClass::Author,
+    }
 }
 
 fn number(start: &Start) -> (u64, u64) {
-    let Target::PullRequest { number, .. } = &start.key.target else { panic!("{start:?}") };
+    let Target::PullRequest { number, .. } = &start.key.target else {
+        panic!("{start:?}")
+    };
     (start.key.installation.get(), number.get())
 }
 
 fn started(dirty: &mut DirtySet) -> Vec<(u64, u64)> {
-    std::iter::from_fn(|| dirty.start()).map(|start| number(&start)).collect()
+    std::iter::from_fn(|| dirty.start())
+        .map(|start| number(&start))
+        .collect()
 }
 
 fn with(workers: usize, per_installation: usize, lane: usize) -> DirtySet {
-    DirtySet::new(Limits { workers, per_installation, lane })
+    DirtySet::new(Limits {
+        workers,
+        per_installation,
+        lane,
+    })
 }
 
 #[test]
@@ -68,7 +86,10 @@ fn installations_take_turns_within_their_limits() {
 }
 
 fn of(class: WorkClass, number: u64, seq: i64) -> Arrival {
-    Arrival { class, ..arrival(1, number, seq) }
+    Arrival {
+        class,
+        ..arrival(1, number, seq)
+    }
 }
 
 /// Works everything off, one at a time.
@@ -107,7 +128,11 @@ fn what_runs_is_as_urgent_as_the_best_that_arrived_meanwhile() {
     dirty.arrived(of(WorkClass::Progress, 1, 3));
     assert_eq!(start.served.class(), WorkClass::Person);
     dirty.ended(start.key, JobEnd::Done(Seq(1)));
-    assert_eq!(dirty.start().unwrap().served.class(), WorkClass::Person, "and so is the look after it");
+    assert_eq!(
+        dirty.start().unwrap().served.class(),
+        WorkClass::Person,
+        "and so is the look after it"
+    );
 }
 
 #[test]
@@ -126,8 +151,18 @@ fn every_eighth_turn_is_the_oldests() {
 fn repositories_take_turns_and_the_newest_goes_first_past_a_backlog_on_disk() {
     let mut dirty = with(1, 1, 8);
     let in_repository = |name: &str, number: u64| {
-        let target = Target::PullRequest { repository: name.parse().unwrap(), number: PrNumber::new(number) };
-        Arrival { key: Key { installation: InstallationId::new(1), target }, seq: Seq(1), class: WorkClass::Author }
+        let target = Target::PullRequest {
+            repository: name.parse().unwrap(),
+            number: PrNumber::new(number),
+        };
+        Arrival {
+            key: Key {
+                installation: InstallationId::new(1),
+                target,
+            },
+            seq: Seq(1),
+            class: WorkClass::Author,
+        }
     };
     for number in 1..=5 {
         dirty.arrived(in_repository("acme/busy", number));
@@ -145,7 +180,11 @@ fn repositories_take_turns_and_the_newest_goes_first_past_a_backlog_on_disk() {
         dirty.arrived(in_repository("acme/busy", number));
     }
     dirty.ended(eighth.key, JobEnd::Done(Seq(1)));
-    assert_eq!(dirty.start().map(|start| number(&start).1), Some(30), "the oldest in memory made room for it");
+    assert_eq!(
+        dirty.start().map(|start| number(&start).1),
+        Some(30),
+        "the oldest in memory made room for it"
+    );
 }
 
 #[test]
@@ -154,7 +193,11 @@ fn what_a_person_waits_for_has_places_of_its_own() {
     for number in 1..=500 {
         dirty.arrived(of(WorkClass::Spread, number, 1));
     }
-    assert_eq!(started(&mut dirty), [(1, 500), (1, 499)], "what is spread leaves half of the places");
+    assert_eq!(
+        started(&mut dirty),
+        [(1, 500), (1, 499)],
+        "what is spread leaves half of the places"
+    );
     for number in 601..=609 {
         dirty.arrived(of(WorkClass::Author, number, 1));
     }
@@ -164,9 +207,15 @@ fn what_a_person_waits_for_has_places_of_its_own() {
         dirty.arrived(of(WorkClass::Person, number, 1));
     }
     assert_eq!(started(&mut dirty), [(1, 701), (1, 702)]);
-    dirty.arrived(Arrival { class: WorkClass::Author, ..arrival(2, 1, 1) });
+    dirty.arrived(Arrival {
+        class: WorkClass::Author,
+        ..arrival(2, 1, 1)
+    });
     assert_eq!(started(&mut dirty), [], "the process is full");
-    dirty.arrived(Arrival { class: WorkClass::Person, ..arrival(2, 2, 1) });
+    dirty.arrived(Arrival {
+        class: WorkClass::Person,
+        ..arrival(2, 2, 1)
+    });
     assert_eq!(started(&mut dirty), [(2, 2)], "but not for people");
 }
 
@@ -175,12 +224,26 @@ fn what_runs_knows_how_many_others_wait_or_run() {
     let mut dirty = with(9, 9, 100);
     dirty.arrived(of(WorkClass::Author, 9, 1));
     let first = dirty.start().unwrap();
-    for (number, class) in (1..).zip([WorkClass::Person, WorkClass::Author, WorkClass::Progress, WorkClass::Author]) {
+    for (number, class) in (1..).zip([
+        WorkClass::Person,
+        WorkClass::Author,
+        WorkClass::Progress,
+        WorkClass::Author,
+    ]) {
         dirty.arrived(of(class, number, 1));
     }
-    assert_eq!(first.served.behind.load(Ordering::Relaxed), 3, "and what comes after it began");
+    assert_eq!(
+        first.served.behind.load(Ordering::Relaxed),
+        3,
+        "and what comes after it began"
+    );
     let behind: Vec<_> = std::iter::from_fn(|| dirty.start())
-        .map(|start| (number(&start).1, start.served.behind.load(Ordering::Relaxed)))
+        .map(|start| {
+            (
+                number(&start).1,
+                start.served.behind.load(Ordering::Relaxed),
+            )
+        })
         .collect();
     assert_eq!(behind, [(1, 3), (4, 3), (2, 3), (3, 3)]);
     dirty.ended(first.key.clone(), JobEnd::Done(first.newest));
@@ -191,7 +254,8 @@ fn what_runs_knows_how_many_others_wait_or_run() {
 #[test]
 fn what_is_kept_for_people_holds_nobody_better() {
     let mut dirty = with(8, 1, 100);
-    for (number, class) in (1..).zip([WorkClass::Progress, WorkClass::Spread, WorkClass::Progress]) {
+    for (number, class) in (1..).zip([WorkClass::Progress, WorkClass::Spread, WorkClass::Progress])
+    {
         dirty.arrived(of(class, number, 1));
     }
     let start = dirty.start().unwrap();
@@ -216,7 +280,11 @@ fn a_retry_is_due_by_time_and_events_join_it() {
     assert!(!dirty.is_settled());
     dirty.arrived(arrival(1, 1, 2));
     dirty.arrived(arrival(1, 1, 3));
-    assert_eq!(dirty.next_alarm(), Some(at(600)), "events during an outage use up no retries");
+    assert_eq!(
+        dirty.next_alarm(),
+        Some(at(600)),
+        "events during an outage use up no retries"
+    );
     dirty.wake(at(600));
     assert_eq!(started(&mut dirty), [(1, 1)]);
 }
@@ -244,18 +312,33 @@ fn a_pause_holds_the_whole_installation_and_nobody_else() {
 /// Lanes' rows as the storage has them: the newest of each, and the best class.
 type Disk = BTreeMap<(u64, u64), (i64, WorkClass)>;
 
-fn page(disk: &Disk, (installation, class): (InstallationId, WorkClass), after: Option<&Cursor>, limit: usize) -> Page {
+fn page(
+    disk: &Disk,
+    (installation, class): (InstallationId, WorkClass),
+    after: Option<&Cursor>,
+    limit: usize,
+) -> Page {
     let after = after.map_or(0, |cursor| cursor.1.parse().unwrap());
     let rest = disk.range((installation.get(), after + 1)..(installation.get() + 1, 0));
-    let rest: Vec<_> = rest.filter(|(_, (_, of))| *of == class).take(limit).collect();
-    let pending = rest.iter().map(|&(&(installation, number), &(seq, _))| Pending {
-        target: key(installation, number).target,
-        newest: Seq(seq),
-        retry_at: None,
-    });
-    let next =
-        rest.last().filter(|_| rest.len() >= limit).map(|&(&(_, number), _)| (String::new(), number.to_string()));
-    Page { pending: pending.collect(), next }
+    let rest: Vec<_> = rest
+        .filter(|(_, (_, of))| *of == class)
+        .take(limit)
+        .collect();
+    let pending = rest
+        .iter()
+        .map(|&(&(installation, number), &(seq, _))| Pending {
+            target: key(installation, number).target,
+            newest: Seq(seq),
+            retry_at: None,
+        });
+    let next = rest
+        .last()
+        .filter(|_| rest.len() >= limit)
+        .map(|&(&(_, number), _)| (String::new(), number.to_string()));
+    Page {
+        pending: pending.collect(),
+        next,
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -334,17 +417,36 @@ fn a_row_less_urgent_than_the_stale_page_that_admitted_its_target_is_met_by_a_wa
     let installation = InstallationId::new(1);
     dirty.found(installation);
     dirty.wants_pages();
-    let stale =
-        Page { pending: vec![Pending { target: key(1, 1).target, newest: Seq(1), retry_at: None }], next: None };
+    let stale = Page {
+        pending: vec![Pending {
+            target: key(1, 1).target,
+            newest: Seq(1),
+            retry_at: None,
+        }],
+        next: None,
+    };
     dirty.paged(installation, WorkClass::Author, Some(stale), at(0));
     dirty.arrived(of(WorkClass::Progress, 1, 2));
     for class in WorkClass::ALL {
-        dirty.paged(installation, class, Some(Page { pending: Vec::new(), next: None }), at(0));
+        dirty.paged(
+            installation,
+            class,
+            Some(Page {
+                pending: Vec::new(),
+                next: None,
+            }),
+            at(0),
+        );
     }
     for number in 2..=5 {
         dirty.arrived(of(WorkClass::Author, number, 3));
     }
-    assert!(dirty.wants_pages().iter().any(|(_, class, ..)| *class == WorkClass::Progress));
+    assert!(
+        dirty
+            .wants_pages()
+            .iter()
+            .any(|(_, class, ..)| *class == WorkClass::Progress)
+    );
 }
 
 #[test]
@@ -352,8 +454,16 @@ fn a_page_that_cannot_be_read_is_asked_for_again() {
     let mut dirty = with(1, 1, 4);
     dirty.found(InstallationId::new(1));
     let wanted = dirty.wants_pages();
-    assert_eq!(wanted[0], (InstallationId::new(1), WorkClass::Person, None, 1));
-    assert!(wanted.iter().map(|(_, class, ..)| *class).eq(WorkClass::ALL));
+    assert_eq!(
+        wanted[0],
+        (InstallationId::new(1), WorkClass::Person, None, 1)
+    );
+    assert!(
+        wanted
+            .iter()
+            .map(|(_, class, ..)| *class)
+            .eq(WorkClass::ALL)
+    );
     dirty.paged(InstallationId::new(1), WorkClass::Person, None, at(0));
     assert_eq!(dirty.wants_pages(), []);
     dirty.wake(at(5));

@@ -35,23 +35,45 @@ const REDELIVERIES: usize = 60;
 /// to send them again. The next pass goes on where this one ended early.
 pub(super) async fn pass(
     github: &Github,
-    Services { store, inbox, metrics, .. }: &Services,
+    Services {
+        store,
+        inbox,
+        metrics,
+        ..
+    }: &Services,
     receiver: Option<&Receiver>,
     now: Timestamp,
 ) -> Result<(), Box<dyn error::Error + Send + Sync>> {
     let client = github.client(None);
-    let known_until = store.log_known_until().await?.map_or(now - REACH, |known| known - OVERLAP);
+    let known_until = store
+        .log_known_until()
+        .await?
+        .map_or(now - REACH, |known| known - OVERLAP);
     let since = known_until.max(now - REACH);
     let is_known = |it: &DeliveryAttempt| it.delivered_at < since;
-    let log = client.list_until("/app/hook/deliveries", LOG_PAGES, is_known).await?;
+    let log = client
+        .list_until("/app/hook/deliveries", LOG_PAGES, is_known)
+        .await?;
     if !log.is_complete {
-        tracing::warn!("the delivery log is longer than what is read of it; the rest is the resync's");
+        tracing::warn!(
+            "the delivery log is longer than what is read of it; the rest is the resync's"
+        );
     }
     // By GitHub's clock if the log has an entry.
     let until = log.items.first().map_or(now, |newest| newest.delivered_at);
-    inbox.apply(Change::Log { attempts: decisive(log.items), until }).await?;
+    inbox
+        .apply(Change::Log {
+            attempts: decisive(log.items),
+            until,
+        })
+        .await?;
     for attempt in store.redeliveries(now, REDELIVERIES).await? {
-        inbox.apply(Change::Redelivery { attempt, due_at: None }).await?;
+        inbox
+            .apply(Change::Redelivery {
+                attempt,
+                due_at: None,
+            })
+            .await?;
         let asked = match receiver {
             Some(receiver) => take(&client, receiver, attempt).await,
             None => client.redeliver(attempt).await,
@@ -59,13 +81,23 @@ pub(super) async fn pass(
         match asked.map_err(Error::refusal) {
             Ok(()) => {
                 metrics.redelivered.add(1);
-                tracing::info!(attempt, "a delivery that failed is asked for again, or read");
+                tracing::info!(
+                    attempt,
+                    "a delivery that failed is asked for again, or read"
+                );
             }
             // It is no longer kept.
-            Err(Ok(refusal)) => tracing::warn!(attempt, reason = %refusal, "a delivery is not sent again"),
+            Err(Ok(refusal)) => {
+                tracing::warn!(attempt, reason = %refusal, "a delivery is not sent again")
+            }
             Err(Err(error)) => {
                 // If it was asked for after all, the log shows another attempt by the next pass.
-                inbox.apply(Change::Redelivery { attempt, due_at: Some(now) }).await?;
+                inbox
+                    .apply(Change::Redelivery {
+                        attempt,
+                        due_at: Some(now),
+                    })
+                    .await?;
                 return Err(error.into());
             }
         }
@@ -75,12 +107,23 @@ pub(super) async fn pass(
 
 /// Reads a delivery from the log. GitHub vouches for it: the log is asked for with the App's own token.
 async fn take(client: &Client, receiver: &Receiver, attempt: u64) -> Result<(), Error> {
-    let delivery: LoggedDelivery = client.fetch(&format!("/app/hook/deliveries/{attempt}")).await?;
+    let delivery: LoggedDelivery = client
+        .fetch(&format!("/app/hook/deliveries/{attempt}"))
+        .await?;
     let payload = delivery.request.payload.get().as_bytes();
-    let received = receiver.receive_event(&delivery.event, &delivery.guid, payload, true).await;
+    let received = receiver
+        .receive_event(&delivery.event, &delivery.guid, payload, true)
+        .await;
     if received == DeliveryResult::Unavailable {
-        let (path, message) = (format!("delivery {attempt}"), "it could not be stored".to_owned());
-        return Err(Error::Unavailable { path, message, retry_at: None });
+        let (path, message) = (
+            format!("delivery {attempt}"),
+            "it could not be stored".to_owned(),
+        );
+        return Err(Error::Unavailable {
+            path,
+            message,
+            retry_at: None,
+        });
     }
     Ok(())
 }
@@ -116,7 +159,10 @@ mod tests {
             attempt(2, "later", 502),
             attempt(1, "never", 0),
         ];
-        let ids: Vec<_> = decisive(log).iter().map(|it| (it.id, it.is_accepted())).collect();
+        let ids: Vec<_> = decisive(log)
+            .iter()
+            .map(|it| (it.id, it.is_accepted()))
+            .collect();
         assert_eq!(ids, [(4, false), (3, true), (6, true)]);
     }
 }

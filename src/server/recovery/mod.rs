@@ -47,7 +47,10 @@ pub(super) async fn recover(
     let (mut others_until, mut is_asked) = (begun, false);
     let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
-        let due = resync.as_ref().map_or(log_due, |resync| resync.due().min(log_due)).max(others_until);
+        let due = resync
+            .as_ref()
+            .map_or(log_due, |resync| resync.due().min(log_due))
+            .max(others_until);
         if due > clock.now() {
             is_asked = false;
             for reply in waiting.drain(..) {
@@ -75,8 +78,15 @@ pub(super) async fn recover(
         }
         let work = async {
             if log_due <= now {
-                log_due = now + if receiver.is_some() { delivery_log::EVERY_POLL } else { delivery_log::EVERY };
-                if let Err(interrupted) = delivery_log::pass(&github, &services, receiver.as_deref(), now).await {
+                log_due = now
+                    + if receiver.is_some() {
+                        delivery_log::EVERY_POLL
+                    } else {
+                        delivery_log::EVERY
+                    };
+                if let Err(interrupted) =
+                    delivery_log::pass(&github, &services, receiver.as_deref(), now).await
+                {
                     tracing::warn!(reason = %interrupted, "the delivery log was not gone through to its end");
                 }
             }
@@ -84,6 +94,10 @@ pub(super) async fn recover(
                 resync.round(&github, &services, now).await;
             }
         };
-        fenced(if is_asked { None } else { Some(fence) }, serving(WorkClass::Spread, work)).await;
+        fenced(
+            if is_asked { None } else { Some(fence) },
+            serving(WorkClass::Spread, work),
+        )
+        .await;
     }
 }

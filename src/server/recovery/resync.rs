@@ -52,7 +52,14 @@ pub(super) struct Resync {
 impl Resync {
     /// Without `every` there is one pass, and no further one by itself.
     pub const fn new(every: Option<TimeDelta>, now: Timestamp) -> Self {
-        Self { every, lists_due: now, folds_due: now, folds: false, round_due: now, unread: BTreeMap::new() }
+        Self {
+            every,
+            lists_due: now,
+            folds_due: now,
+            folds: false,
+            round_due: now,
+            unread: BTreeMap::new(),
+        }
     }
 
     /// Reads the lists again, now.
@@ -96,7 +103,9 @@ impl Resync {
         }
         self.round_due = now + ROUND;
         for (installation, unread) in &mut self.unread {
-            if let Err(interrupted) = share((github, services), *installation, unread, self.folds, now).await {
+            if let Err(interrupted) =
+                share((github, services), *installation, unread, self.folds, now).await
+            {
                 tracing::warn!(%installation, reason = %interrupted, "a resync is interrupted");
             }
         }
@@ -148,16 +157,31 @@ async fn share(
                     }
                 }
                 // The refs stay, and the rest of the pass does not need them.
-                Err(error) => tracing::warn!(%repository, reason = %error, "refs of ended runs are not folded"),
+                Err(error) => {
+                    tracing::warn!(%repository, reason = %error, "refs of ended runs are not folded")
+                }
             }
         }
         services
             .inbox
-            .apply(Change::Listed(PullList { installation, repository, pulls: list.items, is_complete, now }))
+            .apply(Change::Listed(PullList {
+                installation,
+                repository,
+                pulls: list.items,
+                is_complete,
+                now,
+            }))
             .await?;
     }
     let most = left / REQUESTS_OF_A_LOOK;
-    if let ChangeOutcome::New(asked) = services.inbox.apply(Change::Resync { installation, most, now }).await?
+    if let ChangeOutcome::New(asked) = services
+        .inbox
+        .apply(Change::Resync {
+            installation,
+            most,
+            now,
+        })
+        .await?
         && !asked.is_empty()
     {
         services.metrics.resynced.add(asked.len() as u64);

@@ -47,7 +47,10 @@ pub(in crate::server) enum TokenChange {
 impl Store {
     /// The token of that digest, unless it has ended.
     pub async fn token(&self, digest: &TokenDigest, now: Timestamp) -> Result<Option<AccessToken>> {
-        Ok(self.tokens("digest = $1 AND ends_at > $2", digest.0.as_str(), now).await?.pop())
+        Ok(self
+            .tokens("digest = $1 AND ends_at > $2", digest.0.as_str(), now)
+            .await?
+            .pop())
     }
 
     /// Somebody's tokens, the newest first.
@@ -56,10 +59,25 @@ impl Store {
         self.tokens(condition, owner, now).await
     }
 
-    async fn tokens(&self, condition: &str, of: impl Into<Value>, now: Timestamp) -> Result<Vec<AccessToken>> {
+    async fn tokens(
+        &self,
+        condition: &str,
+        of: impl Into<Value>,
+        now: Timestamp,
+    ) -> Result<Vec<AccessToken>> {
         let columns = "digest, owner, login, name, made_at, used_at, ends_at";
-        let query = Query::new(format!("SELECT {columns} FROM access_token WHERE {condition}")).bind(of).bind(now);
-        Ok(self.database.read(query).await?.into_iter().filter_map(token).collect())
+        let query = Query::new(format!(
+            "SELECT {columns} FROM access_token WHERE {condition}"
+        ))
+        .bind(of)
+        .bind(now);
+        Ok(self
+            .database
+            .read(query)
+            .await?
+            .into_iter()
+            .filter_map(token)
+            .collect())
     }
 }
 
@@ -81,20 +99,37 @@ fn token((digest, owner, login, name, made_at, used_at, ends_at): Columns) -> Op
 impl Batch<'_> {
     pub(super) async fn change_tokens(&mut self, change: &TokenChange) -> Result<ChangeOutcome> {
         let query = match change {
-            TokenChange::Make(AccessToken { digest, owner, login, name, made_at, ends_at, .. }) => {
-                let made =
-                    Query::new(MAKE).bind(digest.0.as_str()).bind(*owner).bind(login.as_str()).bind(name.as_str());
-                made.bind(*made_at).bind(*ends_at).bind(i64::from(MOST_TOKENS))
+            TokenChange::Make(AccessToken {
+                digest,
+                owner,
+                login,
+                name,
+                made_at,
+                ends_at,
+                ..
+            }) => {
+                let made = Query::new(MAKE)
+                    .bind(digest.0.as_str())
+                    .bind(*owner)
+                    .bind(login.as_str())
+                    .bind(name.as_str());
+                made.bind(*made_at)
+                    .bind(*ends_at)
+                    .bind(i64::from(MOST_TOKENS))
             }
             TokenChange::Use(digest, at) => {
-                Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1").bind(digest.0.as_str()).bind(*at)
+                Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1")
+                    .bind(digest.0.as_str())
+                    .bind(*at)
             }
             TokenChange::Revoke(owner, digest) => {
                 Query::new("DELETE FROM access_token WHERE owner = $1 AND digest = $2")
                     .bind(*owner)
                     .bind(digest.0.as_str())
             }
-            TokenChange::RevokeAll(owner) => Query::new("DELETE FROM access_token WHERE owner = $1").bind(*owner),
+            TokenChange::RevokeAll(owner) => {
+                Query::new("DELETE FROM access_token WHERE owner = $1").bind(*owner)
+            }
         };
         self.run(query).await
     }

@@ -4,7 +4,9 @@
 //! Races: of several processes one reads and writes at a time, by a lock that all of them take before any row.
 
 use super::{write::Batch, *};
-use crate::github::{BudgetClaim, BudgetUse, COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Want};
+use crate::github::{
+    BudgetClaim, BudgetUse, COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Want,
+};
 use loopgate_core::Sha;
 
 /// Of a clock that was set back, rows further ahead are of no use.
@@ -17,13 +19,25 @@ const USED: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken W
 
 impl Batch<'_> {
     pub(super) async fn book(&mut self, claim: BudgetClaim) -> Result<ChangeOutcome> {
-        let BudgetClaim { installation, now, what } = claim;
+        let BudgetClaim {
+            installation,
+            now,
+            what,
+        } = claim;
         let (kind, at, amount) = match what {
-            BudgetUse::Points { points, most, takes } => {
+            BudgetUse::Points {
+                points,
+                most,
+                takes,
+            } => {
                 self.lock_budget().await?;
                 let rows = Query::new(USED).bind(installation).bind(POINTS);
                 let rows = rows.bind(now - TimeDelta::minutes(1)).bind(now + AHEAD);
-                let used: i64 = rows.fetch(self.on()).await?.first().map_or(0, |(used,)| *used);
+                let used: i64 = rows
+                    .fetch(self.on())
+                    .await?
+                    .first()
+                    .map_or(0, |(used,)| *used);
                 if used + i64::from(points) > i64::from(most) {
                     return Ok(ChangeOutcome::Booked(Err(now)));
                 }
@@ -37,17 +51,34 @@ impl Batch<'_> {
                 }
             }
             BudgetUse::CreationEnd { booked_until } => {
-                let row = Query::new("UPDATE taken SET at = $1 WHERE installation = $2 AND kind = 0 AND at = $3");
-                return self.run(row.bind(now).bind(installation).bind(booked_until)).await;
+                let row = Query::new(
+                    "UPDATE taken SET at = $1 WHERE installation = $2 AND kind = 0 AND at = $3",
+                );
+                return self
+                    .run(row.bind(now).bind(installation).bind(booked_until))
+                    .await;
             }
         };
-        let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
-        self.run(row.bind(installation).bind(kind).bind(at).bind(i64::from(amount))).await?;
+        let row = Query::new(
+            "INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)",
+        );
+        self.run(
+            row.bind(installation)
+                .bind(kind)
+                .bind(at)
+                .bind(i64::from(amount)),
+        )
+        .await?;
         Ok(ChangeOutcome::Booked(Ok(at)))
     }
 
     /// Before when a booking may not end, if something may be created now; else when to ask again.
-    async fn create(&mut self, of: InstallationId, want: Option<Want>, now: Timestamp) -> Result<BookingAnswer> {
+    async fn create(
+        &mut self,
+        of: InstallationId,
+        want: Option<Want>,
+        now: Timestamp,
+    ) -> Result<BookingAnswer> {
         let ledger = self.ledger(of, now).await?;
         if let Some(want) = want {
             let asked = ledger.ask(&want, now);
@@ -56,31 +87,56 @@ impl Batch<'_> {
             self.run(row.bind(of).bind(head.as_str())).await?;
             if let Err(promise) = asked {
                 if ledger.promised.len() < MOST_PROMISED {
-                    let row = Query::new("INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)");
-                    self.run(row.bind(of).bind(head).bind(promise.need as i64).bind(promise.at)).await?;
+                    let row = Query::new(
+                        "INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)",
+                    );
+                    self.run(
+                        row.bind(of)
+                            .bind(head)
+                            .bind(promise.need as i64)
+                            .bind(promise.at),
+                    )
+                    .await?;
                 }
                 return Ok(Err(promise.at));
             }
         }
         // No two end at the same time, so that each can be named by its end.
-        Ok(Ok(ledger.created.iter().max().map_or(now, |at| *at + TimeDelta::milliseconds(1))))
+        Ok(Ok(ledger
+            .created
+            .iter()
+            .max()
+            .map_or(now, |at| *at + TimeDelta::milliseconds(1))))
     }
 
     async fn lock_budget(&mut self) -> Result<()> {
         if self.is_shared {
             // Any number: nothing else of this database takes such a lock.
-            Query::new("SELECT pg_advisory_xact_lock(1)").execute(self.on()).await?;
+            Query::new("SELECT pg_advisory_xact_lock(1)")
+                .execute(self.on())
+                .await?;
         }
         Ok(())
     }
 
     /// What was created within the last hour, and the turns that are kept.
     async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger> {
-        let rows = Query::new("SELECT at FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4");
-        let rows = rows.bind(installation).bind(CREATION).bind(now - COUNTS_FOR).bind(now + AHEAD);
+        let rows = Query::new(
+            "SELECT at FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4",
+        );
+        let rows = rows
+            .bind(installation)
+            .bind(CREATION)
+            .bind(now - COUNTS_FOR)
+            .bind(now + AHEAD);
         let created: Vec<(i64,)> = rows.fetch(self.on()).await?;
-        let rows = Query::new("SELECT at, head, need FROM turn WHERE installation = $1 AND at > $2");
-        let promised: Vec<(i64, String, i64)> = rows.bind(installation).bind(now - LATE).fetch(self.on()).await?;
+        let rows =
+            Query::new("SELECT at, head, need FROM turn WHERE installation = $1 AND at > $2");
+        let promised: Vec<(i64, String, i64)> = rows
+            .bind(installation)
+            .bind(now - LATE)
+            .fetch(self.on())
+            .await?;
         let promise = |(at, head, need): (i64, String, i64)| {
             let need = *Need::ALL.get(usize::try_from(need).ok()?)?;
             Some((head.parse::<Sha>().ok()?, Promise { at: time(at), need }))

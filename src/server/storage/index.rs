@@ -67,13 +67,16 @@ const WHERE: &str =
     AND ($5 = '[\"*\"]' OR repository IN ({listed}))";
 
 /// How many loops each repository has; those with most of them first, 500 at most.
-const REPOSITORIES: &str = "SELECT repository, COUNT(*) FROM open_loop WHERE {filter} GROUP BY repository
+const REPOSITORIES: &str =
+    "SELECT repository, COUNT(*) FROM open_loop WHERE {filter} GROUP BY repository
      ORDER BY COUNT(*) DESC, repository LIMIT 500";
 
-const LOOPS: &str = "SELECT installation, repository, what, loop FROM open_loop WHERE part = $6 AND {filter}
+const LOOPS: &str =
+    "SELECT installation, repository, what, loop FROM open_loop WHERE part = $6 AND {filter}
      ORDER BY since, repository, what LIMIT $7 OFFSET $8";
 
-const VERSION: &str = "SELECT COUNT(*), COUNT(CASE WHEN part = 'nobody' THEN 1 END), MAX(looked_at) FROM open_loop
+const VERSION: &str =
+    "SELECT COUNT(*), COUNT(CASE WHEN part = 'nobody' THEN 1 END), MAX(looked_at) FROM open_loop
      WHERE {filter}";
 
 const FOUND: &str =
@@ -90,9 +93,20 @@ impl IndexFilter {
     /// `sql` with these conditions for `{filter}`.
     fn bound(&self, sql: &str) -> Query {
         let lower = |name: &Option<String>| name.as_deref().unwrap_or_default().to_lowercase();
-        let Filter { repository, person, me, agent, .. } = &self.shown;
-        let query = Query::new(sql.replace("{filter}", WHERE)).bind(repository.as_deref().unwrap_or_default());
-        query.bind(lower(person)).bind(lower(me)).bind(lower(agent)).bind(self.visible.listed())
+        let Filter {
+            repository,
+            person,
+            me,
+            agent,
+            ..
+        } = &self.shown;
+        let query = Query::new(sql.replace("{filter}", WHERE))
+            .bind(repository.as_deref().unwrap_or_default());
+        query
+            .bind(lower(person))
+            .bind(lower(me))
+            .bind(lower(agent))
+            .bind(self.visible.listed())
     }
 }
 
@@ -109,16 +123,32 @@ impl Store {
     }
 
     pub async fn index_version(&self, filter: &IndexFilter) -> Result<IndexVersion> {
-        Ok(self.database.read(filter.bound(VERSION)).await?.pop().unwrap_or_default())
+        Ok(self
+            .database
+            .read(filter.bound(VERSION))
+            .await?
+            .pop()
+            .unwrap_or_default())
     }
 
     /// Those that have waited longest come first.
-    pub async fn loops(&self, (filter, part): (&IndexFilter, Part), from: u32, most: u32) -> Result<Vec<IndexedLoop>> {
-        let query = filter.bound(LOOPS).bind(part.as_str()).bind(i64::from(most)).bind(i64::from(from));
+    pub async fn loops(
+        &self,
+        (filter, part): (&IndexFilter, Part),
+        from: u32,
+        most: u32,
+    ) -> Result<Vec<IndexedLoop>> {
+        let query = filter
+            .bound(LOOPS)
+            .bind(part.as_str())
+            .bind(i64::from(most))
+            .bind(i64::from(from));
         let rows: Vec<(i64, String, String, String)> = self.database.read(query).await?;
         // A row of another version may be one that this cannot read.
         let read = |(installation, repository, what, open): (i64, String, String, String)| {
-            let Target::PullRequest { repository, number } = key((installation, repository, what))?.target else {
+            let Target::PullRequest { repository, number } =
+                key((installation, repository, what))?.target
+            else {
                 return None;
             };
             Some((repository, number, serde_json::from_str(&open).ok()?))
@@ -128,15 +158,22 @@ impl Store {
 
     /// What is wrong with the configuration of which repository, and since when: a hundred at most, the oldest first.
     pub async fn problems(&self) -> Result<Vec<(String, String, Timestamp)>> {
-        let sql = "SELECT repository, problem, MIN(problem_since) FROM open_loop WHERE problem <> ''
+        let sql =
+            "SELECT repository, problem, MIN(problem_since) FROM open_loop WHERE problem <> ''
                    GROUP BY repository, problem ORDER BY MIN(problem_since), repository LIMIT 100";
         let rows: Vec<(String, String, i64)> = self.database.read(Query::new(sql)).await?;
-        Ok(rows.into_iter().map(|(repository, problem, since)| (repository, problem, time(since))).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(repository, problem, since)| (repository, problem, time(since)))
+            .collect())
     }
 
     /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
     pub async fn repositories(&self, visible: Visibility) -> Result<Vec<(RepoName, u64)>> {
-        let filter = IndexFilter { visible, ..IndexFilter::default() };
+        let filter = IndexFilter {
+            visible,
+            ..IndexFilter::default()
+        };
         let rows: Vec<(String, i64)> = self.database.read(filter.bound(REPOSITORIES)).await?;
         let read = |(name, loops): (String, i64)| Some((name.parse().ok()?, loops.cast_unsigned()));
         Ok(rows.into_iter().filter_map(read).collect())
@@ -148,17 +185,32 @@ impl Batch<'_> {
     ///
     /// # Errors
     /// Only where the connection is broken, so that the whole batch is tried again.
-    pub(super) async fn index(&mut self, key: &Key, entry: &LoopEntry, now: Timestamp) -> Result<ChangeOutcome> {
+    pub(super) async fn index(
+        &mut self,
+        key: &Key,
+        entry: &LoopEntry,
+        now: Timestamp,
+    ) -> Result<ChangeOutcome> {
         match entry {
             LoopEntry::Open(open) => {
                 let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
                 let agent = open.agent.as_deref().unwrap_or_default().to_lowercase();
-                let found = Query::by_key(FOUND, key).bind(open.part.as_str()).bind(format!(" {} ", who.join("  ")));
-                let found = found.bind(open.author.to_lowercase()).bind(agent).bind(open.since).bind(now);
+                let found = Query::by_key(FOUND, key)
+                    .bind(open.part.as_str())
+                    .bind(format!(" {} ", who.join("  ")));
+                let found = found
+                    .bind(open.author.to_lowercase())
+                    .bind(agent)
+                    .bind(open.since)
+                    .bind(now);
                 let found = found.bind(serde_json::to_string(open).unwrap_or_default());
-                self.or_without(found.bind(open.problem.as_deref().unwrap_or_default())).await
+                self.or_without(found.bind(open.problem.as_deref().unwrap_or_default()))
+                    .await
             }
-            LoopEntry::Over => self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key)).await,
+            LoopEntry::Over => {
+                self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key))
+                    .await
+            }
             LoopEntry::Unchanged => Ok(ChangeOutcome::Rows(0)),
         }
     }
@@ -167,7 +219,8 @@ impl Batch<'_> {
         self.run(Query::new("SAVEPOINT indexing")).await?;
         if let Err(error) = self.run(query).await {
             tracing::warn!(%error, "the index of open loops is not up to date");
-            self.run(Query::new("ROLLBACK TO SAVEPOINT indexing")).await?;
+            self.run(Query::new("ROLLBACK TO SAVEPOINT indexing"))
+                .await?;
         }
         self.run(Query::new("RELEASE SAVEPOINT indexing")).await
     }

@@ -45,7 +45,8 @@ use self::{
     sqlite::SqliteFile,
 };
 use crate::github::{
-    BookingAnswer, BudgetClaim, DeliveryAttempt, ListedPull, ObservedPull, ReconcileOutcome, Secret, WorkClass,
+    BookingAnswer, BudgetClaim, DeliveryAttempt, ListedPull, ObservedPull, ReconcileOutcome,
+    Secret, WorkClass,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -57,7 +58,10 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot use the data directory {path}: {source}")]
-    Directory { path: String, source: std::io::Error },
+    Directory {
+        path: String,
+        source: std::io::Error,
+    },
     #[error(
         "another process works with the data directory {path}; stop it first, or give this one a directory of its own"
     )]
@@ -81,14 +85,18 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the database is away, and may come back by itself.
     pub(super) fn is_outage(&self) -> bool {
-        let Some(error) = self.cause() else { return matches!(self, Self::Silent) };
+        let Some(error) = self.cause() else {
+            return matches!(self, Self::Silent);
+        };
         match error {
             sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => true,
             // Starting or stopping, or no connection is free
             // (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
-            sqlx::Error::Database(error) => {
-                error.code().is_some_and(|code| ["08", "53", "57"].iter().any(|class| code.starts_with(class)))
-            }
+            sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+                ["08", "53", "57"]
+                    .iter()
+                    .any(|class| code.starts_with(class))
+            }),
             _ => false,
         }
     }
@@ -96,7 +104,9 @@ impl StoreError {
     fn cause(&self) -> Option<&sqlx::Error> {
         match self {
             Self::Database(error)
-            | Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => Some(error),
+            | Self::Migration(
+                MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _),
+            ) => Some(error),
             _ => None,
         }
     }
@@ -104,7 +114,9 @@ impl StoreError {
 
 /// What went wrong, without the place in the database's own source that sqlx would add.
 fn words(error: &sqlx::Error) -> String {
-    error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
+    error
+        .as_database_error()
+        .map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }
 
 fn words_of_step(error: &MigrateError) -> String {
@@ -123,11 +135,20 @@ const STEPS_AHEAD: i64 = 2;
 
 /// Refuses a database that a version wrote which is too new.
 async fn check_steps(connection: On<'_>, steps: usize) -> Result<()> {
-    let newest = Query::new("SELECT MAX(version) FROM _sqlx_migrations").fetch::<(Option<i64>,)>(connection).await;
+    let newest = Query::new("SELECT MAX(version) FROM _sqlx_migrations")
+        .fetch::<(Option<i64>,)>(connection)
+        .await;
     // Before the first step there is no such table.
-    let found = newest.ok().and_then(|rows| rows.first()?.0).unwrap_or_default();
+    let found = newest
+        .ok()
+        .and_then(|rows| rows.first()?.0)
+        .unwrap_or_default();
     let known = i64::try_from(steps).unwrap_or(i64::MAX);
-    if found > known + STEPS_AHEAD { Err(StoreError::TooNew { found, known }) } else { Ok(()) }
+    if found > known + STEPS_AHEAD {
+        Err(StoreError::TooNew { found, known })
+    } else {
+        Ok(())
+    }
 }
 
 /// The `X-GitHub-Delivery` of a delivery: 1 to 100 visible ASCII characters. GitHub sends a UUID, and keeps it when the
@@ -139,7 +160,8 @@ impl FromStr for DeliveryId {
     /// It carries no reason: the caller states the expected form.
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
-        let is_one = (1..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_one =
+            (1..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_one.then(|| Self(text.to_owned())).ok_or(())
     }
 }
@@ -193,7 +215,12 @@ pub(super) enum Change {
     /// A delivery is kept, and what it asks for becomes work.
     Accept(Delivery),
     /// What was covered was worked on, and this is how it went.
-    Settle { key: Key, covered: Covered, how: Box<WorkEnd>, now: Timestamp },
+    Settle {
+        key: Key,
+        covered: Covered,
+        how: Box<WorkEnd>,
+        now: Timestamp,
+    },
     /// Work on a target begins, unless another process works on it. What begins and is never settled was under way when
     /// the process died.
     Begin(Key, Timestamp),
@@ -203,13 +230,23 @@ pub(super) enum Change {
     Look(Key, Timestamp),
     /// Deliveries in GitHub's log that ended since the last time, of each event the attempt that counts; and up to when
     /// the log is known.
-    Log { attempts: Vec<DeliveryAttempt>, until: Timestamp },
+    Log {
+        attempts: Vec<DeliveryAttempt>,
+        until: Timestamp,
+    },
     /// When another attempt is to be asked for in place of this one; `None`: it has been asked for.
-    Redelivery { attempt: u64, due_at: Option<Timestamp> },
+    Redelivery {
+        attempt: u64,
+        due_at: Option<Timestamp>,
+    },
     /// These pull requests of a repository are open.
     Listed(PullList),
     /// So many of an installation's pull requests of which a look is wanted become work, those that changed last first.
-    Resync { installation: InstallationId, most: usize, now: Timestamp },
+    Resync {
+        installation: InstallationId,
+        most: usize,
+        now: Timestamp,
+    },
     /// Somebody's tokens change.
     Tokens(TokenChange),
     /// A process books something of an installation's limits.
@@ -226,7 +263,10 @@ impl Change {
     /// Whom it is about, where that is one target.
     const fn key(&self) -> Option<&Key> {
         match self {
-            Self::Settle { key, .. } | Self::Begin(key, _) | Self::Replay(key) | Self::Look(key, _) => Some(key),
+            Self::Settle { key, .. }
+            | Self::Begin(key, _)
+            | Self::Replay(key)
+            | Self::Look(key, _) => Some(key),
             _ => None,
         }
     }
@@ -260,7 +300,12 @@ pub(super) enum WorkEnd {
     /// A look ended well.
     Done(ReconcileOutcome),
     /// Not a pull request itself: these are, and each becomes work with these hints.
-    Resolved { into: Vec<Key>, origin: WorkOrigin, hints: Vec<Hint>, class: WorkClass },
+    Resolved {
+        into: Vec<Key>,
+        origin: WorkOrigin,
+        hints: Vec<Hint>,
+        class: WorkClass,
+    },
     /// It is tried again.
     Failed(Trouble),
     /// Given up, at the time of its retry, until somebody replays it or something new happens there.
@@ -361,7 +406,9 @@ pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(
     }
     let mut connection = database.connect().await?;
     if !database.is_shared() {
-        Query::new("DELETE FROM process").execute(&mut *connection).await?;
+        Query::new("DELETE FROM process")
+            .execute(&mut *connection)
+            .await?;
     }
     let enter = Query::new("INSERT INTO process (alive_until) VALUES ({lease}) RETURNING id");
     let entered: Vec<(i64,)> = enter.fetch(&mut *connection).await?;
@@ -370,8 +417,19 @@ pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(
         Database::Sqlite(_) => JoinSet::new(),
         Database::Postgres(server) => server.attend(process),
     };
-    let store = Store { database: Arc::new(database), process };
-    Ok((store.clone(), Writer { store, connection: Some(connection), next_seq: 0, tasks }))
+    let store = Store {
+        database: Arc::new(database),
+        process,
+    };
+    Ok((
+        store.clone(),
+        Writer {
+            store,
+            connection: Some(connection),
+            next_seq: 0,
+            tasks,
+        },
+    ))
 }
 
 /// Where it is kept.
@@ -410,7 +468,13 @@ impl Database {
 /// that a newer version has taken are left alone.
 fn migrator(steps: &'static [(&str, &str)]) -> Migrator {
     let steps = (1..).zip(steps).map(|(version, (name, sql))| {
-        Migration::new(version, (*name).into(), MigrationType::Simple, sql.into_sql_str(), false)
+        Migration::new(
+            version,
+            (*name).into(),
+            MigrationType::Simple,
+            sql.into_sql_str(),
+            false,
+        )
     });
     let mut migrator = Migrator::with_migrations(steps.collect());
     migrator.set_ignore_missing(true);
@@ -424,14 +488,24 @@ type KeyColumns = (i64, String, String);
 fn key((installation, repository, what): KeyColumns) -> Option<Key> {
     let target = names::target(&repository, &what);
     if target.is_none() {
-        tracing::warn!(repository, what, "the inbox holds a target that this version cannot read");
+        tracing::warn!(
+            repository,
+            what,
+            "the inbox holds a target that this version cannot read"
+        );
     }
-    Some(Key { installation: InstallationId::new(installation.cast_unsigned()), target: target? })
+    Some(Key {
+        installation: InstallationId::new(installation.cast_unsigned()),
+        target: target?,
+    })
 }
 
 /// The class that a number stands for; what a later version may add is not urgent.
 fn class(number: i64) -> WorkClass {
-    usize::try_from(number).ok().and_then(|at| WorkClass::ALL.get(at).copied()).unwrap_or(WorkClass::Spread)
+    usize::try_from(number)
+        .ok()
+        .and_then(|at| WorkClass::ALL.get(at).copied())
+        .unwrap_or(WorkClass::Spread)
 }
 
 fn time(millis: i64) -> Timestamp {

@@ -14,9 +14,20 @@ pub(super) fn columns(target: &Target) -> (String, String) {
         Target::Base { branch, .. } => format!("base:{branch}"),
         Target::Repository(_) => "repository".to_owned(),
         Target::Installation => "installation".to_owned(),
-        Target::MergeGroup { head, base, base_ref, .. } => format!("group:{head}:{base}:{base_ref}"),
+        Target::MergeGroup {
+            head,
+            base,
+            base_ref,
+            ..
+        } => format!("group:{head}:{base}:{base_ref}"),
     };
-    (target.repository().map(ToString::to_string).unwrap_or_default(), what)
+    (
+        target
+            .repository()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        what,
+    )
 }
 
 /// `9001/acme/widgets/pr:12`.
@@ -38,7 +49,10 @@ impl FromStr for Key {
             None => ("", rest),
         };
         let installation = InstallationId::new(installation.parse().map_err(|_| ())?);
-        Ok(Self { installation, target: target(repository, what).ok_or(())? })
+        Ok(Self {
+            installation,
+            target: target(repository, what).ok_or(())?,
+        })
     }
 }
 
@@ -53,9 +67,18 @@ pub(super) fn target(repository: &str, what: &str) -> Option<Target> {
     }
     let (kind, rest) = what.split_once(':')?;
     Some(match kind {
-        "pr" => Target::PullRequest { repository, number: PrNumber::new(rest.parse().ok()?) },
-        "head" => Target::Head { repository, sha: rest.parse().ok()? },
-        "base" => Target::Base { repository, branch: rest.to_owned() },
+        "pr" => Target::PullRequest {
+            repository,
+            number: PrNumber::new(rest.parse().ok()?),
+        },
+        "head" => Target::Head {
+            repository,
+            sha: rest.parse().ok()?,
+        },
+        "base" => Target::Base {
+            repository,
+            branch: rest.to_owned(),
+        },
         "group" => {
             let mut parts = rest.splitn(3, ':');
             Target::MergeGroup {
@@ -79,28 +102,57 @@ mod tests {
         let repository: RepoName = "Acme/widgets.rs".parse().unwrap();
         let sha: Sha = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
         for it in [
-            Target::PullRequest { repository: repository.clone(), number: PrNumber::new(u64::MAX) },
-            Target::Head { repository: repository.clone(), sha },
-            Target::Base { repository: repository.clone(), branch: "a:b/ü c".into() },
+            Target::PullRequest {
+                repository: repository.clone(),
+                number: PrNumber::new(u64::MAX),
+            },
+            Target::Head {
+                repository: repository.clone(),
+                sha,
+            },
+            Target::Base {
+                repository: repository.clone(),
+                branch: "a:b/ü c".into(),
+            },
             Target::Repository(repository.clone()),
             Target::Installation,
-            Target::MergeGroup { repository, head: sha, base: sha, base_ref: "refs/heads/a:b".into() },
+            Target::MergeGroup {
+                repository,
+                head: sha,
+                base: sha,
+                base_ref: "refs/heads/a:b".into(),
+            },
         ] {
             let (repository, what) = columns(&it);
             assert_eq!(target(&repository, &what).as_ref(), Some(&it));
-            let key = Key { installation: InstallationId::new(9001), target: it };
+            let key = Key {
+                installation: InstallationId::new(9001),
+                target: it,
+            };
             assert_eq!(key.to_string().parse().as_ref(), Ok(&key));
         }
     }
 
     #[test]
     fn foreign_columns_are_no_target() {
-        for (repository, what) in
-            [("", "pr:1"), ("a/b", "pr:x"), ("a/b", "head:1"), ("a/b", "new:1"), ("a/b", "group:")]
-        {
+        for (repository, what) in [
+            ("", "pr:1"),
+            ("a/b", "pr:x"),
+            ("a/b", "head:1"),
+            ("a/b", "new:1"),
+            ("a/b", "group:"),
+        ] {
             assert_eq!(target(repository, what), None, "{repository} {what}");
         }
-        for text in ["", "9001", "9001/", "9001/pr:1", "x/acme/widgets/pr:1", "9001/acme/pr:1", "9001//installation/"] {
+        for text in [
+            "",
+            "9001",
+            "9001/",
+            "9001/pr:1",
+            "x/acme/widgets/pr:1",
+            "9001/acme/pr:1",
+            "9001//installation/",
+        ] {
             assert_eq!(text.parse::<Key>(), Err(()), "{text}");
         }
     }

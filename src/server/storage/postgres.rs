@@ -35,12 +35,30 @@ use super::{Query, Result, StoreError, check_steps, migrator};
 /// As in sqlite.rs. A step only adds what versions before it do without; what they use goes with a step of the release
 /// after the one that stopped using it. So two versions work on one database while one replaces the other.
 const MIGRATIONS: &[(&str, &str)] = &[
-    ("inbox", include_str!("../../../migrations/postgres/0001_inbox.sql")),
-    ("classes", include_str!("../../../migrations/postgres/0002_classes.sql")),
-    ("open loops", include_str!("../../../migrations/postgres/0003_open_loops.sql")),
-    ("problems", include_str!("../../../migrations/postgres/0004_problems.sql")),
-    ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
-    ("budget", include_str!("../../../migrations/both/budget.sql")),
+    (
+        "inbox",
+        include_str!("../../../migrations/postgres/0001_inbox.sql"),
+    ),
+    (
+        "classes",
+        include_str!("../../../migrations/postgres/0002_classes.sql"),
+    ),
+    (
+        "open loops",
+        include_str!("../../../migrations/postgres/0003_open_loops.sql"),
+    ),
+    (
+        "problems",
+        include_str!("../../../migrations/postgres/0004_problems.sql"),
+    ),
+    (
+        "access tokens",
+        include_str!("../../../migrations/both/access_tokens.sql"),
+    ),
+    (
+        "budget",
+        include_str!("../../../migrations/both/budget.sql"),
+    ),
     ("turns", include_str!("../../../migrations/both/turns.sql")),
 ];
 
@@ -74,17 +92,28 @@ impl PostgresServer {
     /// Sends no query yet.
     pub fn at(address: &str) -> Result<Self> {
         // Without plans that read whole tables: what the planner knows of a queue is always old.
-        let settings = [("enable_seqscan", "off"), ("idle_in_transaction_session_timeout", "5s"), ("jit", "off")];
+        let settings = [
+            ("enable_seqscan", "off"),
+            ("idle_in_transaction_session_timeout", "5s"),
+            ("jit", "off"),
+        ];
         let options = PgConnectOptions::from_str(address.trim())?
             .application_name("loopgate")
             .statement_cache_capacity(512)
             .options(settings)
             .disable_statement_logging();
-        let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(ANSWER_WITHIN);
+        let pool = PgPoolOptions::new()
+            .max_connections(READERS)
+            .acquire_timeout(ANSWER_WITHIN);
         // A slow database shows in the requests that fail: sqlx need not log it too.
         let pool = pool.acquire_slow_threshold(ANSWER_WITHIN);
         let readers = pool.connect_lazy_with(options.clone());
-        Ok(Self { options, readers, outgoing: Arc::default(), incoming: Arc::default() })
+        Ok(Self {
+            options,
+            readers,
+            outgoing: Arc::default(),
+            incoming: Arc::default(),
+        })
     }
 
     pub async fn connect(&self) -> Result<PgConnection> {
@@ -96,7 +125,9 @@ impl PostgresServer {
     pub async fn migrate(&self) -> Result<()> {
         let mut connection = self.connect().await?;
         check_steps(&mut connection, MIGRATIONS.len()).await?;
-        migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?;
+        migrator(MIGRATIONS)
+            .run_direct(None, &mut connection, false)
+            .await?;
         Ok(connection.close().await?)
     }
 

@@ -53,14 +53,20 @@ impl Store {
     /// What is asked before each request that changes something for this work, or without any for what one process does
     /// for all.
     pub fn fence(&self, work: Option<(&Key, Covered)>) -> Arc<WorkFence> {
-        Arc::new(WorkFence { store: self.clone(), claim: work.map(|(key, covered)| (key.clone(), covered.fence)) })
+        Arc::new(WorkFence {
+            store: self.clone(),
+            claim: work.map(|(key, covered)| (key.clone(), covered.fence)),
+        })
     }
 
     /// Installations with work that was not given up, is due by then, and is held by no other process.
     pub async fn installations(&self, due_by: Timestamp) -> Result<Vec<InstallationId>> {
         let query = Query::new(INSTALLATIONS).bind(due_by).bind(self.process);
         let found: Vec<(i64,)> = self.database.read(query).await?;
-        Ok(found.into_iter().map(|(id,)| InstallationId::new(id.cast_unsigned())).collect())
+        Ok(found
+            .into_iter()
+            .map(|(id,)| InstallationId::new(id.cast_unsigned()))
+            .collect())
     }
 
     /// The unfinished targets of an installation and class after `after`, `limit` at most, without those given up.
@@ -76,23 +82,43 @@ impl Store {
             .bind(after.map_or("", |(_, what)| what))
             .bind(limit);
         type Columns = (i64, String, String, i64, Option<i64>);
-        let rows: Vec<Columns> = self.database.read(query.bind(self.process).bind(class as i64)).await?;
+        let rows: Vec<Columns> = self
+            .database
+            .read(query.bind(self.process).bind(class as i64))
+            .await?;
         let last = rows.last().filter(|_| rows.len() >= limit);
         let next = last.map(|(_, repository, what, ..)| (repository.clone(), what.clone()));
-        let pending = rows.into_iter().filter_map(|(installation, repository, what, newest, retry_at)| {
-            let target = key((installation, repository, what))?.target;
-            Some(Pending { target, newest: Seq(newest), retry_at: retry_at.map(time) })
-        });
-        Ok(Page { pending: pending.collect(), next })
+        let pending =
+            rows.into_iter()
+                .filter_map(|(installation, repository, what, newest, retry_at)| {
+                    let target = key((installation, repository, what))?.target;
+                    Some(Pending {
+                        target,
+                        newest: Seq(newest),
+                        retry_at: retry_at.map(time),
+                    })
+                });
+        Ok(Page {
+            pending: pending.collect(),
+            next,
+        })
     }
 
     /// What a job on this target would cover; `None` if there is nothing to do.
     pub async fn load(&self, key: &Key) -> Result<Option<TargetWork>> {
-        Ok(self.database.read(Query::by_key(WORK, key)).await?.pop().map(target_work))
+        Ok(self
+            .database
+            .read(Query::by_key(WORK, key))
+            .await?
+            .pop()
+            .map(target_work))
     }
 
     pub async fn next_wakeup(&self) -> Result<Option<Timestamp>> {
-        let rows: Vec<(Option<i64>,)> = self.database.read(Query::new("SELECT MIN(due_at) FROM wakeup")).await?;
+        let rows: Vec<(Option<i64>,)> = self
+            .database
+            .read(Query::new("SELECT MIN(due_at) FROM wakeup"))
+            .await?;
         Ok(rows.first().and_then(|(due_at,)| *due_at).map(time))
     }
 
@@ -105,9 +131,16 @@ impl Store {
 
     /// Failed attempts in whose place another is to be asked for, the oldest first, `limit` at most.
     pub async fn redeliveries(&self, now: Timestamp, limit: usize) -> Result<Vec<u64>> {
-        let sql = "SELECT attempt FROM failed_delivery WHERE due_at <= $1 ORDER BY failed_at LIMIT $2";
-        let rows: Vec<(i64,)> = self.database.read(Query::new(sql).bind(now).bind(limit)).await?;
-        Ok(rows.into_iter().map(|(attempt,)| attempt.cast_unsigned()).collect())
+        let sql =
+            "SELECT attempt FROM failed_delivery WHERE due_at <= $1 ORDER BY failed_at LIMIT $2";
+        let rows: Vec<(i64,)> = self
+            .database
+            .read(Query::new(sql).bind(now).bind(limit))
+            .await?;
+        Ok(rows
+            .into_iter()
+            .map(|(attempt,)| attempt.cast_unsigned())
+            .collect())
     }
 
     /// The newest thousand.
@@ -117,9 +150,17 @@ impl Store {
         type Columns = (i64, String, String, i64, String, i64);
         let letter = |(installation, repository, what, failures, reason, died_at): Columns| {
             let key = key((installation, repository, what))?;
-            Some(DeadLetter { key, failures: count(failures), reason, died_at: time(died_at) })
+            Some(DeadLetter {
+                key,
+                failures: count(failures),
+                reason,
+                died_at: time(died_at),
+            })
         };
-        let rows = self.database.read(Query::new(sql).bind(DEAD_LETTERS)).await?;
+        let rows = self
+            .database
+            .read(Query::new(sql).bind(DEAD_LETTERS))
+            .await?;
         Ok(rows.into_iter().filter_map(letter).collect())
     }
 
@@ -147,7 +188,9 @@ pub(in crate::server) struct WorkFence {
 
 impl WorkFence {
     pub async fn holds(&self) -> Result<bool> {
-        let Database::Postgres(server) = &*self.store.database else { return Ok(true) };
+        let Database::Postgres(server) = &*self.store.database else {
+            return Ok(true);
+        };
         let query = match &self.claim {
             Some((key, fence)) => Query::by_key(
                 "SELECT 1 FROM work WHERE {key} AND fence = $4
@@ -159,7 +202,10 @@ impl WorkFence {
                 "SELECT 1 WHERE $1 = (SELECT MIN(id) FROM process WHERE alive_until > clock_millis() + 5000)",
             ),
         };
-        Ok(!server.read::<()>(query.bind(self.store.process)).await?.is_empty())
+        Ok(!server
+            .read::<()>(query.bind(self.store.process))
+            .await?
+            .is_empty())
     }
 }
 
@@ -169,7 +215,9 @@ impl Fence for WorkFence {
             match self.holds().await {
                 Ok(true) => Ok(()),
                 Ok(false) => Err("not sent: another process may do this work by now".to_owned()),
-                Err(error) => Err(format!("not sent: whether this work is still ours cannot be asked: {error}")),
+                Err(error) => Err(format!(
+                    "not sent: whether this work is still ours cannot be asked: {error}"
+                )),
             }
         })
     }
@@ -177,10 +225,32 @@ impl Fence for WorkFence {
 
 /// How the work on a target is read: newest, delivery, event, received_at, hints, failures, failing_since, begun,
 /// fence, waiting_since.
-pub(super) type WorkColumns = (i64, String, String, i64, String, i64, Option<i64>, i64, i64, Option<i64>);
+pub(super) type WorkColumns = (
+    i64,
+    String,
+    String,
+    i64,
+    String,
+    i64,
+    Option<i64>,
+    i64,
+    i64,
+    Option<i64>,
+);
 
 pub(super) fn target_work(columns: WorkColumns) -> TargetWork {
-    let (newest, delivery, event, received_at, hints, failures, failing_since, begun, fence, waiting_since) = columns;
+    let (
+        newest,
+        delivery,
+        event,
+        received_at,
+        hints,
+        failures,
+        failing_since,
+        begun,
+        fence,
+        waiting_since,
+    ) = columns;
     let characters = i64::try_from(hints.chars().count()).unwrap_or(i64::MAX);
     // Hints of another version that cannot be read are left out: no decision may depend on a hint being there.
     let hint = |line| {
@@ -189,8 +259,16 @@ pub(super) fn target_work(columns: WorkColumns) -> TargetWork {
             .ok()
     };
     TargetWork {
-        covered: Covered { up_to: Seq(newest), hints: characters, fence: Seq(fence) },
-        origin: WorkOrigin { delivery, event, received_at: time(received_at) },
+        covered: Covered {
+            up_to: Seq(newest),
+            hints: characters,
+            fence: Seq(fence),
+        },
+        origin: WorkOrigin {
+            delivery,
+            event,
+            received_at: time(received_at),
+        },
         hints: hints.lines().filter_map(hint).collect(),
         failures: count(failures),
         failing_since: failing_since.map(time),

@@ -32,15 +32,15 @@ const LOOKED: &str = "INSERT INTO open_pull AS known
          head = excluded.head, is_final = excluded.is_final, listed_at = excluded.listed_at,
          looked_at = excluded.looked_at, asked_at = NULL
      WHERE known.updated_at <= excluded.updated_at";
-const LISTED: &str = "INSERT INTO open_pull AS known (installation, repository, what, updated_at, head, listed_at)
+const LISTED: &str =
+    "INSERT INTO open_pull AS known (installation, repository, what, updated_at, head, listed_at)
      VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (installation, repository, what) DO UPDATE SET
          looked_at = CASE WHEN known.updated_at = excluded.updated_at AND known.head = excluded.head
              AND known.is_final = 1 AND known.looked_at >= $7 THEN known.looked_at END,
          updated_at = excluded.updated_at, head = excluded.head, listed_at = excluded.listed_at
      WHERE known.listed_at <= excluded.listed_at";
-const NOT_LISTED: &str =
-    "UPDATE open_pull SET looked_at = NULL WHERE installation = $1 AND repository = $2 AND listed_at < $3";
+const NOT_LISTED: &str = "UPDATE open_pull SET looked_at = NULL WHERE installation = $1 AND repository = $2 AND listed_at < $3";
 const WANTED: &str = "UPDATE open_pull SET asked_at = $2 WHERE (installation, repository, what) IN
          (SELECT installation, repository, what FROM open_pull AS pull
           WHERE installation = $1 AND looked_at IS NULL AND coalesce(asked_at, 0) < $3
@@ -50,29 +50,54 @@ const WANTED: &str = "UPDATE open_pull SET asked_at = $2 WHERE (installation, re
      RETURNING installation, repository, what, updated_at";
 
 impl Batch<'_> {
-    pub(super) async fn log(&mut self, attempts: &[DeliveryAttempt], until: Timestamp) -> Result<ChangeOutcome> {
+    pub(super) async fn log(
+        &mut self,
+        attempts: &[DeliveryAttempt],
+        until: Timestamp,
+    ) -> Result<ChangeOutcome> {
         for attempt in attempts {
             let guid = attempt.guid.as_str();
             if attempt.is_accepted() {
-                self.run(Query::new("DELETE FROM failed_delivery WHERE guid = $1").bind(guid)).await?;
+                self.run(Query::new("DELETE FROM failed_delivery WHERE guid = $1").bind(guid))
+                    .await?;
             } else {
-                let failed = Query::new(FAILED).bind(guid).bind(attempt.id.cast_signed()).bind(attempt.delivered_at);
-                self.run(failed.bind(REDELIVERY_PAUSE.num_milliseconds())).await?;
+                let failed = Query::new(FAILED)
+                    .bind(guid)
+                    .bind(attempt.id.cast_signed())
+                    .bind(attempt.delivered_at);
+                self.run(failed.bind(REDELIVERY_PAUSE.num_milliseconds()))
+                    .await?;
             }
         }
         self.run(Query::new(KNOWN).bind(LOG).bind(until)).await
     }
 
-    pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<ChangeOutcome> {
+    pub(super) async fn redelivery(
+        &mut self,
+        attempt: u64,
+        due_at: Option<Timestamp>,
+    ) -> Result<ChangeOutcome> {
         let sql = "UPDATE failed_delivery SET due_at = $2 WHERE attempt = $1";
-        self.run(Query::new(sql).bind(attempt.cast_signed()).bind(due_at)).await
+        self.run(Query::new(sql).bind(attempt.cast_signed()).bind(due_at))
+            .await
     }
 
     /// Stores what a look saw. A newer entry of a list stays.
-    pub(super) async fn looked(&mut self, key: &Key, seen: ObservedPull, now: Timestamp) -> Result<ChangeOutcome> {
+    pub(super) async fn looked(
+        &mut self,
+        key: &Key,
+        seen: ObservedPull,
+        now: Timestamp,
+    ) -> Result<ChangeOutcome> {
         let query = match seen {
-            ObservedPull::Open { updated_at, head, is_final } => {
-                let looked = Query::by_key(LOOKED, key).bind(updated_at).bind(head.to_string());
+            ObservedPull::Open {
+                updated_at,
+                head,
+                is_final,
+            } => {
+                let looked = Query::by_key(LOOKED, key)
+                    .bind(updated_at)
+                    .bind(head.to_string());
                 looked.bind(i64::from(is_final)).bind(now)
             }
             // Nothing can be compared, and no check is waited for: the entry of the list is all there is.
@@ -87,30 +112,56 @@ impl Batch<'_> {
 
     /// Compares a list with what is known, and notes of which pull requests a look is wanted.
     pub(super) async fn listed(&mut self, list: &PullList) -> Result<ChangeOutcome> {
-        let &PullList { installation, ref repository, ref pulls, is_complete, now } = list;
+        let &PullList {
+            installation,
+            ref repository,
+            ref pulls,
+            is_complete,
+            now,
+        } = list;
         let key = |number: PrNumber| Key {
             installation,
-            target: Target::PullRequest { repository: repository.clone(), number },
+            target: Target::PullRequest {
+                repository: repository.clone(),
+                number,
+            },
         };
         for pull in pulls {
-            let listed = Query::by_key(LISTED, &key(pull.number)).bind(pull.updated_at).bind(pull.head.sha.to_string());
-            self.run(listed.bind(now).bind(now - LOOK_ANYWAY_AFTER)).await?;
+            let listed = Query::by_key(LISTED, &key(pull.number))
+                .bind(pull.updated_at)
+                .bind(pull.head.sha.to_string());
+            self.run(listed.bind(now).bind(now - LOOK_ANYWAY_AFTER))
+                .await?;
         }
         if is_complete {
             // A pull request that the list lacks has ended, and no event came.
-            let ended = Query::new(NOT_LISTED).bind(installation).bind(repository.to_string());
+            let ended = Query::new(NOT_LISTED)
+                .bind(installation)
+                .bind(repository.to_string());
             self.run(ended.bind(now)).await?;
         }
         Ok(ChangeOutcome::Rows(0))
     }
 
     /// What was given up stays so: it would only fail again.
-    pub async fn resync(&mut self, installation: InstallationId, most: usize, now: Timestamp) -> Result<ChangeOutcome> {
-        let wanted = Query::new(WANTED).bind(installation).bind(now).bind(now - ASK_AGAIN_AFTER).bind(most);
+    pub async fn resync(
+        &mut self,
+        installation: InstallationId,
+        most: usize,
+        now: Timestamp,
+    ) -> Result<ChangeOutcome> {
+        let wanted = Query::new(WANTED)
+            .bind(installation)
+            .bind(now)
+            .bind(now - ASK_AGAIN_AFTER)
+            .bind(most);
         let mut wanted: Vec<(i64, String, String, i64)> = wanted.fetch(self.on()).await?;
         wanted.sort_by_key(|(.., updated_at)| std::cmp::Reverse(*updated_at));
-        let keys =
-            wanted.into_iter().filter_map(|(installation, repository, what, _)| key((installation, repository, what)));
+        let keys = wanted
+            .into_iter()
+            .filter_map(|(installation, repository, what, _)| {
+                key((installation, repository, what))
+            });
         self.ask(keys, "resync", WorkClass::Spread, now).await
     }
 }

@@ -43,7 +43,11 @@ const WORDS: [[&str; 3]; 6] = [
     // When the lease of a process ends that begins now and does not renew it.
     ["lease", "9223372036854775807", "clock_millis() + 20000"],
     // The texts of the JSON list that is the fifth parameter.
-    ["listed", "SELECT value FROM json_each($5)", "SELECT jsonb_array_elements_text(CAST($5 AS jsonb))"],
+    [
+        "listed",
+        "SELECT value FROM json_each($5)",
+        "SELECT jsonb_array_elements_text(CAST($5 AS jsonb))",
+    ],
 ];
 
 /// The statement with each word as one database has it, which is column `at` of [`WORDS`].
@@ -52,7 +56,12 @@ fn with_words(sql: &str, at: usize) -> String {
     while let Some((before, braced)) = rest.split_once('{') {
         let (word, after) = braced.split_once('}').unwrap_or((braced, ""));
         whole.push_str(before);
-        whole.push_str(WORDS.iter().find(|row| row[0] == word).map_or(word, |row| row[at]));
+        whole.push_str(
+            WORDS
+                .iter()
+                .find(|row| row[0] == word)
+                .map_or(word, |row| row[at]),
+        );
         rest = after;
     }
     whole + rest
@@ -90,7 +99,10 @@ values! {
 
 impl Query {
     pub fn new(sql: impl Into<Cow<'static, str>>) -> Self {
-        Self { sql: sql.into(), values: Vec::new() }
+        Self {
+            sql: sql.into(),
+            values: Vec::new(),
+        }
     }
 
     /// Binds the key as `$1`, `$2` and `$3`.
@@ -129,7 +141,12 @@ impl Query {
     where
         T: for<'r> FromRow<'r, AnyRow>,
     {
-        self.carry_out(on).await?.0.iter().map(T::from_row).collect()
+        self.carry_out(on)
+            .await?
+            .0
+            .iter()
+            .map(T::from_row)
+            .collect()
     }
 
     async fn carry_out(self, on: On<'_>) -> Result<(Vec<AnyRow>, u64), sqlx::Error> {

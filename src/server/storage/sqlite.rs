@@ -32,15 +32,42 @@ use super::{On, Query, Result, StoreError, check_steps, migrator};
 /// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released
 /// one stays as it is.
 const MIGRATIONS: &[(&str, &str)] = &[
-    ("inbox", include_str!("../../../migrations/sqlite/0001_inbox.sql")),
-    ("healing", include_str!("../../../migrations/sqlite/0002_healing.sql")),
-    ("recovery", include_str!("../../../migrations/sqlite/0003_recovery.sql")),
-    ("claims", include_str!("../../../migrations/sqlite/0004_claims.sql")),
-    ("classes", include_str!("../../../migrations/sqlite/0005_classes.sql")),
-    ("open loops", include_str!("../../../migrations/sqlite/0006_open_loops.sql")),
-    ("problems", include_str!("../../../migrations/sqlite/0007_problems.sql")),
-    ("access tokens", include_str!("../../../migrations/both/access_tokens.sql")),
-    ("budget", include_str!("../../../migrations/both/budget.sql")),
+    (
+        "inbox",
+        include_str!("../../../migrations/sqlite/0001_inbox.sql"),
+    ),
+    (
+        "healing",
+        include_str!("../../../migrations/sqlite/0002_healing.sql"),
+    ),
+    (
+        "recovery",
+        include_str!("../../../migrations/sqlite/0003_recovery.sql"),
+    ),
+    (
+        "claims",
+        include_str!("../../../migrations/sqlite/0004_claims.sql"),
+    ),
+    (
+        "classes",
+        include_str!("../../../migrations/sqlite/0005_classes.sql"),
+    ),
+    (
+        "open loops",
+        include_str!("../../../migrations/sqlite/0006_open_loops.sql"),
+    ),
+    (
+        "problems",
+        include_str!("../../../migrations/sqlite/0007_problems.sql"),
+    ),
+    (
+        "access tokens",
+        include_str!("../../../migrations/both/access_tokens.sql"),
+    ),
+    (
+        "budget",
+        include_str!("../../../migrations/both/budget.sql"),
+    ),
     ("turns", include_str!("../../../migrations/both/turns.sql")),
 ];
 
@@ -67,8 +94,16 @@ impl SqliteFile {
     /// Takes the right to use `directory`. Readers connect when they are first used, after the writer has created the
     /// file.
     pub fn in_directory(directory: &Path) -> Result<Self> {
-        let (lock, readers) = (Mutex::new(lock(directory)?), RwLock::new(readers(directory)));
-        Ok(Self { directory: directory.to_owned(), readers, lock, files: Mutex::default() })
+        let (lock, readers) = (
+            Mutex::new(lock(directory)?),
+            RwLock::new(readers(directory)),
+        );
+        Ok(Self {
+            directory: directory.to_owned(),
+            readers,
+            lock,
+            files: Mutex::default(),
+        })
     }
 
     fn path(&self, part: &str) -> PathBuf {
@@ -97,12 +132,16 @@ impl SqliteFile {
     async fn try_connect(&self) -> Result<SqliteConnection> {
         let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
         let prepared = async {
-            let check: Vec<(String,)> = Query::new("PRAGMA quick_check(1)").fetch(&mut connection).await?;
+            let check: Vec<(String,)> = Query::new("PRAGMA quick_check(1)")
+                .fetch(&mut connection)
+                .await?;
             if let Some((found,)) = check.into_iter().find(|(found,)| found != "ok") {
                 return Err(StoreError::Damaged(found));
             }
             check_steps(&mut connection, MIGRATIONS.len()).await?;
-            Ok(migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?)
+            Ok(migrator(MIGRATIONS)
+                .run_direct(None, &mut connection, false)
+                .await?)
         };
         if let Err(error) = prepared.await {
             // Before anything else is done with the files.
@@ -118,7 +157,9 @@ impl SqliteFile {
         for part in PARTS {
             let aside = self.directory.join(format!("{FILE}.{suffix}{part}"));
             match fs::rename(self.path(part), aside) {
-                Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(self.unusable(source)),
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(self.unusable(source));
+                }
                 _ => {}
             }
         }
@@ -148,7 +189,10 @@ impl SqliteFile {
         if there.is_none() || is_ours {
             let new = self.path("-new");
             fs::remove_file(&new).ok();
-            Query::new("VACUUM INTO $1").bind(new.display().to_string()).execute(connection).await?;
+            Query::new("VACUUM INTO $1")
+                .bind(new.display().to_string())
+                .execute(connection)
+                .await?;
             // What is left of the old file's log would be taken for the new one's.
             for old in &PARTS[1..] {
                 fs::remove_file(self.path(old)).ok();
@@ -159,7 +203,10 @@ impl SqliteFile {
     }
 
     fn unusable(&self, source: io::Error) -> StoreError {
-        StoreError::Directory { path: self.directory.display().to_string(), source }
+        StoreError::Directory {
+            path: self.directory.display().to_string(),
+            source,
+        }
     }
 
     /// Takes the right to use the directory anew, where the lock was removed too.
@@ -189,8 +236,16 @@ fn options(directory: &Path) -> SqliteConnectOptions {
 /// Whether SQLite's error means that the file is no sound database: SQLITE_CORRUPT or SQLITE_NOTADB
 /// (<https://www.sqlite.org/rescode.html>).
 fn is_damage(error: &StoreError) -> bool {
-    let code = || error.cause()?.as_database_error()?.code()?.parse::<u32>().ok();
-    matches!(error, StoreError::Damaged(_)) || code().is_some_and(|code| matches!(code & 0xff, 11 | 26))
+    let code = || {
+        error
+            .cause()?
+            .as_database_error()?
+            .code()?
+            .parse::<u32>()
+            .ok()
+    };
+    matches!(error, StoreError::Damaged(_))
+        || code().is_some_and(|code| matches!(code & 0xff, 11 | 26))
 }
 
 fn readers(directory: &Path) -> SqlitePool {
@@ -219,12 +274,22 @@ fn lock(directory: &Path) -> Result<File> {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(directory)?;
-        File::options().create(true).truncate(false).write(true).open(directory.join(LOCK))
+        File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(directory.join(LOCK))
     };
-    let file = attempt().map_err(|source| StoreError::Directory { path: path(), source })?;
+    let file = attempt().map_err(|source| StoreError::Directory {
+        path: path(),
+        source,
+    })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(fs::TryLockError::WouldBlock) => Err(StoreError::InUse { path: path() }),
-        Err(fs::TryLockError::Error(source)) => Err(StoreError::Directory { path: path(), source }),
+        Err(fs::TryLockError::Error(source)) => Err(StoreError::Directory {
+            path: path(),
+            source,
+        }),
     }
 }

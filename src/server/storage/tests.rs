@@ -40,7 +40,12 @@ mod queue;
 mod recovery;
 
 /// An open loop as the index holds it.
-pub(in crate::server) fn sample(title: &str, part: Part, who: &[&str], since: Timestamp) -> OpenLoop {
+pub(in crate::server) fn sample(
+    title: &str,
+    part: Part,
+    who: &[&str],
+    since: Timestamp,
+) -> OpenLoop {
     serde_json::from_value(serde_json::json!({
         "title": title, "url": "https://github.com/acme/widgets/pull/1", "author": "Alice", "author_kind": "agent",
         "head_sha": "0123456789abcdef0123456789abcdef01234567", "agent": "Copilot", "private": true, "part": part,
@@ -66,7 +71,12 @@ impl Kept {
     async fn at(address: Option<Secret>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (store, writer) = open(address.as_ref(), directory.path()).await.unwrap();
-        Self { store, writer, directory, address }
+        Self {
+            store,
+            writer,
+            directory,
+            address,
+        }
     }
 
     /// Another process on the same database, after this one ended without a word where only one can be there.
@@ -78,7 +88,15 @@ impl Kept {
         self.writer.tasks.shutdown().await;
         drop((self.store, self.writer));
         let (store, writer) = open(None, directory.path()).await.unwrap();
-        (Self { store, writer, directory, address: None }, None)
+        (
+            Self {
+                store,
+                writer,
+                directory,
+                address: None,
+            },
+            None,
+        )
     }
 
     const fn is_shared(&self) -> bool {
@@ -86,7 +104,11 @@ impl Kept {
     }
 
     fn connection(&mut self) -> On<'_> {
-        &mut **self.writer.connection.as_mut().expect("a writer that just wrote has a connection")
+        &mut **self
+            .writer
+            .connection
+            .as_mut()
+            .expect("a writer that just wrote has a connection")
     }
 
     /// The first column of each row.
@@ -123,7 +145,13 @@ impl Kept {
 
     /// Settles what was there when it was loaded.
     async fn settle_what(&mut self, number: u64, loaded: &TargetWork, how: WorkEnd) {
-        self.one(Change::Settle { key: key(number), covered: loaded.covered, how: Box::new(how), now: at(0) }).await;
+        self.one(Change::Settle {
+            key: key(number),
+            covered: loaded.covered,
+            how: Box::new(how),
+            now: at(0),
+        })
+        .await;
     }
 }
 
@@ -132,21 +160,41 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn target(number: u64) -> Target {
-    Target::PullRequest { repository: "acme/widgets".parse().unwrap(), number: PrNumber::new(number) }
+    Target::PullRequest {
+        repository: "acme/widgets".parse().unwrap(),
+        number: PrNumber::new(number),
+    }
 }
 
 fn key(number: u64) -> Key {
-    Key { installation: InstallationId::new(u64::MAX), target: target(number) }
+    Key {
+        installation: InstallationId::new(u64::MAX),
+        target: target(number),
+    }
 }
 
 fn delivery(id: &str, number: u64, hints: Vec<Hint>) -> Change {
-    let work = Work { installation: InstallationId::new(u64::MAX), targets: vec![target(number)], hints };
-    Change::Accept(Delivery { id: id.parse().unwrap(), event: "push".into(), received_at: at(0), work })
+    let work = Work {
+        installation: InstallationId::new(u64::MAX),
+        targets: vec![target(number)],
+        hints,
+    };
+    Change::Accept(Delivery {
+        id: id.parse().unwrap(),
+        event: "push".into(),
+        received_at: at(0),
+        work,
+    })
 }
 
 fn hint(text: &str) -> Hint {
     let sha = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
-    Hint::MergeGroup { head: sha, base: sha, base_ref: text.to_owned(), head_ref: None }
+    Hint::MergeGroup {
+        head: sha,
+        base: sha,
+        base_ref: text.to_owned(),
+        head_ref: None,
+    }
 }
 
 fn is_fresh(applied: &ChangeOutcome) -> bool {
@@ -154,5 +202,10 @@ fn is_fresh(applied: &ChangeOutcome) -> bool {
 }
 
 fn trouble(failures: u32) -> Trouble {
-    Trouble { failures, failing_since: at(0), reason: "no".into(), retry_at: at(60) }
+    Trouble {
+        failures,
+        failing_since: at(0),
+        reason: "no".into(),
+        retry_at: at(60),
+    }
 }

@@ -96,8 +96,10 @@ const REVIVE: &str = "UPDATE work SET dead_at = NULL, failures = 0, failing_sinc
          newest = CASE WHEN newest < $4 THEN $4 ELSE newest + 1 END
      WHERE {key} AND dead_at IS NOT NULL";
 const FORGET: &str = "DELETE FROM seen WHERE seq IN (SELECT seq FROM seen ORDER BY seq LIMIT $2) AND received_at < $1";
-const PROBE: &str = "INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at";
-const WAKE_AT: &str = "INSERT INTO wakeup (installation, repository, what, due_at) VALUES ($1, $2, $3, $4)
+const PROBE: &str =
+    "INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at";
+const WAKE_AT: &str =
+    "INSERT INTO wakeup (installation, repository, what, due_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at";
 const WAKE: &str = "DELETE FROM wakeup WHERE (installation, repository, what) IN
          (SELECT installation, repository, what FROM wakeup WHERE due_at <= $1 ORDER BY due_at LIMIT $2 {lock_or_skip})
@@ -126,7 +128,9 @@ impl Writer {
     /// this fails, or, with several processes, at most its deliveries.
     pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<ChangeOutcome>> {
         let applied = if self.store.database.is_shared() {
-            timeout(ANSWER_WITHIN, self.apply_beside_others(changes)).await.unwrap_or(Err(StoreError::Silent))
+            timeout(ANSWER_WITHIN, self.apply_beside_others(changes))
+                .await
+                .unwrap_or(Err(StoreError::Silent))
         } else {
             self.tend().await?;
             self.try_apply(changes.iter()).await
@@ -143,13 +147,16 @@ impl Writer {
         let mut order: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
         let is_other = |change: &Change| !matches!(change, Change::Accept(_));
         order.sort_by_key(|(_, change)| (is_other(change), change.key()));
-        let (deliveries, others) = order.split_at(order.partition_point(|(_, change)| !is_other(change)));
+        let (deliveries, others) =
+            order.split_at(order.partition_point(|(_, change)| !is_other(change)));
         let mut applied = vec![ChangeOutcome::Rows(0); changes.len()];
         for part in [deliveries, others] {
             let mut attempt = 1;
             let answers = loop {
                 match self.try_apply(part.iter().map(|(_, change)| *change)).await {
-                    Err(error) if attempt < ATTEMPTS => tracing::warn!(%error, attempt, "the inbox is tried again"),
+                    Err(error) if attempt < ATTEMPTS => {
+                        tracing::warn!(%error, attempt, "the inbox is tried again")
+                    }
                     answers => break answers?,
                 }
                 self.connection = None;
@@ -167,14 +174,18 @@ impl Writer {
     /// and is held until then.
     pub async fn tend(&mut self) -> Result<()> {
         let database = self.store.database.clone();
-        let Database::Sqlite(file) = &*database else { return Ok(()) };
+        let Database::Sqlite(file) = &*database else {
+            return Ok(());
+        };
         if let Some(connection) = self.connection.as_mut().filter(|_| !file.is_in_place()) {
             file.restore(&mut **connection).await?;
             // Closed before another is opened: its end removes the log by its name.
             if let Some(old) = self.connection.take() {
                 old.close().await.ok();
             }
-            tracing::warn!("the inbox, or its log, was gone from the data directory, and has been put back");
+            tracing::warn!(
+                "the inbox, or its log, was gone from the data directory, and has been put back"
+            );
         }
         Ok(())
     }
@@ -194,13 +205,32 @@ impl Writer {
             }
         };
         let is_shared = self.store.database.is_shared();
-        Query::new(if is_shared { "BEGIN" } else { "BEGIN IMMEDIATE" }).execute(&mut **connection).await?;
+        Query::new(if is_shared {
+            "BEGIN"
+        } else {
+            "BEGIN IMMEDIATE"
+        })
+        .execute(&mut **connection)
+        .await?;
         if self.next_seq == 0 || is_shared {
-            let numbers = Query::new(if is_shared { BLOCK_OF_NUMBERS } else { NEXT_NUMBER });
-            self.next_seq = numbers.fetch(&mut **connection).await?.first().map_or(1, |(number,)| *number);
+            let numbers = Query::new(if is_shared {
+                BLOCK_OF_NUMBERS
+            } else {
+                NEXT_NUMBER
+            });
+            self.next_seq = numbers
+                .fetch(&mut **connection)
+                .await?
+                .first()
+                .map_or(1, |(number,)| *number);
         }
         let (next_seq, process) = (self.next_seq, self.store.process);
-        let mut batch = Batch { connection: &mut **connection, is_shared, next_seq, process };
+        let mut batch = Batch {
+            connection: &mut **connection,
+            is_shared,
+            next_seq,
+            process,
+        };
         let applied = batch.apply(changes).await?;
         self.next_seq = batch.next_seq;
         Query::new("COMMIT").execute(&mut **connection).await?;
@@ -210,7 +240,9 @@ impl Writer {
     /// Gives back what this process holds, and closes.
     pub async fn close(mut self) -> Result<()> {
         self.tasks.shutdown().await;
-        let Some(mut connection) = self.connection else { return Ok(()) };
+        let Some(mut connection) = self.connection else {
+            return Ok(());
+        };
         let gone = Query::new("DELETE FROM process WHERE id = $1").bind(self.store.process);
         gone.execute(&mut *connection).await?;
         Ok(connection.close().await?)
@@ -252,26 +284,49 @@ impl Batch<'_> {
         for change in changes {
             applied.push(match change {
                 Change::Accept(_) => accepted.next().expect("one answer per accepted delivery"),
-                Change::Settle { key, covered, how, now } => self.settle(key, *covered, how, *now).await?,
+                Change::Settle {
+                    key,
+                    covered,
+                    how,
+                    now,
+                } => self.settle(key, *covered, how, *now).await?,
                 Change::Begin(key, now) => {
                     let fence = self.take_seq();
-                    let claim = Query::by_key(CLAIM, key).bind(self.process).bind(fence.0).bind(*now);
+                    let claim = Query::by_key(CLAIM, key)
+                        .bind(self.process)
+                        .bind(fence.0)
+                        .bind(*now);
                     let begun = claim.fetch(self.on()).await?.pop().map(read::target_work);
                     ChangeOutcome::Begun(begun.map(Box::new))
                 }
                 Change::Probe(now) => self.run(Query::new(PROBE).bind(*now)).await?,
                 Change::Replay(key) => self.replay(key).await?,
-                Change::Look(key, now) => self.ask([key.clone()], "request", WorkClass::Author, *now).await?,
+                Change::Look(key, now) => {
+                    self.ask([key.clone()], "request", WorkClass::Author, *now)
+                        .await?
+                }
                 Change::Log { attempts, until } => self.log(attempts, *until).await?,
-                Change::Redelivery { attempt, due_at } => self.redelivery(*attempt, *due_at).await?,
+                Change::Redelivery { attempt, due_at } => {
+                    self.redelivery(*attempt, *due_at).await?
+                }
                 Change::Listed(list) => self.listed(list).await?,
-                Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
+                Change::Resync {
+                    installation,
+                    most,
+                    now,
+                } => self.resync(*installation, *most, *now).await?,
                 Change::Book(claim) => self.book(*claim).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
                 Change::Wake(now) => {
                     let due = Query::new(WAKE).bind(*now).bind(SLICE);
                     let due: Vec<KeyColumns> = due.fetch(self.on()).await?;
-                    self.ask(due.into_iter().filter_map(super::key), "wakeup", WorkClass::Author, *now).await?
+                    self.ask(
+                        due.into_iter().filter_map(super::key),
+                        "wakeup",
+                        WorkClass::Author,
+                        *now,
+                    )
+                    .await?
                 }
                 Change::Prune(now) => self.prune(*now).await?,
             });
@@ -280,9 +335,20 @@ impl Batch<'_> {
     }
 
     /// All deliveries of the batch together: a few statements however many they are.
-    async fn accept<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<ChangeOutcome>> {
-        let deliveries = changes.filter_map(|change| if let Change::Accept(it) = change { Some(it) } else { None });
-        let deliveries: Vec<(Seq, &Delivery)> = deliveries.map(|delivery| (self.take_seq(), delivery)).collect();
+    async fn accept<'a>(
+        &mut self,
+        changes: impl Iterator<Item = &'a Change>,
+    ) -> Result<Vec<ChangeOutcome>> {
+        let deliveries = changes.filter_map(|change| {
+            if let Change::Accept(it) = change {
+                Some(it)
+            } else {
+                None
+            }
+        });
+        let deliveries: Vec<(Seq, &Delivery)> = deliveries
+            .map(|delivery| (self.take_seq(), delivery))
+            .collect();
         let fresh = self.remember(&deliveries).await?;
         let mut additions = Vec::with_capacity(deliveries.len());
         let mut applied = Vec::with_capacity(deliveries.len());
@@ -291,13 +357,33 @@ impl Batch<'_> {
                 applied.push(self.repeated(delivery).await?);
                 continue;
             }
-            let Delivery { id, event, received_at, work } = delivery;
+            let Delivery {
+                id,
+                event,
+                received_at,
+                work,
+            } = delivery;
             let (hints, class) = (written(&work.hints), class_of(event, &work.hints));
-            let key = |target: &Target| Key { installation: work.installation, target: target.clone() };
-            let arrivals = work.targets.iter().map(|target| Arrival { key: key(target), seq: *seq, class });
+            let key = |target: &Target| Key {
+                installation: work.installation,
+                target: target.clone(),
+            };
+            let arrivals = work.targets.iter().map(|target| Arrival {
+                key: key(target),
+                seq: *seq,
+                class,
+            });
             let arrivals: Vec<Arrival> = arrivals.collect();
-            let origin = WorkOrigin { delivery: id.to_string(), event: event.clone(), received_at: *received_at };
-            let addition = |arrival| Addition { arrival, origin: origin.clone(), hints: hints.clone() };
+            let origin = WorkOrigin {
+                delivery: id.to_string(),
+                event: event.clone(),
+                received_at: *received_at,
+            };
+            let addition = |arrival| Addition {
+                arrival,
+                origin: origin.clone(),
+                hints: hints.clone(),
+            };
             additions.extend(arrivals.iter().cloned().map(addition));
             applied.push(ChangeOutcome::New(arrivals));
         }
@@ -310,19 +396,40 @@ impl Batch<'_> {
     /// # Errors
     /// Another process notes one of them at this moment: the batch is tried again, and finds it.
     async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>> {
-        let ids: Vec<Vec<u8>> = deliveries.iter().map(|(_, delivery)| ordered(&delivery.id)).collect();
+        let ids: Vec<Vec<u8>> = deliveries
+            .iter()
+            .map(|(_, delivery)| ordered(&delivery.id))
+            .collect();
         let mut known = HashSet::with_capacity(ids.len());
         for chunk in ids.chunks(ROWS) {
-            let query = chunk.iter().fold(Query::of_rows(KNOWN, chunk.len(), 1), |query, id| query.bind(id.clone()));
-            known.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
+            let query = chunk
+                .iter()
+                .fold(Query::of_rows(KNOWN, chunk.len(), 1), |query, id| {
+                    query.bind(id.clone())
+                });
+            known.extend(
+                query
+                    .fetch::<(Vec<u8>,)>(self.on())
+                    .await?
+                    .into_iter()
+                    .map(|(id,)| id),
+            );
         }
         let is_new: Vec<bool> = ids.iter().map(|id| known.insert(id.clone())).collect();
-        let new = ids.into_iter().zip(deliveries).zip(&is_new).filter_map(|(noted, is_new)| is_new.then_some(noted));
+        let new = ids
+            .into_iter()
+            .zip(deliveries)
+            .zip(&is_new)
+            .filter_map(|(noted, is_new)| is_new.then_some(noted));
         let mut new: Vec<_> = new.collect();
         // In one order for all processes.
         new.sort_by(|(id, _), (other, _)| id.cmp(other));
         for chunk in new.chunks(ROWS) {
-            let (sql, columns) = if self.is_shared { (REMEMBER_IN_PARTS, 2) } else { (REMEMBER, 3) };
+            let (sql, columns) = if self.is_shared {
+                (REMEMBER_IN_PARTS, 2)
+            } else {
+                (REMEMBER, 3)
+            };
             let mut query = Query::of_rows(sql, chunk.len(), columns);
             for (id, (seq, Delivery { received_at, .. })) in chunk {
                 query = match self.is_shared {
@@ -340,12 +447,19 @@ impl Batch<'_> {
     async fn repeated(&mut self, delivery: &Delivery) -> Result<ChangeOutcome> {
         let mut revived = Vec::new();
         for target in &delivery.work.targets {
-            let key = Key { installation: delivery.work.installation, target: target.clone() };
+            let key = Key {
+                installation: delivery.work.installation,
+                target: target.clone(),
+            };
             if let ChangeOutcome::New(arrivals) = self.replay(&key).await? {
                 revived.extend(arrivals);
             }
         }
-        Ok(if revived.is_empty() { ChangeOutcome::Duplicate } else { ChangeOutcome::New(revived) })
+        Ok(if revived.is_empty() {
+            ChangeOutcome::Duplicate
+        } else {
+            ChangeOutcome::New(revived)
+        })
     }
 
     async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>> {
@@ -353,14 +467,34 @@ impl Batch<'_> {
         sorted.sort_by_key(|addition| &addition.arrival.key);
         for chunk in sorted.chunks(ROWS) {
             let mut query = Query::of_rows(ADD, chunk.len(), 10);
-            for Addition { arrival: Arrival { key, seq, class }, origin, hints } in chunk.iter().copied() {
-                let WorkOrigin { delivery, event, received_at } = origin;
-                query = query.bind_key(key).bind(seq.0).bind(delivery.as_str()).bind(event.as_str());
-                query = query.bind(*received_at).bind(*received_at).bind(hints.as_str()).bind(*class as i64);
+            for Addition {
+                arrival: Arrival { key, seq, class },
+                origin,
+                hints,
+            } in chunk.iter().copied()
+            {
+                let WorkOrigin {
+                    delivery,
+                    event,
+                    received_at,
+                } = origin;
+                query = query
+                    .bind_key(key)
+                    .bind(seq.0)
+                    .bind(delivery.as_str())
+                    .bind(event.as_str());
+                query = query
+                    .bind(*received_at)
+                    .bind(*received_at)
+                    .bind(hints.as_str())
+                    .bind(*class as i64);
             }
             query.execute(self.on()).await?;
         }
-        Ok(additions.into_iter().map(|addition| addition.arrival).collect())
+        Ok(additions
+            .into_iter()
+            .map(|addition| addition.arrival)
+            .collect())
     }
 
     fn take_seq(&mut self) -> Seq {
@@ -369,17 +503,30 @@ impl Batch<'_> {
         seq
     }
 
-    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd, now: Timestamp) -> Result<ChangeOutcome> {
+    async fn settle(
+        &mut self,
+        key: &Key,
+        covered: Covered,
+        how: &WorkEnd,
+        now: Timestamp,
+    ) -> Result<ChangeOutcome> {
         let left = match how {
             WorkEnd::Done(_) | WorkEnd::Resolved { .. } => self.finish(key, covered).await?,
-            WorkEnd::Failed(trouble) | WorkEnd::Dead(trouble) => self.note(key, covered, trouble).await?,
+            WorkEnd::Failed(trouble) | WorkEnd::Dead(trouble) => {
+                self.note(key, covered, trouble).await?
+            }
         };
         let Some(mut left) = left else {
             tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
             return Ok(ChangeOutcome::Rows(0));
         };
         match how {
-            WorkEnd::Done(ReconcileOutcome { revisit_at, seen, entry, .. }) => {
+            WorkEnd::Done(ReconcileOutcome {
+                revisit_at,
+                seen,
+                entry,
+                ..
+            }) => {
                 self.run(match revisit_at {
                     None => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
                     Some(at) => Query::by_key(WAKE_AT, key).bind(*at),
@@ -388,10 +535,19 @@ impl Batch<'_> {
                 self.looked(key, *seen, now).await?;
                 self.index(key, entry, now).await?;
             }
-            WorkEnd::Resolved { into, origin, hints, class } => {
+            WorkEnd::Resolved {
+                into,
+                origin,
+                hints,
+                class,
+            } => {
                 let (hints, class) = (written(hints), *class);
                 let addition = |key: &Key| Addition {
-                    arrival: Arrival { key: key.clone(), seq: self.take_seq(), class },
+                    arrival: Arrival {
+                        key: key.clone(),
+                        seq: self.take_seq(),
+                        class,
+                    },
                     origin: origin.clone(),
                     hints: hints.clone(),
                 };
@@ -400,10 +556,16 @@ impl Batch<'_> {
             }
             WorkEnd::Failed(_) => {}
             WorkEnd::Dead(trouble) => {
-                self.run(Query::by_key(GIVE_UP, key).bind(covered.up_to.0).bind(trouble.retry_at)).await?;
+                self.run(
+                    Query::by_key(GIVE_UP, key)
+                        .bind(covered.up_to.0)
+                        .bind(trouble.retry_at),
+                )
+                .await?;
                 // What was given up waits for no one.
                 let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
-                self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await?;
+                self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str()))
+                    .await?;
             }
         }
         Ok(ChangeOutcome::New(left))
@@ -412,28 +574,74 @@ impl Batch<'_> {
     /// What was covered is done; what came meanwhile stays, with its own hints, and has arrived. `None`: the work is
     /// another process's.
     async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Option<Vec<Arrival>>> {
-        let Covered { up_to, hints, fence } = covered;
-        if Query::by_key(DONE, key).bind(fence.0).bind(up_to.0).execute(self.on()).await? > 0 {
+        let Covered {
+            up_to,
+            hints,
+            fence,
+        } = covered;
+        if Query::by_key(DONE, key)
+            .bind(fence.0)
+            .bind(up_to.0)
+            .execute(self.on())
+            .await?
+            > 0
+        {
             return Ok(Some(Vec::new()));
         }
-        let left: Vec<(i64, i64)> = Query::by_key(BEGIN_ANEW, key).bind(fence.0).bind(hints).fetch(self.on()).await?;
-        let arrival = |(seq, class): &_| Arrival { key: key.clone(), seq: Seq(*seq), class: super::class(*class) };
+        let left: Vec<(i64, i64)> = Query::by_key(BEGIN_ANEW, key)
+            .bind(fence.0)
+            .bind(hints)
+            .fetch(self.on())
+            .await?;
+        let arrival = |(seq, class): &_| Arrival {
+            key: key.clone(),
+            seq: Seq(*seq),
+            class: super::class(*class),
+        };
         Ok(left.first().map(|left| vec![arrival(left)]))
     }
 
     /// `None`: the work is another process's.
-    async fn note(&mut self, key: &Key, covered: Covered, trouble: &Trouble) -> Result<Option<Vec<Arrival>>> {
-        let Trouble { failures, failing_since, reason, retry_at } = trouble;
-        let noted = Query::by_key(NOTE, key).bind(covered.fence.0).bind(i64::from(*failures)).bind(reason.as_str());
-        let noted = noted.bind(*retry_at).bind(*failing_since).execute(self.on()).await?;
+    async fn note(
+        &mut self,
+        key: &Key,
+        covered: Covered,
+        trouble: &Trouble,
+    ) -> Result<Option<Vec<Arrival>>> {
+        let Trouble {
+            failures,
+            failing_since,
+            reason,
+            retry_at,
+        } = trouble;
+        let noted = Query::by_key(NOTE, key)
+            .bind(covered.fence.0)
+            .bind(i64::from(*failures))
+            .bind(reason.as_str());
+        let noted = noted
+            .bind(*retry_at)
+            .bind(*failing_since)
+            .execute(self.on())
+            .await?;
         Ok((noted > 0).then(Vec::new))
     }
 
     async fn replay(&mut self, key: &Key) -> Result<ChangeOutcome> {
         let seq = self.take_seq();
-        let revived = Query::by_key(REVIVE, key).bind(seq.0).execute(self.on()).await?;
-        let arrival = Arrival { key: key.clone(), seq, class: WorkClass::Author };
-        Ok(ChangeOutcome::New(if revived > 0 { vec![arrival] } else { Vec::new() }))
+        let revived = Query::by_key(REVIVE, key)
+            .bind(seq.0)
+            .execute(self.on())
+            .await?;
+        let arrival = Arrival {
+            key: key.clone(),
+            seq,
+            class: WorkClass::Author,
+        };
+        Ok(ChangeOutcome::New(if revived > 0 {
+            vec![arrival]
+        } else {
+            Vec::new()
+        }))
     }
 
     /// Looks that no delivery asked for.
@@ -444,10 +652,22 @@ impl Batch<'_> {
         class: WorkClass,
         now: Timestamp,
     ) -> Result<ChangeOutcome> {
-        let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
+        let origin = WorkOrigin {
+            delivery: String::new(),
+            event: event.to_owned(),
+            received_at: now,
+        };
         let addition = |key| {
-            let arrival = Arrival { key, seq: self.take_seq(), class };
-            Addition { arrival, origin: origin.clone(), hints: String::new() }
+            let arrival = Arrival {
+                key,
+                seq: self.take_seq(),
+                class,
+            };
+            Addition {
+                arrival,
+                origin: origin.clone(),
+                hints: String::new(),
+            }
         };
         let additions = keys.into_iter().map(addition).collect();
         Ok(ChangeOutcome::New(self.add(additions).await?))
@@ -455,17 +675,35 @@ impl Batch<'_> {
 
     async fn prune(&mut self, now: Timestamp) -> Result<ChangeOutcome> {
         let ids = if self.is_shared {
-            Query::new("DELETE FROM process WHERE alive_until < clock_millis() - 86400000").execute(self.on()).await?;
+            Query::new("DELETE FROM process WHERE alive_until < clock_millis() - 86400000")
+                .execute(self.on())
+                .await?;
             let tomorrow = part_of(now + TimeDelta::days(1));
-            Query::new("SELECT empty_part($1)").bind(tomorrow).execute(self.on()).await?;
+            Query::new("SELECT empty_part($1)")
+                .bind(tomorrow)
+                .execute(self.on())
+                .await?;
             0
         } else {
-            Query::new(FORGET).bind(now - REMEMBER_IDS).bind(SLICE).execute(self.on()).await?
+            Query::new(FORGET)
+                .bind(now - REMEMBER_IDS)
+                .bind(SLICE)
+                .execute(self.on())
+                .await?
         };
         for (old, before) in [
-            ("DELETE FROM work WHERE dead_at < $1", now - KEEP_DEAD_LETTERS),
-            ("DELETE FROM failed_delivery WHERE failed_at < $1", now - KEEP_FAILED),
-            ("DELETE FROM open_pull WHERE listed_at < $1", now - KEEP_PULLS),
+            (
+                "DELETE FROM work WHERE dead_at < $1",
+                now - KEEP_DEAD_LETTERS,
+            ),
+            (
+                "DELETE FROM failed_delivery WHERE failed_at < $1",
+                now - KEEP_FAILED,
+            ),
+            (
+                "DELETE FROM open_pull WHERE listed_at < $1",
+                now - KEEP_PULLS,
+            ),
             ("DELETE FROM access_token WHERE ends_at <= $1", now),
             ("DELETE FROM taken WHERE at < $1", now - COUNTS_FOR),
             ("DELETE FROM turn WHERE at < $1", now - COUNTS_FOR),
@@ -485,7 +723,11 @@ pub(super) fn ordered(id: &DeliveryId) -> Vec<u8> {
         return [id.0.as_bytes(), &[0; 16]].concat();
     };
     let [a, b, c, d, e, f, g, h, rest @ ..] = uuid.into_bytes();
-    let time = if uuid.get_version_num() == 1 { [g, h, e, f, a, b, c, d] } else { [a, b, c, d, e, f, g, h] };
+    let time = if uuid.get_version_num() == 1 {
+        [g, h, e, f, a, b, c, d]
+    } else {
+        [a, b, c, d, e, f, g, h]
+    };
     [time, rest].concat()
 }
 
@@ -512,6 +754,8 @@ fn merged(additions: Vec<Addition>) -> impl Iterator<Item = Addition> {
 }
 
 fn written(hints: &[Hint]) -> String {
-    let line = |hint| serde_json::to_string(hint).expect("hints have string keys and no failing parts") + "\n";
+    let line = |hint| {
+        serde_json::to_string(hint).expect("hints have string keys and no failing parts") + "\n"
+    };
     hints.iter().map(line).collect()
 }

@@ -31,18 +31,31 @@ pub struct Answer {
 
 impl Answer {
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     }
 }
 
 async fn answer(request: http::request::Builder, body: &str) -> Answer {
     let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-    let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
-    let (mut parts, body) = client.request(request).await.expect("an answer").into_parts();
+    let request = request
+        .body(Full::new(Bytes::from(body.to_owned())))
+        .expect("a request");
+    let (mut parts, body) = client
+        .request(request)
+        .await
+        .expect("an answer")
+        .into_parts();
     parts.headers.remove(header::DATE);
     let body = body.collect().await.expect("a body").to_bytes();
     let body = String::from_utf8_lossy(&body).into_owned();
-    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+    Answer {
+        status: parts.status.as_u16(),
+        headers: parts.headers,
+        body,
+    }
 }
 
 /// Somebody who listens for events of the server.
@@ -57,16 +70,36 @@ pub struct Ear {
 impl Ear {
     pub async fn of(address: &str, headers: &[(&str, &str)]) -> Self {
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let asked = headers.iter().fold(Request::get(address), |asked, (name, value)| asked.header(*name, *value));
-        let answer = client.request(asked.body(Full::default()).expect("a request")).await.expect("an answer");
+        let asked = headers
+            .iter()
+            .fold(Request::get(address), |asked, (name, value)| {
+                asked.header(*name, *value)
+            });
+        let answer = client
+            .request(asked.body(Full::default()).expect("a request"))
+            .await
+            .expect("an answer");
         assert_eq!(answer.status(), 200, "{address}");
-        let kind = answer.headers()[header::CONTENT_TYPE].to_str().expect("a text").to_owned();
-        Self { kind, body: answer.into_body(), text: String::new(), told: 0 }
+        let kind = answer.headers()[header::CONTENT_TYPE]
+            .to_str()
+            .expect("a text")
+            .to_owned();
+        Self {
+            kind,
+            body: answer.into_body(),
+            text: String::new(),
+            told: 0,
+        }
     }
 
     /// Completes with what else is said.
     pub async fn more(&mut self) {
-        let frame = self.body.frame().await.expect("the server still speaks").expect("a frame");
+        let frame = self
+            .body
+            .frame()
+            .await
+            .expect("the server still speaks")
+            .expect("a frame");
         self.text += &String::from_utf8_lossy(frame.data_ref().expect("text"));
     }
 
@@ -77,7 +110,9 @@ impl Ear {
                 self.more().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), changed).await.expect("something is heard");
+        tokio::time::timeout(Duration::from_secs(30), changed)
+            .await
+            .expect("something is heard");
         self.told = self.text.matches("data: changed").count();
     }
 }
@@ -85,33 +120,64 @@ impl Ear {
 /// Asks any address.
 pub async fn fetched(method: &str, address: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let asked = Request::builder().method(method).uri(address);
-    answer(headers.iter().fold(asked, |asked, (name, value)| asked.header(*name, *value)), body).await
+    answer(
+        headers
+            .iter()
+            .fold(asked, |asked, (name, value)| asked.header(*name, *value)),
+        body,
+    )
+    .await
 }
 
 impl<'w> Browser<'w> {
     pub fn of(world: &'w World, login: &'w str) -> Self {
-        Self { world, login, cookies: RefCell::default() }
+        Self {
+            world,
+            login,
+            cookies: RefCell::default(),
+        }
     }
 
-    pub async fn asks(&self, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub async fn asks(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let path = path.strip_prefix(ADDRESS).unwrap_or(path);
-        let mut request =
-            Request::builder().method(method).uri(format!("http://{}{path}", self.world.servers[0].public_address));
+        let mut request = Request::builder().method(method).uri(format!(
+            "http://{}{path}",
+            self.world.servers[0].public_address
+        ));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let cookies: Vec<_> = self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookies: Vec<_> = self
+            .cookies
+            .borrow()
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         let answer = answer(request.header(header::COOKIE, cookies.join("; ")), body).await;
         for line in answer.headers.get_all(header::SET_COOKIE) {
             let line = line.to_str().expect("a text");
             let (pair, attributes) = line.split_once("; ").expect("attributes");
             let (name, value) = pair.split_once('=').expect("a value");
-            assert!(name.starts_with("__Host-") && attributes.starts_with("Path=/; "), "{line}");
-            assert!(attributes.ends_with("; HttpOnly; SameSite=Lax; Secure"), "{line}");
+            assert!(
+                name.starts_with("__Host-") && attributes.starts_with("Path=/; "),
+                "{line}"
+            );
+            assert!(
+                attributes.ends_with("; HttpOnly; SameSite=Lax; Secure"),
+                "{line}"
+            );
             if attributes.contains("Max-Age=0;") {
                 self.cookies.borrow_mut().remove(name);
             } else {
-                self.cookies.borrow_mut().insert(name.to_owned(), value.to_owned());
+                self.cookies
+                    .borrow_mut()
+                    .insert(name.to_owned(), value.to_owned());
             }
         }
         answer
@@ -123,7 +189,12 @@ impl<'w> Browser<'w> {
 
     /// Listens with this browser's session.
     pub async fn listens(&self, path: &str) -> Ear {
-        let cookies: Vec<_> = self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookies: Vec<_> = self
+            .cookies
+            .borrow()
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         let address = format!("http://{}{path}", self.world.servers[0].public_address);
         Ear::of(&address, &[("cookie", &cookies.join("; "))]).await
     }
@@ -135,7 +206,9 @@ impl<'w> Browser<'w> {
     /// The form token of a page.
     pub async fn form_token(&self, path: &str) -> String {
         let page = self.visits(path).await.body;
-        let token = page.split_once("name=\"token\" value=\"").and_then(|(_, rest)| rest.split_once('"'));
+        let token = page
+            .split_once("name=\"token\" value=\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
         token.expect("a form").0.to_owned()
     }
 
@@ -143,8 +216,16 @@ impl<'w> Browser<'w> {
     pub async fn makes_a_token(&self, name: &str) -> String {
         let form = format!("token={}&name={name}", self.form_token("/tokens").await);
         let page = self.sends("/tokens", ADDRESS, &form).await;
-        assert_eq!((page.status, page.header("cache-control")), (200, "no-store"), "{}", page.body);
-        let token = page.body.split_once("<pre id=\"token\">").and_then(|(_, rest)| rest.split_once('<'));
+        assert_eq!(
+            (page.status, page.header("cache-control")),
+            (200, "no-store"),
+            "{}",
+            page.body
+        );
+        let token = page
+            .body
+            .split_once("<pre id=\"token\">")
+            .and_then(|(_, rest)| rest.split_once('<'));
         token.expect("a token").0.to_owned()
     }
 
@@ -155,13 +236,16 @@ impl<'w> Browser<'w> {
             ("content-type", "application/json"),
             ("accept", "application/json, text/event-stream"),
         ];
-        let of_client = of_client.into_iter().filter(|(name, _)| headers.iter().all(|(given, _)| given != name));
+        let of_client = of_client
+            .into_iter()
+            .filter(|(name, _)| headers.iter().all(|(given, _)| given != name));
         let headers: Vec<_> = of_client.chain(headers.iter().copied()).collect();
         self.asks(Method::POST, "/mcp", &headers, message).await
     }
 
     pub async fn sends(&self, path: &str, origin: &str, form: &str) -> Answer {
-        self.asks(Method::POST, path, &[("origin", origin)], form).await
+        self.asks(Method::POST, path, &[("origin", origin)], form)
+            .await
     }
 
     /// Follows *Sign in with GitHub*, and agrees there; the address that GitHub sends the browser back to.
@@ -169,13 +253,27 @@ impl<'w> Browser<'w> {
         let page = self.visits("/login").await;
         assert_eq!(page.status, 303, "{}", page.body);
         let github = page.header("location").to_owned();
-        assert!(github.starts_with(&format!("{}/login/oauth/authorize?", self.world.simulator().url())), "{github}");
-        let token = self.world.simulator().user(self.login).token().expect("a person");
+        assert!(
+            github.starts_with(&format!(
+                "{}/login/oauth/authorize?",
+                self.world.simulator().url()
+            )),
+            "{github}"
+        );
+        let token = self
+            .world
+            .simulator()
+            .user(self.login)
+            .token()
+            .expect("a person");
         let asked = Request::get(&github).header("user-agent", "a browser");
         let agreed = answer(asked.header("authorization", format!("Bearer {token}")), "").await;
         assert_eq!(agreed.status, 302, "{}", agreed.body);
         let back = agreed.header("location").to_owned();
-        assert!(back.starts_with(&format!("{ADDRESS}/login/callback?code=")), "{back}");
+        assert!(
+            back.starts_with(&format!("{ADDRESS}/login/callback?code=")),
+            "{back}"
+        );
         back
     }
 

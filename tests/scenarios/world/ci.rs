@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use loopgate_core::{
     RepoName, Sha,
     evidence::{
-        CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome, OutcomesExtent, TestId, TestOutcome,
-        TestOutcomes, TestState,
+        CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome, OutcomesExtent,
+        TestId, TestOutcome, TestOutcomes, TestState,
     },
 };
 use loopgate_simulator::{CheckSpec, Conclusion, JobLog, LoggedStep, Pr, RunSpec};
@@ -59,7 +59,12 @@ impl World {
             GitHub::Simulated(github) => {
                 let spec = match *report {
                     Report::Passes(check) => CheckSpec::concluded(check, Conclusion::Success),
-                    Report::Fails { check, path, line, message } => CheckSpec::concluded(check, Conclusion::Failure)
+                    Report::Fails {
+                        check,
+                        path,
+                        line,
+                        message,
+                    } => CheckSpec::concluded(check, Conclusion::Failure)
                         .output("1 test failed", "One of 12 tests failed.")
                         .annotation(path, line, message),
                     Report::Ends { check, conclusion } => CheckSpec::concluded(
@@ -72,27 +77,44 @@ impl World {
                     ),
                 };
                 let head = github.head(pr).expect("a head");
-                github.ci("other-ci").check_run(&pr.repo, head, spec).expect("a check run");
+                github
+                    .ci("other-ci")
+                    .check_run(&pr.repo, head, spec)
+                    .expect("a check run");
             }
             GitHub::Emulated(github) => {
-                let (repo, head) = (pr.repo.to_string(), self.emulated_pull(github, pr)["head"]["sha"].take());
+                let (repo, head) = (
+                    pr.repo.to_string(),
+                    self.emulated_pull(github, pr)["head"]["sha"].take(),
+                );
                 let (name, mut end) = match *report {
                     Report::Passes(check) => (check, json!({ "conclusion": "success" })),
-                    Report::Fails { check, path, line, message } => {
+                    Report::Fails {
+                        check,
+                        path,
+                        line,
+                        message,
+                    } => {
                         let annotation = json!({ "path": path, "start_line": line, "end_line": line,
                             "annotation_level": "failure", "message": message });
                         let output = json!({ "title": "1 test failed", "summary": "One of 12 tests failed.",
                             "annotations": [annotation] });
                         (check, json!({ "conclusion": "failure", "output": output }))
                     }
-                    Report::Ends { check, conclusion } => (check, json!({ "conclusion": conclusion })),
+                    Report::Ends { check, conclusion } => {
+                        (check, json!({ "conclusion": conclusion }))
+                    }
                 };
                 end["status"] = "completed".into();
                 // Begun and ended in two steps: for a check run that is made completed, the emulator sends no
                 // `completed`.
                 let begin = json!({ "repo": repo, "sha": head, "name": name, "conclusion": null });
-                let path = format!("/repos/{repo}/check-runs/{}", github.call("create_check", begin)["id"]);
-                let args = json!({ "method": "PATCH", "path": path, "as_": "app:other-ci", "json": end });
+                let path = format!(
+                    "/repos/{repo}/check-runs/{}",
+                    github.call("create_check", begin)["id"]
+                );
+                let args =
+                    json!({ "method": "PATCH", "path": path, "as_": "app:other-ci", "json": end });
                 github.call("call", args);
             }
         }
@@ -103,7 +125,11 @@ impl World {
         let ids = match &self.github {
             GitHub::Simulated(github) => {
                 let names: Vec<&str> = jobs.iter().map(|job| job.name).collect();
-                let spec = RunSpec::new(github.head(pr).expect("a head"), ".github/workflows/test.yml").jobs(&names);
+                let spec = RunSpec::new(
+                    github.head(pr).expect("a head"),
+                    ".github/workflows/test.yml",
+                )
+                .jobs(&names);
                 let run = github.start_workflow(&pr.repo, spec).expect("a run");
                 let ids = jobs.iter().map(|job| {
                     let id = github.job(&pr.repo, run, job.name).expect("a job");
@@ -114,12 +140,18 @@ impl World {
                         text: job.prints.to_owned(),
                     };
                     let late = TimeDelta::seconds(job.late_seconds.into());
-                    let log = JobLog { steps: vec![step], late, is_gone: job.is_gone };
+                    let log = JobLog {
+                        steps: vec![step],
+                        late,
+                        is_gone: job.is_gone,
+                    };
                     github.print(&pr.repo, id, log).expect("a log");
                     id.get()
                 });
                 let ids = ids.collect();
-                github.finish_workflow(&pr.repo, run, Conclusion::Failure, Vec::new()).expect("its end");
+                github
+                    .finish_workflow(&pr.repo, run, Conclusion::Failure, Vec::new())
+                    .expect("its end");
                 ids
             }
             GitHub::Emulated(github) => {
@@ -150,23 +182,36 @@ impl World {
             fields.extend(more.as_object().cloned().expect("an object"));
             document
         };
-        let conclusion = if failing.is_empty() { Conclusion::Success } else { Conclusion::Failure };
+        let conclusion = if failing.is_empty() {
+            Conclusion::Success
+        } else {
+            Conclusion::Failure
+        };
         match &self.github {
             GitHub::Simulated(github) => {
                 let head = github.head(pr).expect("a head");
-                let run = github.start_workflow(&pr.repo, RunSpec::new(head, CI)).expect("a run");
+                let run = github
+                    .start_workflow(&pr.repo, RunSpec::new(head, CI))
+                    .expect("a run");
                 let zip = archive(&evidence(&pr.repo, head, run.get()));
                 let artifacts = vec![("loopgate-evidence-test-1".to_owned(), zip.into())];
-                github.finish_workflow(&pr.repo, run, conclusion, artifacts).expect("its end");
+                github
+                    .finish_workflow(&pr.repo, run, conclusion, artifacts)
+                    .expect("its end");
             }
             GitHub::Emulated(github) => {
                 let repo = pr.repo.to_string();
-                let head = self.emulated_pull(github, pr)["head"]["sha"].as_str().expect("a head").to_owned();
+                let head = self.emulated_pull(github, pr)["head"]["sha"]
+                    .as_str()
+                    .expect("a head")
+                    .to_owned();
                 // The emulator gives a run its number when it is over. Numbers count up: a run of another workflow
                 // before it tells which one comes next.
-                let other =
-                    json!({ "repo": repo, "head_sha": head, "name": "Other", "path": ".github/workflows/other.yml" });
-                let run = github.call("workflow_run", other)["run_id"].as_u64().expect("a number") + 1;
+                let other = json!({ "repo": repo, "head_sha": head, "name": "Other", "path": ".github/workflows/other.yml" });
+                let run = github.call("workflow_run", other)["run_id"]
+                    .as_u64()
+                    .expect("a number")
+                    + 1;
                 let zip = archive(&evidence(&pr.repo, head.parse().expect("a commit"), run));
                 let zip = json!({ "base64": base64::Engine::encode(&base64::prelude::BASE64_STANDARD, zip) });
                 let args = json!({ "repo": repo, "head_sha": head, "path": CI, "conclusion": conclusion.as_str(),
@@ -180,11 +225,21 @@ impl World {
 
 /// An evidence document as `verify` writes it in a job.
 pub fn evidence(repo: &RepoName, head: Sha, run: u64, failing: &[&str], passing: &[&str]) -> Value {
-    let outcome = if failing.is_empty() { Outcome::Passed } else { Outcome::Failed };
+    let outcome = if failing.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    };
     let mut unit = CheckEvidence::bare("unit".parse().expect("a name"), CheckKind::Test, outcome);
-    let counts = [failing.len() + passing.len(), passing.len(), failing.len()].map(|count| count as u64);
+    let counts =
+        [failing.len() + passing.len(), passing.len(), failing.len()].map(|count| count as u64);
     let [total, passed, failed] = counts;
-    unit.results = Some(CheckResults { total, passed, failed, ..CheckResults::default() });
+    unit.results = Some(CheckResults {
+        total,
+        passed,
+        failed,
+        ..CheckResults::default()
+    });
     let id = |test: &str| TestId::of("", "", test);
     unit.failures = failing
         .iter()
@@ -195,10 +250,21 @@ pub fn evidence(repo: &RepoName, head: Sha, run: u64, failing: &[&str], passing:
             ..Failure::default()
         })
         .collect();
-    let failed = failing.iter().map(|test| TestOutcome::new(id(test), TestState::Failed));
-    let passed = passing.iter().map(|test| TestOutcome::new(id(test), TestState::Passed));
-    unit.tests = Some(TestOutcomes::new(failed.chain(passed).collect(), OutcomesExtent::Whole));
-    let build = CheckEvidence::bare("build".parse().expect("a name"), CheckKind::Build, Outcome::Passed);
+    let failed = failing
+        .iter()
+        .map(|test| TestOutcome::new(id(test), TestState::Failed));
+    let passed = passing
+        .iter()
+        .map(|test| TestOutcome::new(id(test), TestState::Passed));
+    unit.tests = Some(TestOutcomes::new(
+        failed.chain(passed).collect(),
+        OutcomesExtent::Whole,
+    ));
+    let build = CheckEvidence::bare(
+        "build".parse().expect("a name"),
+        CheckKind::Build,
+        Outcome::Passed,
+    );
     json!({
         "schema": EVIDENCE_SCHEMA, "repository": repo, "head_sha": head, "tree_hash": "1a",
         "workflow": { "path": CI, "run_id": run, "run_attempt": 1, "job": "test", "matrix": null },
@@ -209,7 +275,9 @@ pub fn evidence(repo: &RepoName, head: Sha, run: u64, failing: &[&str], passing:
 
 pub fn archive(document: &Value) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    writer.start_file("evidence.json", zip::write::SimpleFileOptions::default()).expect("a name");
+    writer
+        .start_file("evidence.json", zip::write::SimpleFileOptions::default())
+        .expect("a name");
     std::io::Write::write_all(&mut writer, document.to_string().as_bytes()).expect("in memory");
     writer.finish().expect("in memory").into_inner()
 }

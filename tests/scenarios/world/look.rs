@@ -36,7 +36,11 @@ impl Look {
 
     /// Own comments that begin with a marker.
     pub fn marked(&self, marker: &str) -> Vec<&str> {
-        self.comments.iter().map(String::as_str).filter(|body| body.starts_with(marker)).collect()
+        self.comments
+            .iter()
+            .map(String::as_str)
+            .filter(|body| body.starts_with(marker))
+            .collect()
     }
 
     /// The one comment that is kept up to date.
@@ -63,20 +67,30 @@ impl Look {
 impl World {
     /// The saved state, as programs read it.
     pub fn state(&self, pr: &Pr) -> Value {
-        let text = self.kept(&pr.repo, &format!("refs/loopgate/pr/{}", pr.number), "loop-state.json");
+        let text = self.kept(
+            &pr.repo,
+            &format!("refs/loopgate/pr/{}", pr.number),
+            "loop-state.json",
+        );
         serde_json::from_str(&text.expect("a state")).expect("a document")
     }
 
     /// A file under a hidden ref.
     pub fn kept(&self, repo: &RepoName, name: &str, path: &str) -> Option<String> {
         match &self.github {
-            GitHub::Simulated(github) => {
-                github.state_ref(repo, name).expect("a repository")?.files.get(path).map(ToString::to_string)
-            }
+            GitHub::Simulated(github) => github
+                .state_ref(repo, name)
+                .expect("a repository")?
+                .files
+                .get(path)
+                .map(ToString::to_string),
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": repo.to_string(), "path": path, "ref": name });
-                let packed = github.tries("read_file", args).ok()?["base64"].as_str()?.to_owned();
-                let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, packed).expect("the driver's");
+                let packed = github.tries("read_file", args).ok()?["base64"]
+                    .as_str()?
+                    .to_owned();
+                let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, packed)
+                    .expect("the driver's");
                 Some(String::from_utf8(bytes).expect("text"))
             }
         }
@@ -84,7 +98,9 @@ impl World {
 
     /// What is remembered of a repository's failures, as programs read it.
     pub fn cards(&self, repo: &RepoName) -> Value {
-        let cards = self.kept(repo, "refs/loopgate/memory/cards", "cards.json").expect("a memory");
+        let cards = self
+            .kept(repo, "refs/loopgate/memory/cards", "cards.json")
+            .expect("a memory");
         serde_json::from_str(&cards).expect("a document")
     }
 
@@ -92,9 +108,10 @@ impl World {
     pub fn head(&self, pr: &Pr) -> String {
         match &self.github {
             GitHub::Simulated(github) => github.head(pr).expect("a pull request").to_string(),
-            GitHub::Emulated(github) => {
-                self.emulated_pull(github, pr)["head"]["sha"].as_str().expect("a commit").to_owned()
-            }
+            GitHub::Emulated(github) => self.emulated_pull(github, pr)["head"]["sha"]
+                .as_str()
+                .expect("a commit")
+                .to_owned(),
         }
     }
 
@@ -102,32 +119,52 @@ impl World {
     pub fn checks_of(&self, repo: &RepoName, commit: &str) -> Vec<(String, Option<String>)> {
         let runs = match &self.github {
             GitHub::Simulated(github) => {
-                let runs = github.check_runs(repo, commit.parse().expect("a commit")).expect("a repository");
+                let runs = github
+                    .check_runs(repo, commit.parse().expect("a commit"))
+                    .expect("a repository");
                 let shown = |run: loopgate_simulator::CheckRunView| {
-                    (run.name, run.conclusion.map(|conclusion| conclusion.as_str().to_owned()))
+                    (
+                        run.name,
+                        run.conclusion
+                            .map(|conclusion| conclusion.as_str().to_owned()),
+                    )
                 };
                 return runs.into_iter().map(shown).collect();
             }
-            GitHub::Emulated(github) => {
-                list(github.call("check_runs", json!({ "repo": repo.to_string(), "ref": commit })))
-            }
+            GitHub::Emulated(github) => list(github.call(
+                "check_runs",
+                json!({ "repo": repo.to_string(), "ref": commit }),
+            )),
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        runs.iter().map(|run| (text(&run["name"]).unwrap_or_default(), text(&run["conclusion"]))).collect()
+        runs.iter()
+            .map(|run| {
+                (
+                    text(&run["name"]).unwrap_or_default(),
+                    text(&run["conclusion"]),
+                )
+            })
+            .collect()
     }
 
     /// The name of the pull request's branch.
     pub fn branch(&self, pr: &Pr) -> String {
         match &self.github {
-            GitHub::Simulated(github) => github.pull_request(pr).expect("a pull request").head_branch,
-            GitHub::Emulated(github) => {
-                self.emulated_pull(github, pr)["head"]["ref"].as_str().expect("a branch").to_owned()
+            GitHub::Simulated(github) => {
+                github.pull_request(pr).expect("a pull request").head_branch
             }
+            GitHub::Emulated(github) => self.emulated_pull(github, pr)["head"]["ref"]
+                .as_str()
+                .expect("a branch")
+                .to_owned(),
         }
     }
 
     pub(super) fn emulated_pull(&self, github: &Emulator, pr: &Pr) -> Value {
-        github.call("pr", json!({ "repo": pr.repo.to_string(), "number": pr.number.get() }))
+        github.call(
+            "pr",
+            json!({ "repo": pr.repo.to_string(), "number": pr.number.get() }),
+        )
     }
 
     pub fn look(&self, pr: &Pr) -> Look {
@@ -141,10 +178,17 @@ impl World {
         let pull = self.emulated_pull(github, pr);
         let on = json!({ "repo": pr.repo.to_string(), "number": pr.number.get() });
         let mut requested = texts(&pull["requested_reviewers"], "login");
-        requested.extend(texts(&pull["requested_teams"], "slug").iter().map(|slug| format!("@{slug}")));
+        requested.extend(
+            texts(&pull["requested_teams"], "slug")
+                .iter()
+                .map(|slug| format!("@{slug}")),
+        );
         let mut by_us = on.clone();
         by_us["by"] = BOT.into();
-        let runs = github.call("check_runs", json!({ "repo": pr.repo.to_string(), "ref": pull["head"]["sha"] }));
+        let runs = github.call(
+            "check_runs",
+            json!({ "repo": pr.repo.to_string(), "ref": pull["head"]["sha"] }),
+        );
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let check = |run: &Value| Check {
             name: text(&run["name"]),
@@ -166,8 +210,16 @@ impl World {
         match &self.github {
             GitHub::Simulated(github) => {
                 let pull = github.pull_request(pr).expect("a pull request");
-                let comment = pull.comments.into_iter().find(|one| one.id.get() == comment).expect("the comment");
-                comment.reactions.into_iter().map(|(_, content)| content).collect()
+                let comment = pull
+                    .comments
+                    .into_iter()
+                    .find(|one| one.id.get() == comment)
+                    .expect("the comment");
+                comment
+                    .reactions
+                    .into_iter()
+                    .map(|(_, content)| content)
+                    .collect()
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment });
@@ -182,7 +234,11 @@ impl World {
         match &self.github {
             GitHub::Simulated(github) => {
                 let saved = github.state_ref(&pr.repo, &name).expect("a repository");
-                saved.into_iter().flat_map(|saved| saved.commits).map(|(_, message)| message).collect()
+                saved
+                    .into_iter()
+                    .flat_map(|saved| saved.commits)
+                    .map(|(_, message)| message)
+                    .collect()
             }
             GitHub::Emulated(github) => {
                 let repo = pr.repo.to_string();
@@ -204,14 +260,23 @@ impl World {
     pub fn writes(&self) -> Vec<String> {
         match &self.github {
             GitHub::Simulated(github) => {
-                let requests = github.requests().into_iter().filter(|request| request.is_write());
+                let requests = github
+                    .requests()
+                    .into_iter()
+                    .filter(|request| request.is_write());
                 let texts = requests.map(|request| format!("{} {}", request.method, request.path));
                 texts.filter(|text| text.contains(" /repos/")).collect()
             }
             GitHub::Emulated(github) => list(github.call("request_log", json!({})))
                 .iter()
-                .filter(|request| request["actor"].as_str().is_some_and(|actor| actor.contains("loopgate")))
-                .map(|request| format!("{} {}", request["method"], request["path"]).replace('"', ""))
+                .filter(|request| {
+                    request["actor"]
+                        .as_str()
+                        .is_some_and(|actor| actor.contains("loopgate"))
+                })
+                .map(|request| {
+                    format!("{} {}", request["method"], request["path"]).replace('"', "")
+                })
                 .filter(|text| !text.starts_with("GET ") && text.contains(" /repos/"))
                 .collect(),
         }
@@ -220,13 +285,17 @@ impl World {
     /// Everybody's requests, as `METHOD path`.
     pub fn requests(&self) -> Vec<String> {
         match &self.github {
-            GitHub::Simulated(github) => {
-                github.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect()
-            }
+            GitHub::Simulated(github) => github
+                .requests()
+                .iter()
+                .map(|request| format!("{} {}", request.method, request.path))
+                .collect(),
             GitHub::Emulated(github) => {
                 let log = list(github.call("request_log", json!({})));
                 log.iter()
-                    .map(|request| format!("{} {}", request["method"], request["path"]).replace('"', ""))
+                    .map(|request| {
+                        format!("{} {}", request["method"], request["path"]).replace('"', "")
+                    })
                     .collect()
             }
         }
@@ -236,11 +305,22 @@ impl World {
     pub fn looked_at(&self, repo: &RepoName) -> bool {
         let prefix = format!("/repos/{repo}/");
         match &self.github {
-            GitHub::Simulated(github) => github.requests().iter().any(|request| request.path.starts_with(&prefix)),
-            GitHub::Emulated(github) => list(github.call("request_log", json!({}))).iter().any(|request| {
-                request["actor"].as_str().is_some_and(|actor| actor.contains("loopgate"))
-                    && request["path"].as_str().is_some_and(|path| path.starts_with(&prefix))
-            }),
+            GitHub::Simulated(github) => github
+                .requests()
+                .iter()
+                .any(|request| request.path.starts_with(&prefix)),
+            GitHub::Emulated(github) => {
+                list(github.call("request_log", json!({})))
+                    .iter()
+                    .any(|request| {
+                        request["actor"]
+                            .as_str()
+                            .is_some_and(|actor| actor.contains("loopgate"))
+                            && request["path"]
+                                .as_str()
+                                .is_some_and(|path| path.starts_with(&prefix))
+                    })
+            }
         }
     }
 }
@@ -252,11 +332,16 @@ fn simulated_look(github: &Simulator, pr: &Pr) -> Look {
     let checks = pull.check_runs.into_iter().map(|run| Check {
         name: run.name,
         status: run.status.to_owned(),
-        conclusion: run.conclusion.map(|conclusion| conclusion.as_str().to_owned()),
+        conclusion: run
+            .conclusion
+            .map(|conclusion| conclusion.as_str().to_owned()),
         title: run.title.unwrap_or_default(),
         says: run.summary.unwrap_or_default() + "\n" + &run.text.unwrap_or_default(),
     });
-    let ours = pull.comments.into_iter().filter(|comment| comment.author == BOT);
+    let ours = pull
+        .comments
+        .into_iter()
+        .filter(|comment| comment.author == BOT);
     Look {
         labels: pull.labels,
         requested,

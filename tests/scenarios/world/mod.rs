@@ -22,7 +22,9 @@ use loopgate::{
     server::{GUARD, Running, SimulatedClock},
 };
 use loopgate_core::{AppId, InstallationId, RepoName};
-use loopgate_simulator::{Clock, CommitSpec, Config, Pr, Protection, RequiredCheck, Role, Simulator};
+use loopgate_simulator::{
+    Clock, CommitSpec, Config, Pr, Protection, RequiredCheck, Role, Simulator,
+};
 use serde_json::{Value, json};
 
 use self::serving::{Fan, Times, serve};
@@ -78,18 +80,41 @@ impl World {
 
     async fn paced(pace: TimeDelta, resync: Option<&'static str>, address: &str) -> Self {
         let clock = Clock::system();
-        let simulator = Simulator::start(Config { clock: clock.clone(), pace, ..Config::default() });
+        let simulator = Simulator::start(Config {
+            clock: clock.clone(),
+            pace,
+            ..Config::default()
+        });
         let github = simulator.await.expect("a simulator");
         let (key, secret) = (github.app_key().private_pem(), github.webhook_secret());
         let (sign_in, address) = (github.client_secret(), address.to_owned());
-        let settings = [github.app_id().to_string(), key.to_owned(), secret.to_owned(), github.url(), sign_in, address];
-        let times = Times { of_server: clock.clone(), of_github: Arc::new(SimulatedClock(clock.clone())) };
+        let settings = [
+            github.app_id().to_string(),
+            key.to_owned(),
+            secret.to_owned(),
+            github.url(),
+            sign_in,
+            address,
+        ];
+        let times = Times {
+            of_server: clock.clone(),
+            of_github: Arc::new(SimulatedClock(clock.clone())),
+        };
         let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
         github.set_webhook_url(&format!("http://{}/webhook", fan.address));
         let github = GitHub::Simulated(github);
-        Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new(), resync }
-            .with_a_server()
-            .await
+        Self {
+            github,
+            servers: Vec::new(),
+            clock,
+            settings,
+            times,
+            fan,
+            data: Vec::new(),
+            resync,
+        }
+        .with_a_server()
+        .await
     }
 
     /// None where no emulator is named.
@@ -99,12 +124,31 @@ impl World {
         let emulator = Emulator::start(&format!("http://{}/webhook", fan.address))?;
         let [key, secret] = ["private_key", "webhook_secret"].map(|name| emulator.text(name));
         let url = format!("http://{}", emulator.proxy.address);
-        let settings = [emulator.here["app_id"].to_string(), key, secret, url, String::new(), String::new()];
+        let settings = [
+            emulator.here["app_id"].to_string(),
+            key,
+            secret,
+            url,
+            String::new(),
+            String::new(),
+        ];
         let _ = fan.lacks.set(emulator.proxy.clone());
         let clock = Clock::system();
-        let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
+        let times = Times {
+            of_server: clock.clone(),
+            of_github: Arc::new(SystemClock),
+        };
         let github = GitHub::Emulated(emulator);
-        let world = Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new(), resync: None };
+        let world = Self {
+            github,
+            servers: Vec::new(),
+            clock,
+            settings,
+            times,
+            fan,
+            data: Vec::new(),
+            resync: None,
+        };
         Some(world.with_a_server().await)
     }
 
@@ -113,7 +157,11 @@ impl World {
     pub async fn with_a_server(mut self) -> Self {
         let data = tempfile::tempdir().expect("a directory");
         let server = serve(&self.settings, &data, self.times.clone(), self.resync).await;
-        self.fan.targets.lock().expect("no panic").push(server.public_address);
+        self.fan
+            .targets
+            .lock()
+            .expect("no panic")
+            .push(server.public_address);
         self.servers.push(server);
         self.data.push(data);
         self
@@ -121,9 +169,22 @@ impl World {
 
     /// Another Loopgate, which somebody else runs on the same repositories. On the simulator.
     pub async fn with_another_loopgate(mut self, slug: &str) -> Self {
-        let other = self.simulator().install_another(slug, AppId::new(77), InstallationId::new(78)).expect("an App");
-        let (key, secret) = (other.app_key().private_pem().to_owned(), other.webhook_secret().to_owned());
-        let settings = [other.app_id().to_string(), key, secret, other.url(), String::new(), String::new()];
+        let other = self
+            .simulator()
+            .install_another(slug, AppId::new(77), InstallationId::new(78))
+            .expect("an App");
+        let (key, secret) = (
+            other.app_key().private_pem().to_owned(),
+            other.webhook_secret().to_owned(),
+        );
+        let settings = [
+            other.app_id().to_string(),
+            key,
+            secret,
+            other.url(),
+            String::new(),
+            String::new(),
+        ];
         let data = tempfile::tempdir().expect("a directory");
         let server = serve(&settings, &data, self.times.clone(), self.resync).await;
         other.set_webhook_url(&format!("http://{}/webhook", server.public_address));
@@ -142,8 +203,18 @@ impl World {
 
     /// Starts the server that was stopped.
     pub async fn starts(&mut self) {
-        let server = serve(&self.settings, &self.data[0], self.times.clone(), self.resync).await;
-        self.fan.targets.lock().expect("no panic").push(server.public_address);
+        let server = serve(
+            &self.settings,
+            &self.data[0],
+            self.times.clone(),
+            self.resync,
+        )
+        .await;
+        self.fan
+            .targets
+            .lock()
+            .expect("no panic")
+            .push(server.public_address);
         self.servers.push(server);
     }
 
@@ -167,8 +238,15 @@ impl World {
             request = request.header(name, value);
         }
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
-        client.request(request).await.expect("an answer").status().as_u16()
+        let request = request
+            .body(Full::new(Bytes::from(body.to_owned())))
+            .expect("a request");
+        client
+            .request(request)
+            .await
+            .expect("an answer")
+            .status()
+            .as_u16()
     }
 
     /// Where the server's dashboard is.
@@ -179,10 +257,17 @@ impl World {
     /// A page of the dashboard: its status and text.
     pub async fn reads(&self, path: &str) -> (u16, String) {
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let request = Request::get(format!("{}{path}", self.admin_url())).body(Full::default()).expect("a request");
+        let request = Request::get(format!("{}{path}", self.admin_url()))
+            .body(Full::default())
+            .expect("a request");
         let answer = client.request(request).await.expect("an answer");
         let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await.expect("a body").to_bytes();
+        let body = answer
+            .into_body()
+            .collect()
+            .await
+            .expect("a body")
+            .to_bytes();
         (status, String::from_utf8_lossy(&body).into_owned())
     }
 
@@ -215,13 +300,21 @@ impl World {
     /// A repository, where `alice` and `bob` may push.
     pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> RepoName {
         match &self.github {
-            GitHub::Simulated(github) => github.create_repo(&format!("acme/{name}"), files).expect("a new repository"),
+            GitHub::Simulated(github) => github
+                .create_repo(&format!("acme/{name}"), files)
+                .expect("a new repository"),
             GitHub::Emulated(github) => {
-                let full = github.call("create_repo", json!({ "name": name, "files": tree(files) }));
+                let full =
+                    github.call("create_repo", json!({ "name": name, "files": tree(files) }));
                 for login in ["alice", "bob"] {
-                    github.call("add_collaborator", json!({ "repo": full, "login": login, "permission": "push" }));
+                    github.call(
+                        "add_collaborator",
+                        json!({ "repo": full, "login": login, "permission": "push" }),
+                    );
                 }
-                full.as_str().and_then(|full| full.parse().ok()).expect("a repository's name")
+                full.as_str()
+                    .and_then(|full| full.parse().ok())
+                    .expect("a repository's name")
             }
         }
     }
@@ -232,7 +325,10 @@ impl World {
         match &self.github {
             GitHub::Simulated(github) => {
                 let team = github.admin().add_team(&name, members).expect("a new team");
-                github.admin().grant_team(&team, repo, Role::Write).expect("a grant");
+                github
+                    .admin()
+                    .grant_team(&team, repo, Role::Write)
+                    .expect("a grant");
                 Some(name)
             }
             GitHub::Emulated(github) => {
@@ -241,7 +337,9 @@ impl World {
                 let path = format!("/orgs/acme/teams/{slug}/repos/{repo}");
                 let asked = github.tries("call", json!({ "method": "GET", "path": path }));
                 if asked.is_err() {
-                    println!("emulator lacks: GET {path}; the gate's approvers are the team's members by name");
+                    println!(
+                        "emulator lacks: GET {path}; the gate's approvers are the team's members by name"
+                    );
                 }
                 asked.is_ok().then_some(name)
             }
@@ -252,13 +350,23 @@ impl World {
     pub fn protects(&self, repo: &RepoName, branch: &str, checks: &[&str]) {
         match &self.github {
             GitHub::Simulated(github) => {
-                let required = |name: &&str| RequiredCheck { context: (*name).to_owned(), app: None };
+                let required = |name: &&str| RequiredCheck {
+                    context: (*name).to_owned(),
+                    app: None,
+                };
                 let required_checks = checks.iter().map(required).collect();
-                let rules = Protection { required_checks, ..Protection::default() };
-                github.admin().protect(repo, branch, rules).expect("a branch");
+                let rules = Protection {
+                    required_checks,
+                    ..Protection::default()
+                };
+                github
+                    .admin()
+                    .protect(repo, branch, rules)
+                    .expect("a branch");
             }
             GitHub::Emulated(github) => {
-                let args = json!({ "repo": repo.to_string(), "branch": branch, "contexts": checks });
+                let args =
+                    json!({ "repo": repo.to_string(), "branch": branch, "contexts": checks });
                 github.call("protect", args);
             }
         }
@@ -269,7 +377,10 @@ impl World {
         match &self.github {
             GitHub::Simulated(github) => {
                 let commit = CommitSpec::new("Less").remove(path);
-                github.user("alice").push_to(repo, branch, commit).expect("a push");
+                github
+                    .user("alice")
+                    .push_to(repo, branch, commit)
+                    .expect("a push");
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": repo.to_string(), "branch": branch, "files": { path: null },
@@ -284,7 +395,13 @@ impl World {
     }
 
     /// So much time goes by, and within a minute more it comes to this by itself: no event tells the server to look.
-    pub async fn after(&self, by: TimeDelta, pr: &Pr, what: &str, is_so: impl Fn(&Look) -> bool) -> Look {
+    pub async fn after(
+        &self,
+        by: TimeDelta,
+        pr: &Pr,
+        what: &str,
+        is_so: impl Fn(&Look) -> bool,
+    ) -> Look {
         self.clock.advance(by);
         for second in 0.. {
             // A look asks GitHub, which counts its questions: there is nothing new to see while the server works.
@@ -304,7 +421,10 @@ impl World {
 }
 
 fn tree(files: &[(&str, &str)]) -> Value {
-    files.iter().map(|(path, text)| ((*path).to_owned(), Value::from(*text))).collect()
+    files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), Value::from(*text)))
+        .collect()
 }
 
 fn list(value: Value) -> Vec<Value> {
@@ -316,5 +436,8 @@ fn list(value: Value) -> Vec<Value> {
 
 fn texts(items: &Value, key: &str) -> Vec<String> {
     let items = items.as_array().into_iter().flatten();
-    items.filter_map(|item| item[key].as_str()).map(str::to_owned).collect()
+    items
+        .filter_map(|item| item[key].as_str())
+        .map(str::to_owned)
+        .collect()
 }

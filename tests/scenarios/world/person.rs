@@ -32,13 +32,25 @@ impl<'a> Person<'a> {
         self.begin().await;
         let pr = match &self.world.github {
             GitHub::Simulated(github) => {
-                let spec = files.iter().fold(PullSpec::new(title), |spec, (path, text)| spec.file(path, *text));
-                github.user(self.login).open_pull_request(repo, spec).expect("a pull request")
+                let spec = files
+                    .iter()
+                    .fold(PullSpec::new(title), |spec, (path, text)| {
+                        spec.file(path, *text)
+                    });
+                github
+                    .user(self.login)
+                    .open_pull_request(repo, spec)
+                    .expect("a pull request")
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": repo.to_string(), "title": title, "files": tree(files), "as_": self.login });
-                let number = github.call("open_pr", args)["number"].as_u64().expect("a number");
-                Pr { repo: repo.clone(), number: PrNumber::new(number) }
+                let number = github.call("open_pr", args)["number"]
+                    .as_u64()
+                    .expect("a number");
+                Pr {
+                    repo: repo.clone(),
+                    number: PrNumber::new(number),
+                }
             }
         };
         self.world.settle().await;
@@ -46,25 +58,53 @@ impl<'a> Person<'a> {
     }
 
     /// Opens one from a new branch that stands on its base.
-    pub async fn opens_into(&self, repo: &RepoName, title: &str, files: &[(&str, &str)], base: &str) -> Pr {
-        let spec = files.iter().fold(PullSpec::new(title).base(base), |spec, (path, text)| spec.file(path, *text));
-        self.opens_as(repo, spec, json!({ "title": title, "files": tree(files), "base": base })).await
+    pub async fn opens_into(
+        &self,
+        repo: &RepoName,
+        title: &str,
+        files: &[(&str, &str)],
+        base: &str,
+    ) -> Pr {
+        let spec = files
+            .iter()
+            .fold(PullSpec::new(title).base(base), |spec, (path, text)| {
+                spec.file(path, *text)
+            });
+        self.opens_as(
+            repo,
+            spec,
+            json!({ "title": title, "files": tree(files), "base": base }),
+        )
+        .await
     }
 
     /// Opens one from a branch that is there.
     pub async fn opens_from(&self, repo: &RepoName, title: &str, branch: &str, base: &str) -> Pr {
         let spec = PullSpec::new(title).branch(branch).base(base);
-        self.opens_as(repo, spec, json!({ "title": title, "branch": branch, "base": base })).await
+        self.opens_as(
+            repo,
+            spec,
+            json!({ "title": title, "branch": branch, "base": base }),
+        )
+        .await
     }
 
     pub(super) async fn opens_as(&self, repo: &RepoName, spec: PullSpec, mut args: Value) -> Pr {
         self.begin().await;
         let pr = match &self.world.github {
-            GitHub::Simulated(github) => github.user(self.login).open_pull_request(repo, spec).expect("a pull request"),
+            GitHub::Simulated(github) => github
+                .user(self.login)
+                .open_pull_request(repo, spec)
+                .expect("a pull request"),
             GitHub::Emulated(github) => {
                 (args["repo"], args["as_"]) = (repo.to_string().into(), self.login.into());
-                let number = github.call("open_pr", args)["number"].as_u64().expect("a number");
-                Pr { repo: repo.clone(), number: PrNumber::new(number) }
+                let number = github.call("open_pr", args)["number"]
+                    .as_u64()
+                    .expect("a number");
+                Pr {
+                    repo: repo.clone(),
+                    number: PrNumber::new(number),
+                }
             }
         };
         self.world.settle().await;
@@ -76,17 +116,31 @@ impl<'a> Person<'a> {
         let branch = self.world.branch(pr);
         if let GitHub::Emulated(github) = &self.world.github {
             let path = format!("/repos/{}/forks", pr.repo);
-            github.call("call", json!({ "method": "POST", "path": path, "as_": self.login, "json": {} }));
+            github.call(
+                "call",
+                json!({ "method": "POST", "path": path, "as_": self.login, "json": {} }),
+            );
         }
         let args = json!({ "title": "A copy", "branch": format!("{}:{branch}", self.login), "base": base });
-        self.opens_as(&pr.repo, PullSpec::new("A copy").from_fork().branch(&branch).base(base), args).await
+        self.opens_as(
+            &pr.repo,
+            PullSpec::new("A copy")
+                .from_fork()
+                .branch(&branch)
+                .base(base),
+            args,
+        )
+        .await
     }
 
     /// Turns it to another base, and waits for nothing.
     pub async fn retargets(&self, pr: &Pr, base: &str) {
         self.begin().await;
         match &self.world.github {
-            GitHub::Simulated(github) => github.user(self.login).retarget(pr, base).expect("another base"),
+            GitHub::Simulated(github) => github
+                .user(self.login)
+                .retarget(pr, base)
+                .expect("another base"),
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "base": base,
                     "as_": self.login });
@@ -100,10 +154,17 @@ impl<'a> Person<'a> {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
-                github.user(self.login).reset(pr, to.parse().expect("a commit")).expect("a forced push");
+                github
+                    .user(self.login)
+                    .reset(pr, to.parse().expect("a commit"))
+                    .expect("a forced push");
             }
             GitHub::Emulated(github) => {
-                let path = format!("/repos/{}/git/refs/heads/{}", pr.repo, self.world.branch(pr));
+                let path = format!(
+                    "/repos/{}/git/refs/heads/{}",
+                    pr.repo,
+                    self.world.branch(pr)
+                );
                 let args = json!({ "method": "PATCH", "path": path, "as_": self.login,
                     "json": { "sha": to, "force": true } });
                 github.call("call", args);
@@ -122,7 +183,8 @@ impl<'a> Person<'a> {
     }
 
     pub async fn pushes(&self, pr: &Pr, files: &[(&str, &str)]) {
-        self.pushes_to(&pr.repo, &self.world.branch(pr), files).await;
+        self.pushes_to(&pr.repo, &self.world.branch(pr), files)
+            .await;
     }
 
     pub async fn pushes_to(&self, repo: &RepoName, branch: &str, files: &[(&str, &str)]) {
@@ -136,11 +198,13 @@ impl<'a> Person<'a> {
         match &self.world.github {
             GitHub::Simulated(github) => {
                 let commit = CommitSpec::new("Change").files(files);
-                github.user(self.login).push_to(repo, branch, commit).expect("a push");
+                github
+                    .user(self.login)
+                    .push_to(repo, branch, commit)
+                    .expect("a push");
             }
             GitHub::Emulated(github) => {
-                let args =
-                    json!({ "repo": repo.to_string(), "branch": branch, "files": tree(files), "as_": self.login });
+                let args = json!({ "repo": repo.to_string(), "branch": branch, "files": tree(files), "as_": self.login });
                 github.call("push", args);
             }
         }
@@ -152,12 +216,19 @@ impl<'a> Person<'a> {
         let branch = self.world.branch(pr);
         match &self.world.github {
             GitHub::Simulated(github) => {
-                let commit = CommitSpec::new("Merge branch 'main'").files(files).merging("main");
-                github.user(self.login).push_to(&pr.repo, &branch, commit).expect("a push");
+                let commit = CommitSpec::new("Merge branch 'main'")
+                    .files(files)
+                    .merging("main");
+                github
+                    .user(self.login)
+                    .push_to(&pr.repo, &branch, commit)
+                    .expect("a push");
             }
             GitHub::Emulated(github) => {
                 let repo = pr.repo.to_string();
-                let tip = |branch: &str| github.call("branch_sha", json!({ "repo": repo, "branch": branch }));
+                let tip = |branch: &str| {
+                    github.call("branch_sha", json!({ "repo": repo, "branch": branch }))
+                };
                 let args = json!({ "repo": repo, "parents": [tip(&branch), tip("main")], "files": tree(files),
                     "message": "Merge branch 'main'", "as_": self.login });
                 let merge = github.call("make_commit", args);
@@ -180,7 +251,11 @@ impl<'a> Person<'a> {
     pub async fn writes(&self, pr: &Pr, body: &str) -> u64 {
         self.begin().await;
         match &self.world.github {
-            GitHub::Simulated(github) => github.user(self.login).comment(pr, body).expect("a comment").get(),
+            GitHub::Simulated(github) => github
+                .user(self.login)
+                .comment(pr, body)
+                .expect("a comment")
+                .get(),
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "body": body,
                     "as_": self.login });
@@ -193,7 +268,11 @@ impl<'a> Person<'a> {
     pub async fn reviews(&self, pr: &Pr, verdict: ReviewEvent, body: &str) -> u64 {
         self.begin().await;
         let id = match &self.world.github {
-            GitHub::Simulated(github) => github.user(self.login).review(pr, verdict, body).expect("a review").get(),
+            GitHub::Simulated(github) => github
+                .user(self.login)
+                .review(pr, verdict, body)
+                .expect("a review")
+                .get(),
             GitHub::Emulated(github) => {
                 let event = match verdict {
                     ReviewEvent::Approve => "APPROVE",
@@ -214,7 +293,10 @@ impl<'a> Person<'a> {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
-                github.user(self.login).dismiss(pr, ReviewId::new(review)).expect("a review");
+                github
+                    .user(self.login)
+                    .dismiss(pr, ReviewId::new(review))
+                    .expect("a review");
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "review_id": review,
@@ -230,7 +312,10 @@ impl<'a> Person<'a> {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
-                github.user(self.login).edit_comment(pr, CommentId::new(comment), body).expect("a comment");
+                github
+                    .user(self.login)
+                    .edit_comment(pr, CommentId::new(comment), body)
+                    .expect("a comment");
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment, "body": body,
@@ -246,7 +331,10 @@ impl<'a> Person<'a> {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
-                github.user(self.login).delete_comment(pr, CommentId::new(comment)).expect("a comment");
+                github
+                    .user(self.login)
+                    .delete_comment(pr, CommentId::new(comment))
+                    .expect("a comment");
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment, "as_": self.login });
@@ -259,7 +347,10 @@ impl<'a> Person<'a> {
     pub async fn closes(&self, pr: &Pr) {
         self.begin().await;
         match &self.world.github {
-            GitHub::Simulated(github) => github.user(self.login).close(pr).expect("an open pull request"),
+            GitHub::Simulated(github) => github
+                .user(self.login)
+                .close(pr)
+                .expect("an open pull request"),
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
                 github.call("close_pr", args);
@@ -271,7 +362,10 @@ impl<'a> Person<'a> {
     pub async fn reopens(&self, pr: &Pr) {
         self.begin().await;
         match &self.world.github {
-            GitHub::Simulated(github) => github.user(self.login).reopen(pr).expect("a closed pull request"),
+            GitHub::Simulated(github) => github
+                .user(self.login)
+                .reopen(pr)
+                .expect("a closed pull request"),
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
                 github.call("reopen_pr", args);
@@ -287,7 +381,12 @@ impl<'a> Person<'a> {
     pub async fn merges_by(&self, pr: &Pr, method: MergeMethod) {
         self.begin().await;
         match &self.world.github {
-            GitHub::Simulated(github) => drop(github.user(self.login).merge_by(pr, method).expect("a merge")),
+            GitHub::Simulated(github) => drop(
+                github
+                    .user(self.login)
+                    .merge_by(pr, method)
+                    .expect("a merge"),
+            ),
             GitHub::Emulated(github) => {
                 let method = match method {
                     MergeMethod::Merge => "merge",

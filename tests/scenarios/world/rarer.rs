@@ -45,7 +45,11 @@ impl Person<'_> {
                     spec = spec.merging("main");
                 }
                 let by = github.user(self.login);
-                let pushed = if work.instead { by.force_push(pr, spec) } else { by.push_commit(pr, spec) };
+                let pushed = if work.instead {
+                    by.force_push(pr, spec)
+                } else {
+                    by.push_commit(pr, spec)
+                };
                 pushed.expect("a push");
             }
             GitHub::Emulated(_) => self.commits_emulated(pr, work),
@@ -54,36 +58,70 @@ impl Person<'_> {
     }
 
     fn commits_emulated(&self, pr: &Pr, work: &Work<'_>) {
-        let GitHub::Emulated(github) = &self.world.github else { return };
+        let GitHub::Emulated(github) = &self.world.github else {
+            return;
+        };
         let (repo, branch) = (pr.repo.to_string(), self.world.branch(pr));
-        let tip = |branch: &str| github.call("branch_sha", json!({ "repo": repo, "branch": branch }));
+        let tip =
+            |branch: &str| github.call("branch_sha", json!({ "repo": repo, "branch": branch }));
         let ask = |method: &str, path: String, body: Value| {
             let path = format!("/repos/{repo}/git/{path}");
-            github.call("call", json!({ "method": method, "path": path, "as_": self.login, "json": body }))
+            github.call(
+                "call",
+                json!({ "method": method, "path": path, "as_": self.login, "json": body }),
+            )
         };
         let first = tip(if work.instead { "main" } else { &branch });
         let args = json!({ "repo": repo, "parents": [first], "files": tree(work.files), "message": work.message,
             "as_": self.login });
         let made = github.call("make_commit", args);
-        let made = ask("GET", format!("commits/{}", made.as_str().expect("a commit")), Value::Null);
+        let made = ask(
+            "GET",
+            format!("commits/{}", made.as_str().expect("a commit")),
+            Value::Null,
+        );
         let signed = |(name, email): (&str, &str)| {
-            let date = work.dated.map_or_else(|| made["author"]["date"].clone(), Value::from);
+            let date = work
+                .dated
+                .map_or_else(|| made["author"]["date"].clone(), Value::from);
             json!({ "name": name, "email": email, "date": date })
         };
-        let own = [&made["author"]["name"], &made["author"]["email"]].map(|text| text.as_str().expect("a text"));
+        let own = [&made["author"]["name"], &made["author"]["email"]]
+            .map(|text| text.as_str().expect("a text"));
         let author = work.author.unwrap_or((own[0], own[1]));
-        let committer = if work.on_the_site { ("GitHub", "noreply@github.com") } else { author };
-        let parents = if work.merges_main { json!([first, tip("main")]) } else { json!([first]) };
+        let committer = if work.on_the_site {
+            ("GitHub", "noreply@github.com")
+        } else {
+            author
+        };
+        let parents = if work.merges_main {
+            json!([first, tip("main")])
+        } else {
+            json!([first])
+        };
         let commit = json!({ "message": work.message, "tree": made["tree"]["sha"], "parents": parents,
             "author": signed(author), "committer": signed(committer) });
         let sha = ask("POST", "commits".to_owned(), commit)["sha"].take();
-        ask("PATCH", format!("refs/heads/{branch}"), json!({ "sha": sha, "force": work.instead }));
+        ask(
+            "PATCH",
+            format!("refs/heads/{branch}"),
+            json!({ "sha": sha, "force": work.instead }),
+        );
     }
 
     /// Opens one that is not ready yet.
     pub async fn drafts(&self, repo: &RepoName, title: &str, files: &[(&str, &str)]) -> Pr {
-        let spec = files.iter().fold(PullSpec::new(title).draft(), |spec, (path, text)| spec.file(path, *text));
-        self.opens_as(repo, spec, json!({ "title": title, "files": tree(files), "draft": true })).await
+        let spec = files
+            .iter()
+            .fold(PullSpec::new(title).draft(), |spec, (path, text)| {
+                spec.file(path, *text)
+            });
+        self.opens_as(
+            repo,
+            spec,
+            json!({ "title": title, "files": tree(files), "draft": true }),
+        )
+        .await
     }
 
     pub async fn says_it_is_ready(&self, pr: &Pr) {
@@ -104,7 +142,10 @@ impl Person<'_> {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
-                github.user(self.login).react(pr, comment_id(comment), content).expect("a comment");
+                github
+                    .user(self.login)
+                    .react(pr, comment_id(comment), content)
+                    .expect("a comment");
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment, "content": content.as_str(),
@@ -120,7 +161,10 @@ impl Person<'_> {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
-                github.user(self.login).hide_comment(pr, comment_id(comment), "SPAM").expect("a comment");
+                github
+                    .user(self.login)
+                    .hide_comment(pr, comment_id(comment), "SPAM")
+                    .expect("a comment");
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "method": "POST", "path": "/_world/minimize", "json": { "id": comment } });
@@ -134,14 +178,24 @@ impl Person<'_> {
     pub async fn opens_an_issue(&self, repo: &RepoName, title: &str) -> Pr {
         self.begin().await;
         let number = match &self.world.github {
-            GitHub::Simulated(github) => github.user(self.login).open_issue(repo, title, "").expect("an issue"),
+            GitHub::Simulated(github) => github
+                .user(self.login)
+                .open_issue(repo, title, "")
+                .expect("an issue"),
             GitHub::Emulated(github) => {
                 let path = format!("/repos/{repo}/issues");
                 let issue = json!({ "method": "POST", "path": path, "as_": self.login, "json": { "title": title } });
-                PrNumber::new(github.call("call", issue)["number"].as_u64().expect("a number"))
+                PrNumber::new(
+                    github.call("call", issue)["number"]
+                        .as_u64()
+                        .expect("a number"),
+                )
             }
         };
-        Pr { repo: repo.clone(), number }
+        Pr {
+            repo: repo.clone(),
+            number,
+        }
     }
 }
 
@@ -153,18 +207,35 @@ impl World {
                 let token = github
                     .actions_token(
                         &pr.repo,
-                        Some(Permissions::from([Area::Issues, Area::PullRequests].map(|area| (area, Level::Write)))),
+                        Some(Permissions::from(
+                            [Area::Issues, Area::PullRequests].map(|area| (area, Level::Write)),
+                        )),
                     )
                     .expect("a token");
-                let address = format!("{}/repos/{}/issues/{}/comments", github.url(), pr.repo, pr.number);
+                let address = format!(
+                    "{}/repos/{}/issues/{}/comments",
+                    github.url(),
+                    pr.repo,
+                    pr.number
+                );
                 let request = http::Request::post(address)
                     .header("user-agent", "a-workflow")
                     .header("authorization", format!("Bearer {token}"));
                 let text = json!({ "body": body }).to_string();
-                let request = request.body(http_body_util::Full::new(axum::body::Bytes::from(text)));
-                let client = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new());
-                let answer = client.build_http().request(request.expect("a request")).await.expect("an answer");
-                let answer = http_body_util::BodyExt::collect(answer.into_body()).await.expect("an answer").to_bytes();
+                let request =
+                    request.body(http_body_util::Full::new(axum::body::Bytes::from(text)));
+                let client = hyper_util::client::legacy::Client::builder(
+                    hyper_util::rt::TokioExecutor::new(),
+                );
+                let answer = client
+                    .build_http()
+                    .request(request.expect("a request"))
+                    .await
+                    .expect("an answer");
+                let answer = http_body_util::BodyExt::collect(answer.into_body())
+                    .await
+                    .expect("an answer")
+                    .to_bytes();
                 let answer: Value = serde_json::from_slice(&answer).expect("a comment");
                 assert!(answer["id"].is_u64(), "{answer}");
                 answer["id"].as_u64()
@@ -184,7 +255,10 @@ impl World {
         match &self.github {
             GitHub::Simulated(github) => {
                 let team = format!("acme/{team}").parse().expect("a team");
-                github.admin().remove_team_member(&team, login).expect("a member");
+                github
+                    .admin()
+                    .remove_team_member(&team, login)
+                    .expect("a member");
             }
             GitHub::Emulated(github) => {
                 let path = format!("/orgs/acme/teams/{team}/memberships/{login}");
@@ -204,9 +278,15 @@ impl World {
             GitHub::Emulated(github) => {
                 for (path, what) in [
                     ("/_world/rename", json!({ "from": login, "to": to })),
-                    ("/_world/newuser", json!({ "login": login, "like": "mallory" })),
+                    (
+                        "/_world/newuser",
+                        json!({ "login": login, "like": "mallory" }),
+                    ),
                 ] {
-                    github.call("call", json!({ "method": "POST", "path": path, "json": what }));
+                    github.call(
+                        "call",
+                        json!({ "method": "POST", "path": path, "json": what }),
+                    );
                 }
             }
         }
@@ -217,10 +297,14 @@ impl World {
     pub async fn lets_write(&self, repo: &RepoName, login: &str) {
         match &self.github {
             GitHub::Simulated(github) => {
-                github.admin().add_collaborator(repo, login, Role::Write).expect("an account");
+                github
+                    .admin()
+                    .add_collaborator(repo, login, Role::Write)
+                    .expect("an account");
             }
             GitHub::Emulated(github) => {
-                let args = json!({ "repo": repo.to_string(), "login": login, "permission": "push" });
+                let args =
+                    json!({ "repo": repo.to_string(), "login": login, "permission": "push" });
                 github.call("add_collaborator", args);
             }
         }
@@ -231,7 +315,8 @@ impl World {
     pub fn fails_at(&self, path: &str) {
         match &self.github {
             GitHub::Simulated(github) => {
-                let fault = RequestFault::on(path, Harm::status(http::StatusCode::BAD_GATEWAY)).expect("a path");
+                let fault = RequestFault::on(path, Harm::status(http::StatusCode::BAD_GATEWAY))
+                    .expect("a path");
                 github.add_fault(fault);
             }
             GitHub::Emulated(github) => drop(github.call("fail", json!({ "path": path }))),
@@ -250,16 +335,26 @@ impl World {
         let found: Vec<(u64, String)> = match &self.github {
             GitHub::Simulated(github) => {
                 let comments = github.pull_request(pr).expect("a pull request").comments;
-                comments.into_iter().map(|comment| (comment.id.get(), comment.body)).collect()
+                comments
+                    .into_iter()
+                    .map(|comment| (comment.id.get(), comment.body))
+                    .collect()
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get() });
                 let comments = super::list(github.call("comments", args));
-                let text = |comment: &Value| comment["body"].as_str().unwrap_or_default().to_owned();
-                comments.iter().map(|comment| (comment["id"].as_u64().unwrap_or_default(), text(comment))).collect()
+                let text =
+                    |comment: &Value| comment["body"].as_str().unwrap_or_default().to_owned();
+                comments
+                    .iter()
+                    .map(|comment| (comment["id"].as_u64().unwrap_or_default(), text(comment)))
+                    .collect()
             }
         };
-        found.into_iter().rfind(|(_, body)| body.starts_with(marker)).expect("a comment of ours")
+        found
+            .into_iter()
+            .rfind(|(_, body)| body.starts_with(marker))
+            .expect("a comment of ours")
     }
 }
 

@@ -47,9 +47,16 @@ impl Fan {
         let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
         let (targets, lacks) = (Targets::default(), Arc::default());
         let state = (targets.clone(), Arc::clone(&lacks));
-        let router = Router::new().fallback(hand_on).layer(DefaultBodyLimit::disable()).with_state(state);
+        let router = Router::new()
+            .fallback(hand_on)
+            .layer(DefaultBodyLimit::disable())
+            .with_state(state);
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { address, targets, lacks }
+        Self {
+            address,
+            targets,
+            lacks,
+        }
     }
 }
 
@@ -69,12 +76,16 @@ async fn hand_on(
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = head.method.clone();
-        *request.uri_mut() = format!("http://{target}{path}").parse().expect("an address");
+        *request.uri_mut() = format!("http://{target}{path}")
+            .parse()
+            .expect("an address");
         *request.headers_mut() = head.headers.clone();
         client.request(request)
     });
     let answers = join_all(sent).await;
-    let mut statuses = answers.into_iter().map(|answer| answer.map_or(StatusCode::BAD_GATEWAY, |it| it.status()));
+    let mut statuses = answers
+        .into_iter()
+        .map(|answer| answer.map_or(StatusCode::BAD_GATEWAY, |it| it.status()));
     statuses.next().unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
 }
 
@@ -97,7 +108,12 @@ pub async fn serve(
         "LOOPGATE_CLIENT_SECRET" => Some(sign_in.clone()),
         "LOOPGATE_PUBLIC_URL" => Some(address.clone()),
         // Where a browser is to find it.
-        "LOOPGATE_LISTEN" => Some(address.strip_prefix("http://").unwrap_or("127.0.0.1:0").to_owned()),
+        "LOOPGATE_LISTEN" => Some(
+            address
+                .strip_prefix("http://")
+                .unwrap_or("127.0.0.1:0")
+                .to_owned(),
+        ),
         "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
         "LOOPGATE_RESYNC" => resync.map(str::to_owned),
         "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
@@ -105,13 +121,18 @@ pub async fn serve(
     })
     .expect("a configuration");
     let clock = Arc::new(SimulatedClock(times.of_server));
-    let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).expect("a key");
-    let setup = Setup { clock: times.of_github, ..Setup::default() };
+    let credentials =
+        AppCredentials::new(config.app_id.clone(), &config.private_key).expect("a key");
+    let setup = Setup {
+        clock: times.of_github,
+        ..Setup::default()
+    };
     let api = ApiUrl::parse(url).expect("an address");
     let client = Github::new(api, Credentials::App(credentials), setup).expect("a client");
     let own = own_app(&client).await.expect("the App is known");
     let seal = config.state_seal();
-    let reconciler = GithubReconciler::new(client.clone(), clock.clone()).with(|it| it.sealing(seal.clone()));
+    let reconciler =
+        GithubReconciler::new(client.clone(), clock.clone()).with(|it| it.sealing(seal.clone()));
     let server = Server {
         clock,
         loops: Some(LoopReader::new(client, seal)),

@@ -18,7 +18,9 @@ impl World {
     pub fn installs_the_reviewer(&self) {
         if let GitHub::Simulated(github) = &self.github {
             let (id, installation) = (AppId::new(347_564), InstallationId::new(9_004));
-            github.install_another(REVIEWER.trim_end_matches("[bot]"), id, installation).expect("an App");
+            github
+                .install_another(REVIEWER.trim_end_matches("[bot]"), id, installation)
+                .expect("an App");
         }
     }
 }
@@ -30,12 +32,21 @@ impl Person<'_> {
     }
 
     /// Comments on a line of the diff, each time in a new thread. Returns the threads' ids.
-    pub async fn begins_threads(&self, pr: &Pr, (path, line): Place<'_>, bodies: &[&str]) -> Vec<u64> {
+    pub async fn begins_threads(
+        &self,
+        pr: &Pr,
+        (path, line): Place<'_>,
+        bodies: &[&str],
+    ) -> Vec<u64> {
         self.begin().await;
         let threads = match &self.world.github {
             GitHub::Simulated(github) => {
                 let by = github.user(self.login);
-                let begun = bodies.iter().map(|body| by.comment_inline(pr, path, line, body).expect("a comment").get());
+                let begun = bodies.iter().map(|body| {
+                    by.comment_inline(pr, path, line, body)
+                        .expect("a comment")
+                        .get()
+                });
                 begun.collect()
             }
             GitHub::Emulated(github) => {
@@ -52,7 +63,10 @@ impl Person<'_> {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
-                github.user(self.login).reply_inline(pr, at, CommentId::new(thread), body).expect("a comment");
+                github
+                    .user(self.login)
+                    .reply_inline(pr, at, CommentId::new(thread), body)
+                    .expect("a comment");
             }
             GitHub::Emulated(github) => {
                 let place = json!({ "path": at.0, "line": at.1, "side": "RIGHT", "in_reply_to_id": thread });
@@ -63,17 +77,27 @@ impl Person<'_> {
     }
 
     /// Comments, and the review that GitHub makes of them.
-    fn reviews_emulated(&self, github: &Emulator, pr: &Pr, place: &Value, bodies: &[&str]) -> Vec<u64> {
+    fn reviews_emulated(
+        &self,
+        github: &Emulator,
+        pr: &Pr,
+        place: &Value,
+        bodies: &[&str],
+    ) -> Vec<u64> {
         let write = |body: &&str| {
             let mut comment = place.clone();
             comment["body"] = (*body).into();
             let path = format!("/repos/{}/pulls/{}/comments", pr.repo, pr.number);
-            let order = json!({ "method": "POST", "path": path, "as_": self.login, "json": comment });
+            let order =
+                json!({ "method": "POST", "path": path, "as_": self.login, "json": comment });
             github.call("call", order)["id"].as_u64().expect("an id")
         };
         let ids = bodies.iter().map(write).collect();
         let (repo, number) = (pr.repo.to_string(), pr.number.get());
-        github.call("review", json!({ "repo": repo, "number": number, "event": "COMMENT", "as_": self.login }));
+        github.call(
+            "review",
+            json!({ "repo": repo, "number": number, "event": "COMMENT", "as_": self.login }),
+        );
         ids
     }
 
@@ -105,12 +129,24 @@ impl Person<'_> {
     fn changes_thread_emulated(&self, github: &Emulator, pr: &Pr, thread: u64, action: &str) {
         let get = |path: String| github.call("call", json!({ "method": "GET", "path": path }));
         let by = get(format!("/users/{}", self.login));
-        github.proxy.threads.resolve(thread, (action == "resolved").then_some(by));
-        let comments = get(format!("/repos/{}/pulls/{}/comments?per_page=100", pr.repo, pr.number));
+        github
+            .proxy
+            .threads
+            .resolve(thread, (action == "resolved").then_some(by));
+        let comments = get(format!(
+            "/repos/{}/pulls/{}/comments?per_page=100",
+            pr.repo, pr.number
+        ));
         let of_thread = |one: &&Value| one["id"] == thread || one["in_reply_to_id"] == thread;
-        let comments: Vec<&Value> = comments.as_array().into_iter().flatten().filter(of_thread).collect();
+        let comments: Vec<&Value> = comments
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(of_thread)
+            .collect();
         let thread = json!({ "node_id": format!("PRRT_{thread}"), "comments": comments });
-        let payload = json!({ "thread": thread, "pull_request": self.world.emulated_pull(github, pr) });
+        let payload =
+            json!({ "thread": thread, "pull_request": self.world.emulated_pull(github, pr) });
         let (event, repo) = ("pull_request_review_thread", pr.repo.to_string());
         let args = json!({ "event": event, "action": action, "payload": payload, "repo": repo, "as_": self.login });
         github.call("emit", args);

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    evidence::{Against, CheckEvidence, Compare, Outcome, TestId, TestOutcomes, TestState, is_declared},
+    evidence::{
+        Against, CheckEvidence, Compare, Outcome, TestId, TestOutcomes, TestState, is_declared,
+    },
     observed::BaseEvidence,
     state::AttemptDigest,
     verdict::{
@@ -26,15 +28,23 @@ struct ComparedTests<'a> {
 /// attempt that was counted of this head earlier.
 pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSet<String> {
     let checks = || evidence.ended();
-    let mut flaky: BTreeSet<String> = checks().flat_map(|check| check.flaky_tests.iter().cloned()).collect();
+    let mut flaky: BTreeSet<String> = checks()
+        .flat_map(|check| check.flaky_tests.iter().cloned())
+        .collect();
     if let Some(before) = before {
         flaky.extend(before.flaky.iter().cloned());
         let now = CheckEvidence::all_tests(checks());
         let passes_now = |id: TestId| now.as_ref().is_some_and(|now| is_green(now, id));
-        let mended = before.failing_tests.iter().filter(|(_, id)| id.is_some_and(passes_now));
+        let mended = before
+            .failing_tests
+            .iter()
+            .filter(|(_, id)| id.is_some_and(passes_now));
         flaky.extend(mended.map(|(name, _)| name.clone()));
-        let passed_before = |id: TestId| before.tests.as_ref().is_some_and(|then| is_green(then, id));
-        let broken = checks().flat_map(|check| &check.failures).filter(|one| one.test_id.is_some_and(passed_before));
+        let passed_before =
+            |id: TestId| before.tests.as_ref().is_some_and(|then| is_green(then, id));
+        let broken = checks()
+            .flat_map(|check| &check.failures)
+            .filter(|one| one.test_id.is_some_and(passed_before));
         flaky.extend(broken.filter_map(|failure| failure.test_name.clone()));
     }
     while flaky.len() > MOST_NAMES {
@@ -44,7 +54,10 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
 }
 
 fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
-    matches!(test_outcomes.state(id), Some(TestState::Passed | TestState::Flaky))
+    matches!(
+        test_outcomes.state(id),
+        Some(TestState::Passed | TestState::Flaky)
+    )
 }
 
 /// Compares the head with the attempt before it, else with the base.
@@ -61,28 +74,63 @@ pub fn compare(
     tampering: &[Tampering],
 ) -> (Compare, BTreeSet<String>) {
     let all = CheckEvidence::all_tests(evidence.ended());
-    let now = ComparedTests { failing: digest.failing_tests.clone(), tests: all.as_ref() };
-    let base_tests = CheckEvidence::all_tests(base.into_iter().flat_map(|base| base.checks.values()));
+    let now = ComparedTests {
+        failing: digest.failing_tests.clone(),
+        tests: all.as_ref(),
+    };
+    let base_tests =
+        CheckEvidence::all_tests(base.into_iter().flat_map(|base| base.checks.values()));
     let (before, against, total_before) = match (previous, base) {
         (Some(previous), _) => {
             let failing = previous.failing_tests.clone();
-            (ComparedTests { failing, tests: previous.tests.as_ref() }, Against::AttemptBefore, previous.total_tests)
+            (
+                ComparedTests {
+                    failing,
+                    tests: previous.tests.as_ref(),
+                },
+                Against::AttemptBefore,
+                previous.total_tests,
+            )
         }
         (None, Some(base)) => {
-            let failures = base.checks.values().flat_map(|check| &check.failures).take(MOST_NAMES);
-            let failing = failures.filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect();
+            let failures = base
+                .checks
+                .values()
+                .flat_map(|check| &check.failures)
+                .take(MOST_NAMES);
+            let failing = failures
+                .filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id)))
+                .collect();
             let total = CheckEvidence::sum(base.checks.values(), |results| results.total);
-            (ComparedTests { failing, tests: base_tests.as_ref() }, Against::Base, total)
+            (
+                ComparedTests {
+                    failing,
+                    tests: base_tests.as_ref(),
+                },
+                Against::Base,
+                total,
+            )
         }
         (None, None) => {
-            return (Compare { flaky: digest.flaky.clone(), ..Compare::default() }, BTreeSet::new());
+            return (
+                Compare {
+                    flaky: digest.flaky.clone(),
+                    ..Compare::default()
+                },
+                BTreeSet::new(),
+            );
         }
     };
-    let ran_all = total_before.is_none_or(|before| digest.total_tests.is_some_and(|now| now >= before));
+    let ran_all =
+        total_before.is_none_or(|before| digest.total_tests.is_some_and(|now| now >= before));
     // Whether a test that failed before was seen to pass: it is named as passed, or, where no passed tests are named,
     // every check ran, as many tests as before, and none of its name failed.
     let passes = |name: &str, id: Option<TestId>| {
-        if tampering.iter().filter_map(|one| one.gone.as_deref()).any(|gone| is_declared(name, gone)) {
+        if tampering
+            .iter()
+            .filter_map(|one| one.gone.as_deref())
+            .any(|gone| is_declared(name, gone))
+        {
             return false;
         }
         if let (Some(id), Some(tests)) = (id, now.tests)
@@ -91,7 +139,9 @@ pub fn compare(
             return is_green(tests, id);
         }
         let ran = |check: &CheckView| {
-            check.evidence().is_none_or(|check| matches!(check.outcome, Outcome::Passed | Outcome::Failed))
+            check
+                .evidence()
+                .is_none_or(|check| matches!(check.outcome, Outcome::Passed | Outcome::Failed))
         };
         let mut failures = evidence.ended().flat_map(|check| &check.failures);
         let ran_whole = ran_all && evidence.checks.values().all(ran);
@@ -106,8 +156,10 @@ pub fn compare(
                 Some(state) => matches!(state, TestState::Passed | TestState::Flaky),
                 None => base_tests.as_ref().is_some_and(|tests| is_green(tests, id)),
             };
-            let regressed =
-                now.failing.iter().filter(|(name, id)| fails_newly(name, **id) && id.is_some_and(was_green));
+            let regressed = now
+                .failing
+                .iter()
+                .filter(|(name, id)| fails_newly(name, **id) && id.is_some_and(was_green));
             regressed.map(|(name, _)| name.clone()).collect()
         }
     };
@@ -122,21 +174,42 @@ fn sets(
     against: Against,
 ) -> Compare {
     let split = |wanted: bool| -> BTreeSet<String> {
-        let is_wanted = |(name, id): &(&String, &Option<TestId>)| fails(before, name, **id) == wanted;
-        now.failing.iter().filter(is_wanted).map(|(name, _)| name.clone()).collect()
+        let is_wanted =
+            |(name, id): &(&String, &Option<TestId>)| fails(before, name, **id) == wanted;
+        now.failing
+            .iter()
+            .filter(is_wanted)
+            .map(|(name, _)| name.clone())
+            .collect()
     };
-    let fixed = before.failing.iter().filter(|(name, id)| passes(name, **id));
+    let fixed = before
+        .failing
+        .iter()
+        .filter(|(name, id)| passes(name, **id));
     let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
     if let (Some(then), Some(tests)) = (before.tests, now.tests)
         && then.is_whole()
         && tests.is_whole()
     {
-        let missing_in = |other: &TestOutcomes, here: &TestOutcomes, names: &BTreeMap<String, Option<TestId>>| {
-            let missing = here.iter().map(|entry| entry.id()).filter(|id| other.state(*id).is_none());
-            let named = |id: TestId| names.iter().find(|(_, known)| **known == Some(id)).map(|(name, _)| name.clone());
+        let missing_in = |other: &TestOutcomes,
+                          here: &TestOutcomes,
+                          names: &BTreeMap<String, Option<TestId>>| {
+            let missing = here
+                .iter()
+                .map(|entry| entry.id())
+                .filter(|id| other.state(*id).is_none());
+            let named = |id: TestId| {
+                names
+                    .iter()
+                    .find(|(_, known)| **known == Some(id))
+                    .map(|(name, _)| name.clone())
+            };
             // Passing tests are known by their identity alone.
             let name = |id: TestId| named(id).unwrap_or_else(|| id.to_string());
-            missing.take(MOST_NAMES).map(name).collect::<BTreeSet<String>>()
+            missing
+                .take(MOST_NAMES)
+                .map(name)
+                .collect::<BTreeSet<String>>()
         };
         added = missing_in(then, tests, &now.failing);
         removed = missing_in(tests, then, &before.failing);
@@ -199,9 +272,15 @@ mod tests {
         assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
         let compare = compared(&story);
         assert_eq!(compare.against, Against::Base);
-        assert_eq!((names(&compare.new), names(&compare.still)), (vec!["rounds"], vec![]));
+        assert_eq!(
+            (names(&compare.new), names(&compare.still)),
+            (vec!["rounds"], vec![])
+        );
         assert_eq!((compare.added.len(), compare.removed.len()), (1, 1));
-        assert_eq!(names(&story.state.attempts[0].regressed), Vec::<&str>::new());
+        assert_eq!(
+            names(&story.state.attempts[0].regressed),
+            Vec::<&str>::new()
+        );
     }
 
     #[test]
@@ -210,8 +289,17 @@ mod tests {
         story.snapshot.base_evidence = base(&[], &["rounds", "parses"]);
         story.push(1, &["rounds"], &[]);
         let decision = story.push(2, &["rounds", "parses"], &[]);
-        assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::RegressionDetected });
-        assert_eq!(names(&story.state.attempts[1].regressed), ["parses"], "`rounds` failed before already");
+        assert_eq!(
+            decision.action,
+            NextAction::Escalate {
+                cause: Trigger::RegressionDetected
+            }
+        );
+        assert_eq!(
+            names(&story.state.attempts[1].regressed),
+            ["parses"],
+            "`rounds` failed before already"
+        );
     }
 
     #[test]
@@ -219,23 +307,45 @@ mod tests {
         let mut story = Story::opened();
         story.snapshot.base_evidence = base(&["old"], &["rounds"]);
         let decision = story.push(1, &["old"], &["rounds"]);
-        let blamed: Vec<_> = decision.view.failures.iter().map(|view| view.blame).collect();
+        let blamed: Vec<_> = decision
+            .view
+            .failures
+            .iter()
+            .map(|view| view.blame)
+            .collect();
         assert_eq!(blamed, [Blame::Base]);
         assert!(!story.state.attempts[0].spent());
         // With another failure beside it, each keeps its own blame, and only the new one counts.
         let decision = story.push(2, &["old", "rounds"], &[]);
-        let blamed: Vec<_> = decision.view.failures.iter().map(|view| view.blame).collect();
+        let blamed: Vec<_> = decision
+            .view
+            .failures
+            .iter()
+            .map(|view| view.blame)
+            .collect();
         assert_eq!(blamed, [Blame::PrCode, Blame::Base]);
-        assert_eq!(story.state.attempts[1].failing_tests.keys().collect::<Vec<_>>(), ["rounds"]);
+        assert_eq!(
+            story.state.attempts[1]
+                .failing_tests
+                .keys()
+                .collect::<Vec<_>>(),
+            ["rounds"]
+        );
         assert_eq!(story.state.attempts[1].fingerprints.len(), 1);
         story.policy.retry.baseline = Baseline::New;
-        assert_eq!(story.push(3, &["old"], &["rounds"]).action, NextAction::WaitForMerge);
+        assert_eq!(
+            story.push(3, &["old"], &["rounds"]).action,
+            NextAction::WaitForMerge
+        );
     }
 
     #[test]
     fn unknown_and_green_bases_differ_in_confidence() {
         let mut story = Story::opened();
-        assert_eq!(story.push(1, &["rounds"], &[]).view.failures[0].blame_confidence, 0.5);
+        assert_eq!(
+            story.push(1, &["rounds"], &[]).view.failures[0].blame_confidence,
+            0.5
+        );
         story.snapshot.base_evidence = base(&[], &["rounds"]);
         assert_eq!(story.decide().view.failures[0].blame_confidence, 0.95);
     }
@@ -244,12 +354,19 @@ mod tests {
     fn a_rerun_that_passes_makes_the_test_flaky_and_one_that_fails_spends_nothing() {
         let mut story = Story::opened();
         story.push(1, &["rounds"], &["parses"]);
-        assert_eq!(story.push(1, &[], &["rounds", "parses"]).action, NextAction::WaitForMerge);
+        assert_eq!(
+            story.push(1, &[], &["rounds", "parses"]).action,
+            NextAction::WaitForMerge
+        );
         assert_eq!(names(&story.state.attempts[0].flaky), ["rounds"]);
         assert_eq!(names(&compared(&story).flaky), ["rounds"]);
         // Passed, and fails when run again: that is the test's doing.
         let decision = story.push(1, &["parses"], &["rounds"]);
-        assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }), "{:?}", decision.action);
+        assert!(
+            matches!(decision.action, NextAction::WaitForEvidence { .. }),
+            "{:?}",
+            decision.action
+        );
         assert_eq!(decision.view.failures[0].blame, Blame::Flaky);
         assert_eq!(story.state.failures.total, 0);
         assert_eq!(story.state.attempts.len(), 1);
@@ -262,7 +379,10 @@ mod tests {
         story.push(2, &["adds"], &["rounds"]);
         let compare = compared(&story);
         assert_eq!(compare.against, Against::AttemptBefore);
-        assert_eq!((names(&compare.new), names(&compare.fixed)), (vec!["adds"], vec!["rounds"]));
+        assert_eq!(
+            (names(&compare.new), names(&compare.fixed)),
+            (vec!["adds"], vec!["rounds"])
+        );
         assert_eq!(names(&compare.removed), ["parses"]);
     }
 
@@ -271,21 +391,39 @@ mod tests {
         let mut story = Story::opened();
         let push_two_matrix_jobs = |story: &mut Story, head: u8| {
             story.push(head, &["rounds"], &["parses"]);
-            story.snapshot.evidence.push(evidence(sha(head), &[], &["rounds", "parses"]));
+            story
+                .snapshot
+                .evidence
+                .push(evidence(sha(head), &[], &["rounds", "parses"]));
             story.decide().action.clone()
         };
-        assert_eq!(push_two_matrix_jobs(&mut story, 1), NextAction::Retry { attempt: 1 });
-        assert_eq!(push_two_matrix_jobs(&mut story, 2), NextAction::Retry { attempt: 2 });
-        assert!(story.state.attempts[1].regressed.is_empty() && story.state.attempts[1].flaky.is_empty());
+        assert_eq!(
+            push_two_matrix_jobs(&mut story, 1),
+            NextAction::Retry { attempt: 1 }
+        );
+        assert_eq!(
+            push_two_matrix_jobs(&mut story, 2),
+            NextAction::Retry { attempt: 2 }
+        );
+        assert!(
+            story.state.attempts[1].regressed.is_empty()
+                && story.state.attempts[1].flaky.is_empty()
+        );
     }
 
     #[test]
     fn documents_of_the_base_are_put_together() {
         let mut broken = document(&["x"], &[]);
-        broken.checks.retain(|check: &CheckEvidence| check.name.as_str() == "unit");
+        broken
+            .checks
+            .retain(|check: &CheckEvidence| check.name.as_str() == "unit");
         let base = gather::base(sha(1), vec![document(&[], &["x"]), broken]);
         assert_eq!(base.checks.len(), 2);
-        let unit = base.checks.values().find(|check| check.name.as_str() == "unit").unwrap();
+        let unit = base
+            .checks
+            .values()
+            .find(|check| check.name.as_str() == "unit")
+            .unwrap();
         assert!(unit.outcome.is_failure());
     }
 

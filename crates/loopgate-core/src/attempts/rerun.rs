@@ -52,14 +52,22 @@ struct Sources {
 }
 
 /// Wishes for these checks again, in a person's name. Records what is to be asked for.
-pub fn wish(cx: Context<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, by: &Login) -> AnswerOutcome {
+pub fn wish(
+    cx: Context<'_>,
+    state: &mut LoopState,
+    checks: BTreeSet<CheckName>,
+    by: &Login,
+) -> AnswerOutcome {
     let (mut asked, mut underway) = (BTreeSet::new(), BTreeSet::new());
     // One run may bring several checks, so what this request has just recorded must not refuse its next check.
     let before = state.reruns.clone();
     for check in &checks {
         let sources = sources(cx, check);
-        let is_fresh =
-            |what: &Repeatable| before.iter().all(|rerun| rerun.what != *what || cx.now >= rerun.at + WINDOW);
+        let is_fresh = |what: &Repeatable| {
+            before
+                .iter()
+                .all(|rerun| rerun.what != *what || cx.now >= rerun.at + WINDOW)
+        };
         let fresh: Vec<Repeatable> = sources.ended.into_keys().filter(is_fresh).collect();
         let is_asked = |rerun: &Rerun| rerun.checks.contains(check) && is_current(rerun, cx);
         if !fresh.is_empty() {
@@ -87,26 +95,55 @@ pub fn repeat_outside(
     failing: &BTreeSet<CheckName>,
     since: Timestamp,
 ) -> (BTreeSet<CheckName>, Option<NextRerun>) {
-    let (waits, head) = (&cx.policy.retry.external_retry.workflows, cx.snapshot.pull_request.head.sha);
+    let (waits, head) = (
+        &cx.policy.retry.external_retry.workflows,
+        cx.snapshot.pull_request.head.sha,
+    );
     let mut asked = BTreeSet::new();
     let mut waiting: BTreeMap<Timestamp, NextRerun> = BTreeMap::new();
     for check in failing {
         // How often the check was repeated by itself on this head.
         let of_check = |rerun: &&Rerun| rerun.head_sha == head && rerun.checks.contains(check);
-        let nth = |rerun: &Rerun| if let AskedBy::Backoff { nth } = rerun.by { Some(nth) } else { None };
-        let tries = state.reruns.iter().filter(of_check).filter_map(nth).max().unwrap_or(0);
+        let nth = |rerun: &Rerun| {
+            if let AskedBy::Backoff { nth } = rerun.by {
+                Some(nth)
+            } else {
+                None
+            }
+        };
+        let tries = state
+            .reruns
+            .iter()
+            .filter(of_check)
+            .filter_map(nth)
+            .max()
+            .unwrap_or(0);
         if tries >= waits.times {
             continue;
         }
         for (what, ended) in sources(cx, check).ended {
-            let before = state.reruns.iter().filter(|rerun| rerun.what == what).map(|rerun| rerun.at + WINDOW).max();
+            let before = state
+                .reruns
+                .iter()
+                .filter(|rerun| rerun.what == what)
+                .map(|rerun| rerun.at + WINDOW)
+                .max();
             let due = (ended.unwrap_or(since) + waits.after(tries)).max(before.unwrap_or(since));
             if due <= cx.now || asked.contains(check) {
                 record(cx, state, what, check, AskedBy::Backoff { nth: tries + 1 });
                 asked.insert(check.clone());
             } else {
-                let next = NextRerun { at: due, checks: BTreeSet::new(), nth: tries + 1, times: waits.times };
-                waiting.entry(due).or_insert(next).checks.insert(check.clone());
+                let next = NextRerun {
+                    at: due,
+                    checks: BTreeSet::new(),
+                    nth: tries + 1,
+                    times: waits.times,
+                };
+                waiting
+                    .entry(due)
+                    .or_insert(next)
+                    .checks
+                    .insert(check.clone());
             }
         }
     }
@@ -116,15 +153,32 @@ pub fn repeat_outside(
 /// What to ask GitHub for, as long as it still shows the attempts that are to be repeated.
 pub fn asks(cx: Context<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
     let current = state.reruns.iter().filter(|rerun| is_current(rerun, cx));
-    let shown = |rerun: &&Rerun| rerun.checks.iter().any(|check| sources(cx, check).ended.contains_key(&rerun.what));
+    let shown = |rerun: &&Rerun| {
+        rerun
+            .checks
+            .iter()
+            .any(|check| sources(cx, check).ended.contains_key(&rerun.what))
+    };
     // A run without a failed job, or that never started, is repeated whole.
     let has_failed_jobs = |run: &WorkflowRun| {
-        matches!(run.progress.conclusion(), Some(Conclusion::Failure | Conclusion::TimedOut | Conclusion::Cancelled))
+        matches!(
+            run.progress.conclusion(),
+            Some(Conclusion::Failure | Conclusion::TimedOut | Conclusion::Cancelled)
+        )
     };
     let request = |&Rerun { what, .. }: &Rerun| {
-        let is_asked = |run: &&WorkflowRun| matches!(what, Repeatable::WorkflowRun { id, .. } if id == run.id);
-        let only_failed_jobs = cx.snapshot.workflow_runs.iter().filter(is_asked).any(has_failed_jobs);
-        RerunRequest { what, only_failed_jobs }
+        let is_asked =
+            |run: &&WorkflowRun| matches!(what, Repeatable::WorkflowRun { id, .. } if id == run.id);
+        let only_failed_jobs = cx
+            .snapshot
+            .workflow_runs
+            .iter()
+            .filter(is_asked)
+            .any(has_failed_jobs);
+        RerunRequest {
+            what,
+            only_failed_jobs,
+        }
     };
     current.filter(shown).map(request).collect()
 }
@@ -133,10 +187,26 @@ pub fn asks(cx: Context<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
 /// the check was last asked for again.
 pub fn waiting_since(cx: Context<'_>, state: &LoopState, check: &CheckName) -> Timestamp {
     let head = cx.snapshot.pull_request.head.sha;
-    let seen = state.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(cx.now, |seen| seen.at);
-    let let_run = state.hold.as_ref().filter(|hold| hold.head == head).and_then(|hold| hold.ended_at);
-    let asked = state.reruns.iter().filter(|rerun| rerun.head_sha == head && rerun.checks.contains(check));
-    asked.map(|rerun| rerun.at).chain(let_run).chain([seen]).max().unwrap_or(seen)
+    let seen = state
+        .first_seen_heads
+        .iter()
+        .find(|seen| seen.sha == head)
+        .map_or(cx.now, |seen| seen.at);
+    let let_run = state
+        .hold
+        .as_ref()
+        .filter(|hold| hold.head == head)
+        .and_then(|hold| hold.ended_at);
+    let asked = state
+        .reruns
+        .iter()
+        .filter(|rerun| rerun.head_sha == head && rerun.checks.contains(check));
+    asked
+        .map(|rerun| rerun.at)
+        .chain(let_run)
+        .chain([seen])
+        .max()
+        .unwrap_or(seen)
 }
 
 fn is_current(rerun: &Rerun, cx: Context<'_>) -> bool {
@@ -144,8 +214,17 @@ fn is_current(rerun: &Rerun, cx: Context<'_>) -> bool {
 }
 
 /// Several checks of one workflow run are one request.
-fn record(cx: Context<'_>, state: &mut LoopState, what: Repeatable, check: &CheckName, by: AskedBy) {
-    let same = state.reruns.iter_mut().find(|rerun| rerun.what == what && rerun.at == cx.now && rerun.by == by);
+fn record(
+    cx: Context<'_>,
+    state: &mut LoopState,
+    what: Repeatable,
+    check: &CheckName,
+    by: AskedBy,
+) {
+    let same = state
+        .reruns
+        .iter_mut()
+        .find(|rerun| rerun.what == what && rerun.at == cx.now && rerun.by == by);
     match same {
         Some(rerun) => drop(rerun.checks.insert(check.clone())),
         None => state.reruns.push(Rerun {
@@ -159,7 +238,13 @@ fn record(cx: Context<'_>, state: &mut LoopState, what: Repeatable, check: &Chec
 }
 
 fn sources(cx: Context<'_>, check: &CheckName) -> Sources {
-    match cx.policy.verify.checks.get(check).map(|check| &check.source) {
+    match cx
+        .policy
+        .verify
+        .checks
+        .get(check)
+        .map(|check| &check.source)
+    {
         Some(CheckSource::Command(_)) => workflow_runs(cx.snapshot, check),
         Some(CheckSource::External(source)) => check_runs(cx.snapshot, source),
         Some(CheckSource::Reviewer(_)) | None => Sources::default(),
@@ -169,11 +254,19 @@ fn sources(cx: Context<'_>, check: &CheckName) -> Sources {
 /// The runs that brought the check's evidence; where none did, the newest of each workflow that may.
 fn workflow_runs(snapshot: &Snapshot, check: &CheckName) -> Sources {
     let of_check = |found: &&CheckEvidence| &found.name == check;
-    let failed = |found: &CheckEvidence| found.outcome.is_failure() || found.outcome == Outcome::Cancelled;
-    let brought = snapshot.evidence_of_head().filter(|evidence| evidence.checks.iter().filter(of_check).any(failed));
-    let brought: BTreeSet<_> = brought.filter_map(|evidence| Some(evidence.workflow.as_ref()?.run_id)).collect();
+    let failed =
+        |found: &CheckEvidence| found.outcome.is_failure() || found.outcome == Outcome::Cancelled;
+    let brought = snapshot
+        .evidence_of_head()
+        .filter(|evidence| evidence.checks.iter().filter(of_check).any(failed));
+    let brought: BTreeSet<_> = brought
+        .filter_map(|evidence| Some(evidence.workflow.as_ref()?.run_id))
+        .collect();
     let runs = &snapshot.workflow_runs;
-    let mut bringing: Vec<&WorkflowRun> = runs.iter().filter(|run| brought.contains(&run.id)).collect();
+    let mut bringing: Vec<&WorkflowRun> = runs
+        .iter()
+        .filter(|run| brought.contains(&run.id))
+        .collect();
     if bringing.is_empty() {
         bringing.extend(runs.iter().filter(|run| run.is_newest_of(runs)));
     }
@@ -181,7 +274,13 @@ fn workflow_runs(snapshot: &Snapshot, check: &CheckName) -> Sources {
     for run in bringing {
         match run.progress {
             CheckProgress::Completed { at, .. } => {
-                sources.ended.insert(Repeatable::WorkflowRun { id: run.id, attempt: run.attempt }, at);
+                sources.ended.insert(
+                    Repeatable::WorkflowRun {
+                        id: run.id,
+                        attempt: run.attempt,
+                    },
+                    at,
+                );
             }
             CheckProgress::Queued | CheckProgress::InProgress => sources.running = true,
         }
@@ -192,7 +291,10 @@ fn workflow_runs(snapshot: &Snapshot, check: &CheckName) -> Sources {
 /// The check runs that did not succeed. Commit statuses cannot be asked for again.
 fn check_runs(snapshot: &Snapshot, source: &ExternalSource) -> Sources {
     let mut sources = Sources::default();
-    let matching = snapshot.checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref()));
+    let matching = snapshot
+        .checks
+        .iter()
+        .filter(|check| source.is_of(&check.name, check.app.as_deref()));
     for check in matching {
         let CheckProgress::Completed { at, .. } = check.progress else {
             sources.running = true;

@@ -20,7 +20,10 @@ fn check(name: &str) -> CheckName {
 }
 
 fn ended(conclusion: Conclusion, at: Timestamp) -> CheckProgress {
-    CheckProgress::Completed { conclusion, at: Some(at) }
+    CheckProgress::Completed {
+        conclusion,
+        at: Some(at),
+    }
 }
 
 /// The one workflow run of the head.
@@ -47,13 +50,28 @@ fn failing() -> Story {
 
 /// A head whose tests cannot reach their database.
 fn unreachable(story: &mut Story) {
-    story.snapshot.evidence = vec![evidence(story.snapshot.pull_request.head.sha, &["rounds"], &[])];
-    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
-    evidence.checks[1].failures[0].error_message = "Error: connect ECONNREFUSED 10.0.0.3:5432".to_owned();
+    story.snapshot.evidence = vec![evidence(
+        story.snapshot.pull_request.head.sha,
+        &["rounds"],
+        &[],
+    )];
+    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else {
+        panic!("accepted")
+    };
+    evidence.checks[1].failures[0].error_message =
+        "Error: connect ECONNREFUSED 10.0.0.3:5432".to_owned();
 }
 
 fn asked(story: &Story) -> Vec<RerunRequest> {
-    story.last.as_ref().unwrap().surface.reruns.iter().copied().collect()
+    story
+        .last
+        .as_ref()
+        .unwrap()
+        .surface
+        .reruns
+        .iter()
+        .copied()
+        .collect()
 }
 
 fn last_answer(story: &Story) -> &AnswerOutcome {
@@ -61,7 +79,10 @@ fn last_answer(story: &Story) -> &AnswerOutcome {
 }
 
 const FAILED_JOBS: fn(u32) -> RerunRequest = |attempt| RerunRequest {
-    what: Repeatable::WorkflowRun { id: WorkflowRunId::new(5), attempt },
+    what: Repeatable::WorkflowRun {
+        id: WorkflowRunId::new(5),
+        attempt,
+    },
     only_failed_jobs: true,
 };
 
@@ -70,12 +91,20 @@ fn retry_runs_what_failed_again_once_per_attempt() {
     let mut story = failing();
     story.comment("alice", "/loop retry");
     let unit = BTreeSet::from([check("unit")]);
-    assert_eq!(last_answer(&story), &AnswerOutcome::RunAgain { checks: unit.clone() });
+    assert_eq!(
+        last_answer(&story),
+        &AnswerOutcome::RunAgain {
+            checks: unit.clone()
+        }
+    );
     assert_eq!(asked(&story), [FAILED_JOBS(1)]);
 
     // Looking again keeps the wish until GitHub has taken it; wishing again makes no second one.
     story.comment("bob", "/loop retry");
-    assert_eq!(last_answer(&story), &AnswerOutcome::Underway { checks: unit });
+    assert_eq!(
+        last_answer(&story),
+        &AnswerOutcome::Underway { checks: unit }
+    );
     assert_eq!(asked(&story), [FAILED_JOBS(1)]);
     workflow(&mut story, 2, CheckProgress::InProgress);
     story.decide();
@@ -108,13 +137,21 @@ fn run_asks_for_what_is_missing_and_leaves_failures_to_the_author() {
     story.snapshot.evidence.clear();
     story.comment("bob", "/loop run");
     let both = BTreeSet::from([check("build"), check("unit")]);
-    assert_eq!(last_answer(&story), &AnswerOutcome::RunAgain { checks: both.clone() });
+    assert_eq!(
+        last_answer(&story),
+        &AnswerOutcome::RunAgain {
+            checks: both.clone()
+        }
+    );
     assert_eq!(asked(&story), [FAILED_JOBS(1)]);
 
     story.snapshot.workflow_runs.clear();
     story.now += WINDOW;
     story.comment("bob", "/loop next");
-    assert_eq!(last_answer(&story), &AnswerOutcome::NothingToRun { checks: both });
+    assert_eq!(
+        last_answer(&story),
+        &AnswerOutcome::NothingToRun { checks: both }
+    );
 }
 
 #[test]
@@ -137,16 +174,28 @@ fn evidence_is_waited_for_anew_once_it_was_asked_for_again() {
 
 #[test]
 fn a_button_pressed_again_minutes_later_is_heard() {
-    let by = Actor { id: crate::UserId::new(2), login: "bob".parse().unwrap() };
+    let by = Actor {
+        id: crate::UserId::new(2),
+        login: "bob".parse().unwrap(),
+    };
     let mut story = failing();
-    story.snapshot.hints =
-        vec![Hint::ButtonPressed { check_run: CheckRunId::new(70), identifier: "retry".to_owned(), by }];
+    story.snapshot.hints = vec![Hint::ButtonPressed {
+        check_run: CheckRunId::new(70),
+        identifier: "retry".to_owned(),
+        by,
+    }];
     for (minutes, asked_for) in [(0, 1), (1, 1), (5, 2), (1, 2)] {
         story.now += TimeDelta::minutes(minutes);
         story.decide();
-        let told = |line: &HistoryLine| matches!(line.event, Event::CommandRun(CommandRun::Pressed { .. }));
+        let told = |line: &HistoryLine| {
+            matches!(line.event, Event::CommandRun(CommandRun::Pressed { .. }))
+        };
         let again = usize::from(story.last.as_ref().unwrap().events.iter().any(told));
-        assert_eq!(again, usize::from((minutes, asked_for) == (0, 1) || minutes == 5), "after {minutes} min");
+        assert_eq!(
+            again,
+            usize::from((minutes, asked_for) == (0, 1) || minutes == 5),
+            "after {minutes} min"
+        );
         assert_eq!(story.state.answered.len(), 1, "one answer under one button");
     }
 }
@@ -155,12 +204,25 @@ fn a_button_pressed_again_minutes_later_is_heard() {
 fn trouble_that_comes_back_calls_anew() {
     let mut story = Story::opened();
     story.push(1, &[], &["a", "b"]);
-    let posts = |story: &Story| story.last.as_ref().unwrap().surface.posts.iter().map(Post::key).collect::<Vec<_>>();
+    let posts = |story: &Story| {
+        story
+            .last
+            .as_ref()
+            .unwrap()
+            .surface
+            .posts
+            .iter()
+            .map(Post::key)
+            .collect::<Vec<_>>()
+    };
     for (test, other, call) in [("a", "b", ""), ("b", "a", ":2")] {
         // The head that passed is run again, and something is down.
         story.snapshot.evidence = vec![evidence(sha(1), &[test], &[other])];
-        let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
-        evidence.checks[1].failures[0].error_message = "Error: connect ECONNREFUSED 10.0.0.3:5432".to_owned();
+        let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else {
+            panic!("accepted")
+        };
+        evidence.checks[1].failures[0].error_message =
+            "Error: connect ECONNREFUSED 10.0.0.3:5432".to_owned();
         story.decide();
         story.now += TimeDelta::minutes(61);
         for _ in 0..3 {
@@ -179,7 +241,10 @@ fn trouble_that_comes_back_calls_anew() {
 
 #[test]
 fn a_button_does_what_the_command_does_and_takes_the_same_rights() {
-    let by = |id, login: &str| Actor { id: crate::UserId::new(id), login: login.parse().unwrap() };
+    let by = |id, login: &str| Actor {
+        id: crate::UserId::new(id),
+        login: login.parse().unwrap(),
+    };
     let pressed = |identifier: &str, by| Hint::ButtonPressed {
         check_run: CheckRunId::new(70),
         identifier: identifier.to_owned(),
@@ -188,25 +253,40 @@ fn a_button_does_what_the_command_does_and_takes_the_same_rights() {
     let mut story = failing();
     story.snapshot.hints = vec![pressed("retry", by(77, "mallory"))];
     story.decide();
-    assert_eq!(last_answer(&story), &AnswerOutcome::Refused(CommandRefusal::RightsUnknown));
+    assert_eq!(
+        last_answer(&story),
+        &AnswerOutcome::Refused(CommandRefusal::RightsUnknown)
+    );
     assert_eq!(asked(&story), []);
 
     let mut story = failing();
-    story.snapshot.hints = vec![pressed("retry", by(2, "bob")), pressed("made:up", by(2, "bob"))];
+    story.snapshot.hints = vec![
+        pressed("retry", by(2, "bob")),
+        pressed("made:up", by(2, "bob")),
+    ];
     story.decide();
     story.decide();
     assert_eq!(asked(&story), [FAILED_JOBS(1)]);
-    assert_eq!(story.state.answered.len(), 1, "an event that comes twice is answered once");
+    assert_eq!(
+        story.state.answered.len(),
+        1,
+        "an event that comes twice is answered once"
+    );
 
     story.snapshot.hints = vec![pressed("skip:unit", by(2, "bob"))];
     story.decide();
-    let needs_reason = CommandRefusal::NeedsReason { check: check("unit") };
+    let needs_reason = CommandRefusal::NeedsReason {
+        check: check("unit"),
+    };
     assert_eq!(last_answer(&story), &AnswerOutcome::Refused(needs_reason));
     assert!(story.state.skips.is_empty());
 
     let mut story = failing();
     let sha = story.snapshot.pull_request.head.sha;
-    story.snapshot.hints = vec![Hint::CheckSuiteRerequested { sha, by: by(2, "bob") }];
+    story.snapshot.hints = vec![Hint::CheckSuiteRerequested {
+        sha,
+        by: by(2, "bob"),
+    }];
     story.decide();
     assert_eq!(asked(&story), [FAILED_JOBS(1)]);
 }
@@ -234,11 +314,24 @@ fn trouble_outside_is_repeated_with_growing_waits_and_calls_a_person_after_an_ho
     }
     assert_eq!(asks, [1, 2, 4, 8, 15], "no sixth time");
     assert!(story.state.attempts.is_empty(), "it costs no attempt");
-    assert!(matches!(story.last.as_ref().unwrap().action, NextAction::WaitForEvidence { .. }));
+    assert!(matches!(
+        story.last.as_ref().unwrap().action,
+        NextAction::WaitForEvidence { .. }
+    ));
 
     story.now = began + TimeDelta::minutes(62);
-    assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::ExternalDependencyDown });
-    assert_eq!(story.decide().action, NextAction::WaitForHuman { cause: Trigger::ExternalDependencyDown });
+    assert_eq!(
+        story.decide().action,
+        NextAction::Escalate {
+            cause: Trigger::ExternalDependencyDown
+        }
+    );
+    assert_eq!(
+        story.decide().action,
+        NextAction::WaitForHuman {
+            cause: Trigger::ExternalDependencyDown
+        }
+    );
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
     assert_eq!(story.decide().action, NextAction::WaitForMerge);
     assert!(story.state.outage.is_none() && story.state.blocked.is_none());
@@ -271,15 +364,31 @@ fn other_systems_are_asked_in_their_own_way() {
     ];
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
     story.comment("alice", "/loop retry");
-    let whole = |what| RerunRequest { what, only_failed_jobs: false };
-    let other = Repeatable::CheckRun { id: CheckRunId::new(32), ended: Some(start()) };
-    assert_eq!(asked(&story), [whole(Repeatable::Job { id: CheckRunId::new(31) }), whole(other)]);
+    let whole = |what| RerunRequest {
+        what,
+        only_failed_jobs: false,
+    };
+    let other = Repeatable::CheckRun {
+        id: CheckRunId::new(32),
+        ended: Some(start()),
+    };
+    assert_eq!(
+        asked(&story),
+        [
+            whole(Repeatable::Job {
+                id: CheckRunId::new(31)
+            }),
+            whole(other)
+        ]
+    );
 }
 
 #[test]
 fn what_is_being_repeated_says_nothing_meanwhile() {
     let mut story = failing();
-    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
+    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else {
+        panic!("accepted")
+    };
     evidence.workflow = Some(crate::evidence::WorkflowOrigin {
         path: ".github/workflows/ci.yml".to_owned(),
         run_id: WorkflowRunId::new(5),
@@ -290,7 +399,10 @@ fn what_is_being_repeated_says_nothing_meanwhile() {
     });
     assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 });
     workflow(&mut story, 2, CheckProgress::InProgress);
-    assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
+    assert!(matches!(
+        story.decide().action,
+        NextAction::WaitForEvidence { .. }
+    ));
     // Whatever its result: its earlier evidence counts where it brings nothing else.
     let at = story.now;
     workflow(&mut story, 2, ended(Conclusion::Failure, at));

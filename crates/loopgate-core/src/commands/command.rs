@@ -29,9 +29,16 @@ pub enum Command {
     /// A check is left out.
     Skip { check: CheckName, reason: String },
     /// A failure is not theirs to mend.
-    Dispute { failure: FailureId, kind: DisputeKind, reason: String },
+    Dispute {
+        failure: FailureId,
+        kind: DisputeKind,
+        reason: String,
+    },
     /// Who is right; `failure` may be left out where one is disputed.
-    Settle { failure: Option<FailureId>, outcome: Settlement },
+    Settle {
+        failure: Option<FailureId>,
+        outcome: Settlement,
+    },
     /// The debug memory is searched.
     Memory { words: String },
     /// The lines quoted of jobs' output are taken back, on this head.
@@ -139,18 +146,33 @@ impl Command {
     /// What was given with the verb.
     pub fn arguments(&self) -> Vec<String> {
         match self {
-            Self::Resume { accept: Some(what) } => vec!["--accept".to_owned(), what.as_str().to_owned()],
+            Self::Resume { accept: Some(what) } => {
+                vec!["--accept".to_owned(), what.as_str().to_owned()]
+            }
             Self::Stop { reason: Some(text) } | Self::Memory { words: text } => vec![text.clone()],
             Self::Skip { check, reason } => vec![check.to_string(), reason.clone()],
-            Self::Dispute { failure, kind, reason } => {
-                vec![failure.to_string(), kind.as_str().to_owned(), reason.clone()]
+            Self::Dispute {
+                failure,
+                kind,
+                reason,
+            } => {
+                vec![
+                    failure.to_string(),
+                    kind.as_str().to_owned(),
+                    reason.clone(),
+                ]
             }
             Self::Settle { failure, outcome } => {
                 let text = match outcome {
                     Settlement::Neither(text) => Some(text.clone()),
                     Settlement::Test | Settlement::Code => None,
                 };
-                failure.iter().map(ToString::to_string).chain([outcome.as_str().to_owned()]).chain(text).collect()
+                failure
+                    .iter()
+                    .map(ToString::to_string)
+                    .chain([outcome.as_str().to_owned()])
+                    .chain(text)
+                    .collect()
             }
             _ => Vec::new(),
         }
@@ -161,7 +183,10 @@ impl Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandProblem {
     /// There is no such command.
-    Unknown { typed: String, nearest: Option<Verb> },
+    Unknown {
+        typed: String,
+        nearest: Option<Verb>,
+    },
     /// Its arguments are not what it takes.
     Usage(Verb),
 }
@@ -177,9 +202,13 @@ pub fn read(rest: &str) -> Result<Command, CommandProblem> {
     if typed.is_empty() {
         return Ok(Command::Ask(Verb::Help));
     }
-    let verb = Verb::ALL.into_iter().find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
-    let verb =
-        verb.ok_or_else(|| CommandProblem::Unknown { typed: text::start(typed, 40), nearest: nearest(typed) })?;
+    let verb = Verb::ALL
+        .into_iter()
+        .find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
+    let verb = verb.ok_or_else(|| CommandProblem::Unknown {
+        typed: text::start(typed, 40),
+        nearest: nearest(typed),
+    })?;
     verb.with_arguments(rest).ok_or(CommandProblem::Usage(verb))
 }
 
@@ -201,14 +230,19 @@ fn resume(rest: &str) -> Option<Command> {
     }
     let what = option(rest, "accept")?;
     let what = what.to_ascii_lowercase().replace('-', "_");
-    Acceptable::of_word(&what).map(|accept| Command::Resume { accept: Some(accept) })
+    Acceptable::of_word(&what).map(|accept| Command::Resume {
+        accept: Some(accept),
+    })
 }
 
 fn skip(rest: &str) -> Option<Command> {
     let (check, rest) = rest.split_once(char::is_whitespace)?;
     let reason = unquoted(option(rest.trim(), "reason")?);
     let check = plain(check).parse().ok()?;
-    Some(Command::Skip { check, reason: free_text(reason)? })
+    Some(Command::Skip {
+        check,
+        reason: free_text(reason)?,
+    })
 }
 
 /// `<failure> [kind] <reason>`, as after `/loop dispute` and in the trailer of a commit.
@@ -217,19 +251,30 @@ pub fn dispute(rest: &str) -> Option<Command> {
     let failure = plain(failure).parse().ok()?;
     let rest = rest.trim();
     let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let named = word.trim_end_matches(':').to_ascii_lowercase().replace('-', "_");
+    let named = word
+        .trim_end_matches(':')
+        .to_ascii_lowercase()
+        .replace('-', "_");
     let (kind, reason) = match DisputeKind::of_word(&named) {
         Some(kind) => (kind, after),
         None => (DisputeKind::default(), rest),
     };
     let reason = unquoted(option(reason.trim(), "reason").unwrap_or(reason.trim()));
-    Some(Command::Dispute { failure, kind, reason: free_text(reason)? })
+    Some(Command::Dispute {
+        failure,
+        kind,
+        reason: free_text(reason)?,
+    })
 }
 
 fn settle(rest: &str) -> Option<Command> {
     let first = rest.split_whitespace().next()?;
     let failure = plain(first).parse().ok();
-    let rest = if failure.is_some() { rest[first.len()..].trim() } else { rest };
+    let rest = if failure.is_some() {
+        rest[first.len()..].trim()
+    } else {
+        rest
+    };
     let (word, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let outcome = match word.to_ascii_lowercase().as_str() {
         "test" => Settlement::Test,
@@ -247,7 +292,9 @@ fn plain(id: &str) -> String {
 
 /// The value of `--name value` or `--name=value`. Phones turn two hyphens into a dash.
 fn option<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let text = text.strip_prefix("--").or_else(|| text.strip_prefix(['—', '–']))?;
+    let text = text
+        .strip_prefix("--")
+        .or_else(|| text.strip_prefix(['—', '–']))?;
     let (head, value) = text.split_at_checked(name.len())?;
     let value = value.strip_prefix(|c: char| c == '=' || c.is_whitespace())?;
     head.eq_ignore_ascii_case(name).then(|| value.trim())
@@ -258,7 +305,10 @@ fn option<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 /// A code span's marks are no quotation: they stay, as in all free text.
 fn unquoted(text: &str) -> &str {
     for (open, close) in [('"', '"'), ('\'', '\''), ('“', '”'), ('„', '“'), ('«', '»')] {
-        if let Some(inner) = text.strip_prefix(open).and_then(|text| text.strip_suffix(close)) {
+        if let Some(inner) = text
+            .strip_prefix(open)
+            .and_then(|text| text.strip_suffix(close))
+        {
             return inner.trim();
         }
     }
@@ -294,27 +344,64 @@ mod tests {
 
     #[test]
     fn arguments_are_read() {
-        let lint = |reason: &str| Command::Skip { check: "lint".parse().unwrap(), reason: reason.to_owned() };
+        let lint = |reason: &str| Command::Skip {
+            check: "lint".parse().unwrap(),
+            reason: reason.to_owned(),
+        };
         let id = "3fa9c01b".parse().unwrap();
-        let dispute = |kind, reason: &str| Command::Dispute { failure: id, kind, reason: reason.to_owned() };
+        let dispute = |kind, reason: &str| Command::Dispute {
+            failure: id,
+            kind,
+            reason: reason.to_owned(),
+        };
         let settle = |failure, outcome| Command::Settle { failure, outcome };
         for (text, command) in [
             ("", Command::Ask(Verb::Help)),
             ("help me", Command::Ask(Verb::Help)),
             ("resume", Command::Resume { accept: None }),
-            ("resume --accept tampering", Command::Resume { accept: Some(Acceptable::Tampering) }),
-            ("resume --accept=Tampering", Command::Resume { accept: Some(Acceptable::Tampering) }),
+            (
+                "resume --accept tampering",
+                Command::Resume {
+                    accept: Some(Acceptable::Tampering),
+                },
+            ),
+            (
+                "resume --accept=Tampering",
+                Command::Resume {
+                    accept: Some(Acceptable::Tampering),
+                },
+            ),
             ("stop", Command::Stop { reason: None }),
-            ("stop  going elsewhere ", Command::Stop { reason: Some("going elsewhere".into()) }),
-            ("skip lint --reason \"rule 7 is wrong\"", lint("rule 7 is wrong")),
+            (
+                "stop  going elsewhere ",
+                Command::Stop {
+                    reason: Some("going elsewhere".into()),
+                },
+            ),
+            (
+                "skip lint --reason \"rule 7 is wrong\"",
+                lint("rule 7 is wrong"),
+            ),
             ("skip lint --reason=rule 7", lint("rule 7")),
             ("skip Lint —reason “rule 7”", lint("rule 7")),
-            ("dispute 3fa9c01b it rounds down", dispute(DisputeKind::TestWrong, "it rounds down")),
-            ("dispute `3FA9C01B` not-mine: main fails too", dispute(DisputeKind::NotMine, "main fails too")),
-            ("dispute 3fa9c01b environment --reason \"no disk\"", dispute(DisputeKind::Environment, "no disk")),
+            (
+                "dispute 3fa9c01b it rounds down",
+                dispute(DisputeKind::TestWrong, "it rounds down"),
+            ),
+            (
+                "dispute `3FA9C01B` not-mine: main fails too",
+                dispute(DisputeKind::NotMine, "main fails too"),
+            ),
+            (
+                "dispute 3fa9c01b environment --reason \"no disk\"",
+                dispute(DisputeKind::Environment, "no disk"),
+            ),
             ("settle test", settle(None, Settlement::Test)),
             ("settle 3fa9c01b Code", settle(Some(id), Settlement::Code)),
-            ("settle neither round up", settle(None, Settlement::Neither("round up".into()))),
+            (
+                "settle neither round up",
+                settle(None, Settlement::Neither("round up".into())),
+            ),
         ] {
             assert_eq!(read(text), Ok(command), "{text}");
         }
@@ -322,7 +409,10 @@ mod tests {
 
     #[test]
     fn wrong_commands_say_what_was_meant() {
-        let unknown = |typed: &str, nearest| CommandProblem::Unknown { typed: typed.into(), nearest };
+        let unknown = |typed: &str, nearest| CommandProblem::Unknown {
+            typed: typed.into(),
+            nearest,
+        };
         for (text, problem) in [
             ("resmue", unknown("resmue", Some(Verb::Resume))),
             ("lintconfig", unknown("lintconfig", Some(Verb::LintConfig))),
@@ -332,11 +422,17 @@ mod tests {
             ("skip lint --reason", CommandProblem::Usage(Verb::Skip)),
             ("skip lint --reason \"\"", CommandProblem::Usage(Verb::Skip)),
             ("skip --reason x", CommandProblem::Usage(Verb::Skip)),
-            ("resume --accept everything", CommandProblem::Usage(Verb::Resume)),
+            (
+                "resume --accept everything",
+                CommandProblem::Usage(Verb::Resume),
+            ),
             ("memory", CommandProblem::Usage(Verb::Memory)),
             ("dispute", CommandProblem::Usage(Verb::Dispute)),
             ("dispute 3fa9c01b", CommandProblem::Usage(Verb::Dispute)),
-            ("dispute unit it is wrong", CommandProblem::Usage(Verb::Dispute)),
+            (
+                "dispute unit it is wrong",
+                CommandProblem::Usage(Verb::Dispute),
+            ),
             ("settle", CommandProblem::Usage(Verb::Settle)),
             ("settle 3fa9c01b", CommandProblem::Usage(Verb::Settle)),
             ("settle neither", CommandProblem::Usage(Verb::Settle)),
@@ -350,8 +446,15 @@ mod tests {
     fn a_cause_that_belongs_to_a_gate_is_its_approvers_to_release() {
         let gates = ["security".parse().unwrap()];
         assert_eq!(Verb::Resume.right(&[]), Right::Write);
-        assert_eq!(Verb::Resume.right(&gates), Right::GateApprovers(gates.to_vec()));
-        assert_eq!(Verb::Stop.right(&gates), Right::Write, "stopping releases nothing");
+        assert_eq!(
+            Verb::Resume.right(&gates),
+            Right::GateApprovers(gates.to_vec())
+        );
+        assert_eq!(
+            Verb::Stop.right(&gates),
+            Right::Write,
+            "stopping releases nothing"
+        );
         assert_eq!(Verb::Retry.right(&gates), Right::AuthorOrWrite);
         assert_eq!(Verb::Status.right(&gates), Right::Anyone);
     }

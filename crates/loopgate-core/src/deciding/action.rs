@@ -53,7 +53,10 @@ impl NextAction {
 
     /// Whether the head's verification has not ended.
     pub const fn awaits_evidence(&self) -> bool {
-        matches!(self, Self::WaitForEvidence { .. } | Self::WaitForRunApproval { .. })
+        matches!(
+            self,
+            Self::WaitForEvidence { .. } | Self::WaitForRunApproval { .. }
+        )
     }
 
     /// The word that scripts see.

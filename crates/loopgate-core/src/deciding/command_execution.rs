@@ -19,8 +19,8 @@ use crate::{
     observed::{Account, AccountKind, Hint, Permission},
     policy::Trigger,
     state::{
-        Answer, AnswerOutcome, Answered, Asked, AuthorKind, CommandRefusal, DisputeEnd, DisputeSource, LoopState,
-        Release, RunStatus, Settlement, Skip, Stop, StopReason,
+        Answer, AnswerOutcome, Answered, Asked, AuthorKind, CommandRefusal, DisputeEnd,
+        DisputeSource, LoopState, Release, RunStatus, Settlement, Skip, Stop, StopReason,
         history::{CommandRun, Event, Resumed},
     },
     verdict::{
@@ -46,7 +46,10 @@ impl Execution<'_> {
     /// Whose fault each failing check of the head is.
     fn blames(&self, evidence: &HeadEvidence) -> Vec<CheckBlame> {
         let snapshot = self.inputs.snapshot;
-        let flaky = comparison::flaky(self.next.attempt_of(snapshot.pull_request.head.sha), evidence);
+        let flaky = comparison::flaky(
+            self.next.attempt_of(snapshot.pull_request.head.sha),
+            evidence,
+        );
         blame::blames(snapshot, evidence, &flaky)
     }
 }
@@ -59,16 +62,36 @@ pub(super) fn carry_out(inputs: &Inputs<'_>, next: &mut LoopState) -> (HeadEvide
         return (evidence, Vec::new());
     }
     let heeded = |state: &LoopState| {
-        let settled = state.disputes.iter().filter(|dispute| !dispute.is_open()).count();
-        [state.skips.len(), state.reruns.len(), state.releases.len(), settled]
+        let settled = state
+            .disputes
+            .iter()
+            .filter(|dispute| !dispute.is_open())
+            .count();
+        [
+            state.skips.len(),
+            state.reruns.len(),
+            state.releases.len(),
+            settled,
+        ]
     };
     let before = heeded(next);
-    let mut run = Execution { inputs, next, events: Vec::new() };
+    let mut run = Execution {
+        inputs,
+        next,
+        events: Vec::new(),
+    };
     answer(&mut run, &evidence);
     press(&mut run, &evidence);
     dispute_in_commits(&mut run, &evidence);
     let Execution { next, events, .. } = run;
-    (if before == heeded(next) { evidence } else { verification::gather(inputs, next) }, events)
+    (
+        if before == heeded(next) {
+            evidence
+        } else {
+            verification::gather(inputs, next)
+        },
+        events,
+    )
 }
 
 /// How long a command waits for GitHub to say who may give it.
@@ -80,23 +103,42 @@ fn answer(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     for line in &run.inputs.assessment.commands {
         let source = Asked::InWords(line.source);
         let is_recent = run.inputs.now < line.at + ASKED_AGAIN_FOR;
-        let before = run.next.answered.iter().find(|answered| answered.source == source);
+        let before = run
+            .next
+            .answered
+            .iter()
+            .find(|answered| answered.source == source);
         let is_answered = before.is_some();
         if before.is_some_and(|before| !(is_recent && before.waits_for_rights())) {
             continue;
         }
-        let Some(outcome) = answer_to(run, line, evidence) else { continue };
+        let Some(outcome) = answer_to(run, line, evidence) else {
+            continue;
+        };
         if is_answered && outcome == AnswerOutcome::Refused(CommandRefusal::RightsUnknown) {
             continue;
         }
-        let verb = line.command.as_ref().map_or("?", |command| command.verb().as_str());
-        let answer = Answer { by: line.by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
+        let verb = line
+            .command
+            .as_ref()
+            .map_or("?", |command| command.verb().as_str());
+        let answer = Answer {
+            by: line.by.login.clone(),
+            verb: verb.to_owned(),
+            outcome,
+            head_sha: run.next.head_sha,
+        };
         match fresh.iter_mut().find(|answered| answered.source == source) {
             Some(answered) => answered.answers.push(answer),
-            None => fresh.push(Answered { source, answers: vec![answer] }),
+            None => fresh.push(Answered {
+                source,
+                answers: vec![answer],
+            }),
         }
     }
-    run.next.answered.retain(|answered| fresh.iter().all(|newer| newer.source != answered.source));
+    run.next
+        .answered
+        .retain(|answered| fresh.iter().all(|newer| newer.source != answered.source));
     run.next.answered.extend(fresh);
 }
 
@@ -106,20 +148,47 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     for hint in &snapshot.hints {
         let retry = (Verb::Retry, None);
         let (by, source, (verb, check)) = match hint {
-            Hint::ButtonPressed { check_run, identifier, by } => {
-                let Some(pressed) = commands::pressed(identifier) else { continue };
-                (by, Some(Asked::ByButton { check_run: *check_run, button: identifier.clone() }), pressed)
+            Hint::ButtonPressed {
+                check_run,
+                identifier,
+                by,
+            } => {
+                let Some(pressed) = commands::pressed(identifier) else {
+                    continue;
+                };
+                (
+                    by,
+                    Some(Asked::ByButton {
+                        check_run: *check_run,
+                        button: identifier.clone(),
+                    }),
+                    pressed,
+                )
             }
-            Hint::CheckRunRerequested { check_run, by } => {
-                (by, Some(Asked::ByButton { check_run: *check_run, button: "rerun".to_owned() }), retry)
+            Hint::CheckRunRerequested { check_run, by } => (
+                by,
+                Some(Asked::ByButton {
+                    check_run: *check_run,
+                    button: "rerun".to_owned(),
+                }),
+                retry,
+            ),
+            Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head_sha => {
+                (by, None, retry)
             }
-            Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head_sha => (by, None, retry),
             _ => continue,
         };
-        if source.as_ref().is_some_and(|source| !may_be_pressed_again(run, source)) {
+        if source
+            .as_ref()
+            .is_some_and(|source| !may_be_pressed_again(run, source))
+        {
             continue;
         }
-        let person = Account { id: by.id, login: by.login.clone(), kind: AccountKind::User };
+        let person = Account {
+            id: by.id,
+            login: by.login.clone(),
+            kind: AccountKind::User,
+        };
         let outcome = may(run, &person, verb).and_then(|()| match check {
             Some(check) => Err(CommandRefusal::NeedsReason { check }),
             None if verb == Verb::Retry => Ok(run_again(run, &by.login, Verb::Retry, evidence)),
@@ -129,24 +198,52 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
         let verb = verb.as_str();
         if matches!(outcome, AnswerOutcome::RunAgain { .. }) {
             let (command, by) = (verb.to_owned(), by.login.clone());
-            run.events.push(Event::CommandRun(CommandRun::Pressed { command, by, button: true }));
+            run.events.push(Event::CommandRun(CommandRun::Pressed {
+                command,
+                by,
+                button: true,
+            }));
         }
         let Some(source) = source else { continue };
-        let answer = Answer { by: by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
-        run.next.answered.retain(|answered| answered.source != source);
-        run.next.answered.push(Answered { source, answers: vec![answer] });
+        let answer = Answer {
+            by: by.login.clone(),
+            verb: verb.to_owned(),
+            outcome,
+            head_sha: run.next.head_sha,
+        };
+        run.next
+            .answered
+            .retain(|answered| answered.source != source);
+        run.next.answered.push(Answered {
+            source,
+            answers: vec![answer],
+        });
     }
 }
 
 /// Whether pressing the button can mean something new: an event may arrive twice, and a person may press twice. What
 /// was asked for a moment ago is not asked for again.
 fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
-    let Some(answered) = run.next.answered.iter().find(|answered| answered.source == *source) else { return true };
+    let Some(answered) = run
+        .next
+        .answered
+        .iter()
+        .find(|answered| answered.source == *source)
+    else {
+        return true;
+    };
     answered.waits_for_rights()
         || answered.answers.iter().all(|answer| match &answer.outcome {
             AnswerOutcome::RunAgain { checks } | AnswerOutcome::Underway { checks } => {
-                let asked = run.next.reruns.iter().filter(|rerun| !rerun.checks.is_disjoint(checks));
-                asked.map(|rerun| rerun.at).max().is_none_or(|at| run.inputs.now >= at + rerun::WINDOW)
+                let asked = run
+                    .next
+                    .reruns
+                    .iter()
+                    .filter(|rerun| !rerun.checks.is_disjoint(checks));
+                asked
+                    .map(|rerun| rerun.at)
+                    .max()
+                    .is_none_or(|at| run.inputs.now >= at + rerun::WINDOW)
             }
             AnswerOutcome::LookedAgain | AnswerOutcome::NothingToRun { .. } => true,
             _ => false,
@@ -154,11 +251,20 @@ fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
 }
 
 /// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.
-fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
+fn run_again(
+    run: &mut Execution<'_>,
+    by: &Login,
+    verb: Verb,
+    evidence: &HeadEvidence,
+) -> AnswerOutcome {
     let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
     let blames = run.blames(evidence);
     let again = |blame: &&CheckBlame| {
-        verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
+        verb == Verb::Retry
+            || matches!(
+                blame.blame,
+                Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky
+            )
     };
     wanted.extend(blames.iter().filter(again).map(|blame| blame.check.clone()));
     if wanted.is_empty() {
@@ -169,9 +275,15 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
 
 /// None where the words are not a person's own (bots, Apps, hidden comments): they are not answered, so that two bots
 /// do not answer each other for ever.
-fn answer_to(run: &mut Execution<'_>, line: &CommandLine, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
+fn answer_to(
+    run: &mut Execution<'_>,
+    line: &CommandLine,
+    evidence: &HeadEvidence,
+) -> Option<AnswerOutcome> {
     match (&line.void, &line.command) {
-        (Some(Refusal::Edited | Refusal::EditedByAnother), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
+        (Some(Refusal::Edited | Refusal::EditedByAnother), _) => {
+            Some(AnswerOutcome::Refused(CommandRefusal::Edited))
+        }
         // An agent says so by its own account.
         (Some(Refusal::IsBot | Refusal::ViaApp), Ok(command @ Command::Dispute { .. }))
             if gate::wrote(run.inputs.snapshot, &line.by) =>
@@ -181,7 +293,10 @@ fn answer_to(run: &mut Execution<'_>, line: &CommandLine, evidence: &HeadEvidenc
         (Some(_), _) => None,
         (None, Err(miss)) => match miss.problem.clone() {
             PhraseProblem::UnknownCommand { typed, nearest } => {
-                Some(AnswerOutcome::Refused(CommandRefusal::UnknownCommand { typed, nearest }))
+                Some(AnswerOutcome::Refused(CommandRefusal::UnknownCommand {
+                    typed,
+                    nearest,
+                }))
             }
             PhraseProblem::Usage { usage } if usage.starts_with("/loop") => {
                 Some(AnswerOutcome::Refused(CommandRefusal::Usage { usage }))
@@ -193,8 +308,14 @@ fn answer_to(run: &mut Execution<'_>, line: &CommandLine, evidence: &HeadEvidenc
     }
 }
 
-fn order(run: &mut Execution<'_>, line: &CommandLine, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
-    let carried_out = may(run, &line.by, command.verb()).and_then(|()| execute(run, line, command, evidence));
+fn order(
+    run: &mut Execution<'_>,
+    line: &CommandLine,
+    command: &Command,
+    evidence: &HeadEvidence,
+) -> AnswerOutcome {
+    let carried_out =
+        may(run, &line.by, command.verb()).and_then(|()| execute(run, line, command, evidence));
     if let Ok(outcome) = &carried_out {
         run.events.push(Event::CommandRun(CommandRun::Written {
             command: command.verb().as_str().to_owned(),
@@ -215,7 +336,9 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
         None => Err(CommandRefusal::RightsUnknown),
     };
     let cause = run.next.blocked.as_ref().map(|blocked| blocked.trigger);
-    let gates = cause.map(|cause| escalation_call::gates_of(run.inputs.cx(), cause, run.next)).unwrap_or_default();
+    let gates = cause
+        .map(|cause| escalation_call::gates_of(run.inputs.cx(), cause, run.next))
+        .unwrap_or_default();
     match verb.right(&gates) {
         Right::Anyone => Ok(()),
         Right::AuthorOrWrite if person.id == run.inputs.snapshot.pull_request.author.id => Ok(()),
@@ -229,7 +352,12 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
                 let gate = run.inputs.policy.gates.get(*name);
                 gate.is_some_and(|gate| gate::may_decide(gate, run.inputs.snapshot, person).is_ok())
             };
-            let Some(gate) = gates.first().filter(|_| !gates.iter().any(|name| decides(&name))) else { return Ok(()) };
+            let Some(gate) = gates
+                .first()
+                .filter(|_| !gates.iter().any(|name| decides(&name)))
+            else {
+                return Ok(());
+            };
             let refusal = || CommandRefusal::NeedsApproverOf { gate: gate.clone() };
             if gate::wrote(run.inputs.snapshot, person) {
                 Err(refusal())
@@ -243,15 +371,23 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
 /// The answer to a command, or why it is not carried out.
 type CarriedOut = Result<AnswerOutcome, CommandRefusal>;
 
-fn execute(run: &mut Execution<'_>, line: &CommandLine, command: &Command, evidence: &HeadEvidence) -> CarriedOut {
+fn execute(
+    run: &mut Execution<'_>,
+    line: &CommandLine,
+    command: &Command,
+    evidence: &HeadEvidence,
+) -> CarriedOut {
     Ok(match command {
         Command::Ask(_) => AnswerOutcome::Shown,
         Command::Forget => AnswerOutcome::ExcerptForgotten,
-        Command::Memory { words } => AnswerOutcome::Searched { words: words.clone(), found: None },
+        Command::Memory { words } => AnswerOutcome::Searched {
+            words: words.clone(),
+            found: None,
+        },
         Command::Rerun(verb) => run_again(run, &line.by.login, *verb, evidence),
-        Command::Resume { accept: Some(what @ (Acceptable::ResultsLost | Acceptable::Skipped)) } => {
-            release(run, line, *what, evidence)?
-        }
+        Command::Resume {
+            accept: Some(what @ (Acceptable::ResultsLost | Acceptable::Skipped)),
+        } => release(run, line, *what, evidence)?,
         Command::Resume { accept } => resume(run, line, accept.map(|_| Trigger::Tampering))?,
         Command::Stop { reason } => {
             run.next.status = RunStatus::Stopped;
@@ -264,9 +400,20 @@ fn execute(run: &mut Execution<'_>, line: &CommandLine, command: &Command, evide
             AnswerOutcome::Stopped
         }
         Command::Skip { check, reason } => skip(run, line, check, reason)?,
-        Command::Dispute { failure, kind, reason } => {
+        Command::Dispute {
+            failure,
+            kind,
+            reason,
+        } => {
             let source = DisputeSource::Words(line.source);
-            let claim = Claim { failure: *failure, kind: *kind, reason, by: &line.by, at: line.at, source };
+            let claim = Claim {
+                failure: *failure,
+                kind: *kind,
+                reason,
+                by: &line.by,
+                at: line.at,
+                source,
+            };
             dispute(run, &claim, evidence)?
         }
         Command::Settle { failure, outcome } => settle(run, line, *failure, outcome)?,
@@ -275,16 +422,20 @@ fn execute(run: &mut Execution<'_>, line: &CommandLine, command: &Command, evide
 
 fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) -> CarriedOut {
     // Stopped by a person, or given up at the limit without calling anybody.
-    let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
+    let stopped =
+        run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
     let mut newly_accepted = Vec::new();
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         Some(Trigger::Disputed) if let Some(open) = disputes::open(run.next).next() => {
-            return Err(CommandRefusal::NeedsSettling { failure: open.failure });
+            return Err(CommandRefusal::NeedsSettling {
+                failure: open.failure,
+            });
         }
         None if !stopped => return Err(CommandRefusal::NothingToResume),
         // Once the weakening is undone, a resume needs no acceptance.
         Some(cause @ Trigger::Tampering)
-            if tamper::not_accepted(run.inputs.tampering, &run.next.accepted_tampering).is_some() =>
+            if tamper::not_accepted(run.inputs.tampering, &run.next.accepted_tampering)
+                .is_some() =>
         {
             if accept != Some(cause) {
                 return Err(CommandRefusal::NeedsAccept { cause });
@@ -292,7 +443,9 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
             if !may_accept(run, &line.by) {
                 return Err(CommandRefusal::OwnWork);
             }
-            newly_accepted = run.next.accept_tampering(tamper::counts(run.inputs.tampering));
+            newly_accepted = run
+                .next
+                .accept_tampering(tamper::counts(run.inputs.tampering));
         }
         _ => {}
     }
@@ -301,9 +454,16 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
         run.next.status = RunStatus::InProgress;
     }
     let resume = run.next.resume(&line.by, line.at, None, newly_accepted);
-    let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
+    let accepted_tampering = accept
+        .map(|_| run.next.accepted_tampering.clone())
+        .unwrap_or_default();
     let by = line.by.login.clone();
-    run.events.push(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
+    run.events.push(Event::Resumed(Resumed::PullRequest {
+        by,
+        resume,
+        accepted: accept,
+        accepted_tampering,
+    }));
     Ok(AnswerOutcome::Resumed)
 }
 
@@ -312,18 +472,30 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
 fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
     let snapshot = run.inputs.snapshot;
     let writers = snapshot.authority.writers.iter().flatten();
-    let is_alone =
-        run.next.author == Some(AuthorKind::Person) && by.id == snapshot.pull_request.author.id && writers.eq([&by.id]);
+    let is_alone = run.next.author == Some(AuthorKind::Person)
+        && by.id == snapshot.pull_request.author.id
+        && writers.eq([&by.id]);
     is_alone || !gate::wrote(snapshot, by)
 }
 
 /// Lets go what no evidence shows: a check's results by test for the run, or jobs that were skipped on this head.
-fn release(run: &mut Execution<'_>, line: &CommandLine, what: Acceptable, evidence: &HeadEvidence) -> CarriedOut {
+fn release(
+    run: &mut Execution<'_>,
+    line: &CommandLine,
+    what: Acceptable,
+    evidence: &HeadEvidence,
+) -> CarriedOut {
     let is_meant = |check: &CheckView| match what {
         Acceptable::Skipped => matches!(check.standing, CheckStanding::AwaitsRelease { .. }),
-        _ => check.evidence().is_some_and(|found| found.outcome == Outcome::ResultsLost),
+        _ => check
+            .evidence()
+            .is_some_and(|found| found.outcome == Outcome::ResultsLost),
     };
-    let checks = evidence.checks.iter().filter(|(_, check)| is_meant(check)).map(|(name, _)| name.clone());
+    let checks = evidence
+        .checks
+        .iter()
+        .filter(|(_, check)| is_meant(check))
+        .map(|(name, _)| name.clone());
     let checks: BTreeSet<CheckName> = checks.collect();
     if checks.is_empty() {
         return Err(CommandRefusal::NothingToResume);
@@ -332,18 +504,37 @@ fn release(run: &mut Execution<'_>, line: &CommandLine, what: Acceptable, eviden
         return Err(CommandRefusal::OwnWork);
     }
     let (by, head) = (line.by.login.clone(), run.next.head_sha);
-    run.next.releases.retain(|known| known.what != what.as_str() || known.head == head || what != Acceptable::Skipped);
-    run.next.releases.push(Release { what: what.as_str().to_owned(), checks, head, by, at: line.at });
+    run.next.releases.retain(|known| {
+        known.what != what.as_str() || known.head == head || what != Acceptable::Skipped
+    });
+    run.next.releases.push(Release {
+        what: what.as_str().to_owned(),
+        checks,
+        head,
+        by,
+        at: line.at,
+    });
     // A loop that called a person for it goes on.
     let is_called = run.next.blocked.is_some();
-    if is_called { resume(run, line, None) } else { Ok(AnswerOutcome::Resumed) }
+    if is_called {
+        resume(run, line, None)
+    } else {
+        Ok(AnswerOutcome::Resumed)
+    }
 }
 
 fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) -> CarriedOut {
-    let failures = feedback::failures(evidence, &run.blames(evidence), &BTreeSet::new(), run.inputs.policy);
+    let failures = feedback::failures(
+        evidence,
+        &run.blames(evidence),
+        &BTreeSet::new(),
+        run.inputs.policy,
+    );
     let dispute = disputes::begin(run.next, run.inputs.snapshot, &failures, claim)?;
     run.events.push(Event::Disputed(Box::new(dispute)));
-    Ok(AnswerOutcome::Disputed { failure: claim.failure })
+    Ok(AnswerOutcome::Disputed {
+        failure: claim.failure,
+    })
 }
 
 /// Reads `Loopgate-Dispute` trailers in the head's commit, for people who can push and cannot comment. A trailer that
@@ -351,54 +542,132 @@ fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) 
 fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     let head = run.next.head_sha;
     let snapshot = run.inputs.snapshot;
-    let Some(commit) = snapshot.commits.items.iter().find(|commit| commit.sha == head) else { return };
-    let author = commit.author.as_ref().unwrap_or(&snapshot.pull_request.author).clone();
-    let trailers = commit.message.lines().filter_map(|line| line.strip_prefix("Loopgate-Dispute:"));
+    let Some(commit) = snapshot
+        .commits
+        .items
+        .iter()
+        .find(|commit| commit.sha == head)
+    else {
+        return;
+    };
+    let author = commit
+        .author
+        .as_ref()
+        .unwrap_or(&snapshot.pull_request.author)
+        .clone();
+    let trailers = commit
+        .message
+        .lines()
+        .filter_map(|line| line.strip_prefix("Loopgate-Dispute:"));
     for trailer in trailers.take(MOST_TRAILERS) {
         let source = DisputeSource::Commit(head);
-        if let Some(Command::Dispute { failure, kind, reason }) = command::dispute(trailer.trim())
-            && run.next.disputes.iter().all(|known| (known.failure, known.source) != (failure, source))
+        if let Some(Command::Dispute {
+            failure,
+            kind,
+            reason,
+        }) = command::dispute(trailer.trim())
+            && run
+                .next
+                .disputes
+                .iter()
+                .all(|known| (known.failure, known.source) != (failure, source))
         {
             let (by, reason, at) = (&author, reason.as_str(), run.inputs.now);
-            dispute(run, &Claim { failure, kind, reason, by, at, source }, evidence).ok();
+            dispute(
+                run,
+                &Claim {
+                    failure,
+                    kind,
+                    reason,
+                    by,
+                    at,
+                    source,
+                },
+                evidence,
+            )
+            .ok();
         }
     }
 }
 
-fn settle(run: &mut Execution<'_>, line: &CommandLine, failure: Option<FailureId>, outcome: &Settlement) -> CarriedOut {
+fn settle(
+    run: &mut Execution<'_>,
+    line: &CommandLine,
+    failure: Option<FailureId>,
+    outcome: &Settlement,
+) -> CarriedOut {
     let dispute = disputes::meant(run.next, failure)?.clone();
     disputes::may_settle(run.inputs.snapshot, &line.by, &dispute)?;
     let by = line.by.login.clone();
-    let end = DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id: line.by.id, at: line.at };
-    let (dispute, accepted_tampering) = disputes::settle(run.next, dispute, end, run.inputs.tampering);
+    let end = DisputeEnd::Settled {
+        outcome: outcome.clone(),
+        by: by.clone(),
+        by_id: line.by.id,
+        at: line.at,
+    };
+    let (dispute, accepted_tampering) =
+        disputes::settle(run.next, dispute, end, run.inputs.tampering);
     let failure = dispute.failure;
     run.events.push(Event::Disputed(Box::new(dispute)));
-    if run.next.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Disputed)
+    if run
+        .next
+        .blocked
+        .as_ref()
+        .is_some_and(|blocked| blocked.trigger == Trigger::Disputed)
         && disputes::open(run.next).next().is_none()
     {
-        let resume = run.next.resume(&line.by, line.at, Some(failure), Vec::new());
-        run.events.push(Event::Resumed(Resumed::PullRequest { by, resume, accepted: None, accepted_tampering }));
+        let resume = run
+            .next
+            .resume(&line.by, line.at, Some(failure), Vec::new());
+        run.events.push(Event::Resumed(Resumed::PullRequest {
+            by,
+            resume,
+            accepted: None,
+            accepted_tampering,
+        }));
     }
-    Ok(AnswerOutcome::Settled { failure, outcome: outcome.clone() })
+    Ok(AnswerOutcome::Settled {
+        failure,
+        outcome: outcome.clone(),
+    })
 }
 
-fn skip(run: &mut Execution<'_>, line: &CommandLine, check: &CheckName, reason: &str) -> CarriedOut {
+fn skip(
+    run: &mut Execution<'_>,
+    line: &CommandLine,
+    check: &CheckName,
+    reason: &str,
+) -> CarriedOut {
     let Some(configured) = run.inputs.policy.verify.checks.get(check) else {
         let names = run.inputs.policy.verify.checks.keys();
-        let nearest = names.min_by_key(|name| strsim::osa_distance(check.as_str(), name.as_str())).cloned();
-        return Err(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
+        let nearest = names
+            .min_by_key(|name| strsim::osa_distance(check.as_str(), name.as_str()))
+            .cloned();
+        return Err(CommandRefusal::UnknownCheck {
+            check: check.clone(),
+            nearest,
+        });
     };
     if gate::wrote(run.inputs.snapshot, &line.by) {
         return Err(CommandRefusal::OwnWork);
     }
     let is_execution = matches!(configured.kind, CheckKind::Build | CheckKind::Test);
     if is_execution && !run.inputs.policy.retry.execution_gate.allow_skip {
-        return Err(CommandRefusal::NeverSkipped { check: check.clone() });
+        return Err(CommandRefusal::NeverSkipped {
+            check: check.clone(),
+        });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {
-        let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: line.by.login.clone(), at: line.at };
+        let skip = Skip {
+            check: check.clone(),
+            reason: reason.to_owned(),
+            by: line.by.login.clone(),
+            at: line.at,
+        };
         run.events.push(Event::CheckSkipped(skip.clone()));
         run.next.skips.push(skip);
     }
-    Ok(AnswerOutcome::Skipped { check: check.clone() })
+    Ok(AnswerOutcome::Skipped {
+        check: check.clone(),
+    })
 }

@@ -30,16 +30,24 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
     let assessment = inputs.assessment;
     let pull_request = &inputs.snapshot.pull_request;
     let mut next = inputs.before.clone();
-    assessment.sighting.iter().cloned().for_each(|seen| seen.enter(&mut next.first_seen_heads));
+    assessment
+        .sighting
+        .iter()
+        .cloned()
+        .for_each(|seen| seen.enter(&mut next.first_seen_heads));
     for hint in &inputs.snapshot.hints {
         if let Hint::Pushed(push) = hint {
             next.note_push(push);
         }
     }
     next.edited_words.clone_from(&assessment.edited);
-    next.edited_by_others.clone_from(&assessment.edited_by_others);
+    next.edited_by_others
+        .clone_from(&assessment.edited_by_others);
     // When it was closed, and when it was first seen open again.
-    let closed = next.closed_periods.last_mut().filter(|period| period.to.is_none());
+    let closed = next
+        .closed_periods
+        .last_mut()
+        .filter(|period| period.to.is_none());
     match (&pull_request.lifecycle, closed) {
         (Lifecycle::Open, Some(period)) => period.to = Some(inputs.now),
         (Lifecycle::Closed, None) => {
@@ -50,23 +58,37 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
     }
     next.left_heads.clone_from(&inputs.snapshot.left_heads);
     let held = !inputs.snapshot.held_runs.is_empty();
-    next.hold = match next.hold.take().filter(|hold| hold.head == pull_request.head.sha) {
-        Some(hold) if !held => Some(RunHold { ended_at: hold.ended_at.or(Some(inputs.now)), ..hold }),
-        _ if held => Some(RunHold { head: pull_request.head.sha, ended_at: None }),
+    next.hold = match next
+        .hold
+        .take()
+        .filter(|hold| hold.head == pull_request.head.sha)
+    {
+        Some(hold) if !held => Some(RunHold {
+            ended_at: hold.ended_at.or(Some(inputs.now)),
+            ..hold
+        }),
+        _ if held => Some(RunHold {
+            head: pull_request.head.sha,
+            ended_at: None,
+        }),
         _ => None,
     };
     next.queue.follow(inputs.snapshot, inputs.now);
     // All groups that are known now explain the last departure.
     let QueueRecord { groups, departures } = &mut next.queue;
     if let Some(last) = departures.last_mut() {
-        last.exit = LeftQueue::explain(pull_request.number, groups, &last.removal).map(|left| left.exit());
+        last.exit =
+            LeftQueue::explain(pull_request.number, groups, &last.removal).map(|left| left.exit());
     }
     next.above = inputs.snapshot.stack.as_ref().and_then(|stack| stack.above);
     next.describe(inputs.snapshot, inputs.policy);
-    next.author = next.pull_request.map(|_| new_run::author(pull_request, inputs.policy));
+    next.author = next
+        .pull_request
+        .map(|_| new_run::author(pull_request, inputs.policy));
     next.capabilities = capability::read(&pull_request.body);
     next.iteration = next.attempt_number(pull_request.head.sha);
-    next.reruns.retain(|rerun| rerun.head_sha == pull_request.head.sha);
+    next.reruns
+        .retain(|rerun| rerun.head_sha == pull_request.head.sha);
     next
 }
 
@@ -76,25 +98,56 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
 /// gates and words → commands → evidence → evaluation → walks → attempt → causes → action → surface
 /// ```
 pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Timestamp) -> Decision {
-    let cx = Context { snapshot, policy, now };
+    let cx = Context {
+        snapshot,
+        policy,
+        now,
+    };
     let assessment = &gate::assess(cx, state, &gather::findings(snapshot));
     let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state));
-    let inputs = &Inputs { snapshot, before: state, policy, now, assessment, tampering };
+    let inputs = &Inputs {
+        snapshot,
+        before: state,
+        policy,
+        now,
+        assessment,
+        tampering,
+    };
     let mut next = open(inputs);
     let (evidence, commands) = command_execution::carry_out(inputs, &mut next);
     let verification = &verify(inputs, &next, evidence);
     next.phase = verification.evaluation.phase;
-    let walks = &Walks::over(cx, verification, &assessment.gates, next.capabilities.current.as_ref());
+    let walks = &Walks::over(
+        cx,
+        verification,
+        &assessment.gates,
+        next.capabilities.current.as_ref(),
+    );
     let counting = &count(inputs, &mut next, verification, walks.evidence.reached);
     let gates = gate_transitions::follow_up(cx, assessment, &next, walks.evidence.reached);
     if inputs.is_open() {
         next.gates.extend(gates.states.iter().cloned());
     }
     let blocking = &block(inputs, &mut next, verification, counting);
-    let action = next_action(inputs, &next, verification, &walks.stage, &counting.judgement, blocking.call);
+    let action = next_action(
+        inputs,
+        &next,
+        verification,
+        &walks.stage,
+        &counting.judgement,
+        blocking.call,
+    );
     let approved_runs = approved_runs(inputs);
-    next.approved_runs.extend(approved_runs.iter().flat_map(|approved| &approved.runs));
-    settle(inputs, &mut next, verification, walks, &counting.judgement, &action);
+    next.approved_runs
+        .extend(approved_runs.iter().flat_map(|approved| &approved.runs));
+    settle(
+        inputs,
+        &mut next,
+        verification,
+        walks,
+        &counting.judgement,
+        &action,
+    );
     let stages = Stages {
         inputs,
         next: &next,
@@ -111,12 +164,24 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let surface = surface(&stages, &view, gates);
     let revisit_at = stages.revisit_at(&view);
     let (next, events) = saved(inputs, next, events);
-    Decision { action, next, events, attempt, view, surface, revisit_at }
+    Decision {
+        action,
+        next,
+        events,
+        attempt,
+        view,
+        surface,
+        revisit_at,
+    }
 }
 
 /// The state to save and its lines. A run that had ended stays as it ended, and a decision that changed nothing leaves
 /// the time of change alone.
-fn saved(inputs: &Inputs<'_>, mut next: LoopState, events: Vec<HistoryLine>) -> (LoopState, Vec<HistoryLine>) {
+fn saved(
+    inputs: &Inputs<'_>,
+    mut next: LoopState,
+    events: Vec<HistoryLine>,
+) -> (LoopState, Vec<HistoryLine>) {
     let ended_as = match inputs.snapshot.pull_request.lifecycle {
         Lifecycle::Open => None,
         Lifecycle::Closed => Some(RunStatus::Stopped),

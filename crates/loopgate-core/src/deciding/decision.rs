@@ -20,7 +20,8 @@ use crate::{
     gate::GateReport,
     ids::{Login, TeamSlug, Timestamp},
     observed::{
-        Conclusion, GroupFailure, GroupResult, Lifecycle, PullRequest, QueueGroup, Unfinished, UnfinishedCheck,
+        Conclusion, GroupFailure, GroupResult, Lifecycle, PullRequest, QueueGroup, Unfinished,
+        UnfinishedCheck,
     },
     policy::{Policy, Recipient},
     state::{AuthorKind, LoopState, history::HistoryLine},
@@ -91,10 +92,20 @@ impl WhoActs {
 }
 
 /// Who acts next on a pull request; none once it is over.
-pub fn who_acts(decision: &Decision, pull_request: &PullRequest, policy: &Policy) -> Option<WhoActs> {
+pub fn who_acts(
+    decision: &Decision,
+    pull_request: &PullRequest,
+    policy: &Policy,
+) -> Option<WhoActs> {
     let (state, author) = (&decision.next, &pull_request.author.login);
-    let is_agents = || state.author == Some(AuthorKind::Agent) || policy.coding_agents.contains(author);
-    let mut who = WhoActs { part: Part::Nobody, people: BTreeSet::new(), teams: BTreeSet::new(), since: None };
+    let is_agents =
+        || state.author == Some(AuthorKind::Agent) || policy.coding_agents.contains(author);
+    let mut who = WhoActs {
+        part: Part::Nobody,
+        people: BTreeSet::new(),
+        teams: BTreeSet::new(),
+        since: None,
+    };
     let last_attempt = || state.attempts.last().map(|attempt| attempt.at);
     who.part = match &decision.action {
         NextAction::Complete => return None,
@@ -104,19 +115,35 @@ pub fn who_acts(decision: &Decision, pull_request: &PullRequest, policy: &Policy
             who.since = last_attempt();
             Part::Fixer
         }
-        action @ (NextAction::Retry { .. } | NextAction::WaitForPush { .. } | NextAction::WaitForReady) => {
+        action @ (NextAction::Retry { .. }
+        | NextAction::WaitForPush { .. }
+        | NextAction::WaitForReady) => {
             who.people.insert(author.clone());
             who.since = action.retried().and_then(|_| last_attempt());
-            if is_agents() { Part::Agent } else { Part::Author }
+            if is_agents() {
+                Part::Agent
+            } else {
+                Part::Author
+            }
         }
         NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => {
             who.since = state.blocked.as_ref().map(|call| call.since);
-            for recipient in decision.view.escalation.iter().flat_map(|call| &call.recipients) {
+            for recipient in decision
+                .view
+                .escalation
+                .iter()
+                .flat_map(|call| &call.recipients)
+            {
                 match recipient {
                     Recipient::User(login) => who.people.extend([login.clone()]),
                     Recipient::Team(team) => who.teams.extend([team.clone()]),
                     Recipient::GateApprovers(name) => {
-                        decision.view.gates.iter().filter(|gate| gate.name == *name).for_each(|gate| who.add(gate));
+                        decision
+                            .view
+                            .gates
+                            .iter()
+                            .filter(|gate| gate.name == *name)
+                            .for_each(|gate| who.add(gate));
                     }
                 }
             }
@@ -125,14 +152,27 @@ pub fn who_acts(decision: &Decision, pull_request: &PullRequest, policy: &Policy
         NextAction::WaitForApproval { gate } => {
             who.since = state.gates.get(gate).and_then(|gate| gate.waiting_since);
             // The run waits for approvers of any of the closed gates.
-            decision.view.gates.iter().filter(|gate| gate.is_closed()).for_each(|gate| who.add(gate));
+            decision
+                .view
+                .gates
+                .iter()
+                .filter(|gate| gate.is_closed())
+                .for_each(|gate| who.add(gate));
             Part::Approver
         }
         NextAction::WaitForEvidence { missing } => {
-            let of_base = |check: &CheckView| missing.contains(&check.name) && check.blame == Some(Blame::Base);
-            if decision.view.checks.iter().any(of_base) { Part::Base } else { Part::Ci }
+            let of_base = |check: &CheckView| {
+                missing.contains(&check.name) && check.blame == Some(Blame::Base)
+            };
+            if decision.view.checks.iter().any(of_base) {
+                Part::Base
+            } else {
+                Part::Ci
+            }
         }
-        NextAction::WaitForRunApproval { .. } if decision.surface.approve_runs.is_empty() => Part::RunApprover,
+        NextAction::WaitForRunApproval { .. } if decision.surface.approve_runs.is_empty() => {
+            Part::RunApprover
+        }
         NextAction::WaitForRunApproval { .. } => Part::Ci,
         NextAction::WaitForReview => {
             who.people.clone_from(&pull_request.requested_users);
@@ -155,9 +195,20 @@ impl Decision {
         };
         let mut group = QueueGroup { result, ..group };
         for view in &self.view.failures {
-            let test = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
-            let key = view.failure.fingerprint.map_or_else(|| view.check.to_string(), |error| error.to_string());
-            let failure = GroupFailure { key, name: QueueGroup::short_name(test), on_base: view.blame == Blame::Base };
+            let test = view
+                .failure
+                .test_name
+                .as_deref()
+                .unwrap_or(view.check.as_str());
+            let key = view
+                .failure
+                .fingerprint
+                .map_or_else(|| view.check.to_string(), |error| error.to_string());
+            let failure = GroupFailure {
+                key,
+                name: QueueGroup::short_name(test),
+                on_base: view.blame == Blame::Base,
+            };
             match view.blame {
                 Blame::Flaky => group.recovered.push(failure),
                 Blame::Infrastructure | Blame::Inconclusive => {}
@@ -168,13 +219,25 @@ impl Decision {
         for check in &self.view.checks {
             let name = QueueGroup::short_name(check.name.as_str());
             let end = match &check.standing {
-                CheckStanding::Done(evidence) if evidence.outcome == Outcome::Cancelled => Unfinished::Cancelled,
-                CheckStanding::Done(evidence) if evidence.outcome.is_failure() => match check.blame {
+                CheckStanding::Done(evidence) if evidence.outcome == Outcome::Cancelled => {
+                    Unfinished::Cancelled
+                }
+                CheckStanding::Done(evidence) if evidence.outcome.is_failure() => match check.blame
+                {
                     Some(Blame::Infrastructure | Blame::Inconclusive) => Unfinished::Outside,
                     _ => {
-                        if self.view.failures.iter().all(|view| view.check != check.name) {
+                        if self
+                            .view
+                            .failures
+                            .iter()
+                            .all(|view| view.check != check.name)
+                        {
                             let on_base = check.blame == Some(Blame::Base);
-                            group.failing.push(GroupFailure { key: check.name.to_string(), name, on_base });
+                            group.failing.push(GroupFailure {
+                                key: check.name.to_string(),
+                                name,
+                                on_base,
+                            });
                         }
                         continue;
                     }

@@ -12,24 +12,35 @@ use crate::{
     state::{
         LoopState, RunStatus,
         history::{
-            ArtifactCreated, ByNobody, CommandRun, Escalated, Event, EventStatus, HistoryLine, OwnCommand, RunEnd,
-            RunStarted, StatusChange,
+            ArtifactCreated, ByNobody, CommandRun, Escalated, Event, EventStatus, HistoryLine,
+            OwnCommand, RunEnd, RunStarted, StatusChange,
         },
     },
 };
 
 /// The lines of one decision, in the order of its stages. Each has the iteration and the phase that the decision leads
 /// to.
-pub(super) fn lines(stages: &Stages<'_>, commands: Vec<Event>, gates: &[Event]) -> Vec<HistoryLine> {
+pub(super) fn lines(
+    stages: &Stages<'_>,
+    commands: Vec<Event>,
+    gates: &[Event],
+) -> Vec<HistoryLine> {
     let Stages { inputs, next, .. } = *stages;
     let evaluation = &stages.verification.evaluation;
     let mut events = Vec::new();
     opened(inputs, next, &mut events);
     events.extend(commands);
     if inputs.before.phase != evaluation.phase {
-        events.push(Event::PhaseSwitched { to: evaluation.phase });
+        events.push(Event::PhaseSwitched {
+            to: evaluation.phase,
+        });
     }
-    if let Some(counted) = stages.counting.counted.as_ref().filter(|counted| counted.is_news) {
+    if let Some(counted) = stages
+        .counting
+        .counted
+        .as_ref()
+        .filter(|counted| counted.is_news)
+    {
         events.push(Event::EvaluationDone {
             attempt: counted.digest.number,
             head: counted.digest.head_sha,
@@ -43,17 +54,32 @@ pub(super) fn lines(stages: &Stages<'_>, commands: Vec<Event>, gates: &[Event]) 
     }
     // Each approved workflow run is recorded once.
     if let Some(approved) = stages.approved_runs {
-        let runs: BTreeSet<_> = approved.runs.difference(&inputs.before.approved_runs).copied().collect();
+        let runs: BTreeSet<_> = approved
+            .runs
+            .difference(&inputs.before.approved_runs)
+            .copied()
+            .collect();
         let (by, head) = (approved.by.clone(), inputs.snapshot.pull_request.head.sha);
         let approval = CommandRun::Own(OwnCommand::ApproveRuns { by, head, runs });
-        events.extend((!approved.runs.is_subset(&inputs.before.approved_runs)).then_some(Event::CommandRun(approval)));
+        events.extend(
+            (!approved.runs.is_subset(&inputs.before.approved_runs))
+                .then_some(Event::CommandRun(approval)),
+        );
     }
-    events.extend(stages.counting.mended.iter().map(|dispute| Event::Disputed(Box::new(dispute.clone()))));
+    events.extend(
+        stages
+            .counting
+            .mended
+            .iter()
+            .map(|dispute| Event::Disputed(Box::new(dispute.clone()))),
+    );
     called(stages.blocking, next, &mut events);
     ended(inputs, next, &mut events);
     let line = |event| {
         let status = match event {
-            Event::Escalated(_) | Event::Failed(_) | Event::GateRejected { .. } => EventStatus::Fail,
+            Event::Escalated(_) | Event::Failed(_) | Event::GateRejected { .. } => {
+                EventStatus::Fail
+            }
             _ => EventStatus::Ok,
         };
         HistoryLine::of(next, inputs.now, event, status)
@@ -69,20 +95,29 @@ fn opened(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
         let title = inputs.snapshot.pull_request.title.clone();
         let lost_attempts = before.lost_attempts;
         events.push(Event::RunStarted(match before.lost_trace {
-            Some(lost_trace) => RunStarted::AfterLostRecord { title, lost_attempts, lost_trace },
+            Some(lost_trace) => RunStarted::AfterLostRecord {
+                title,
+                lost_attempts,
+                lost_trace,
+            },
             None => RunStarted::PullRequest { title },
         }));
     }
     let last = before.first_seen_heads.last().map(|last| last.sha);
     for seen in &next.first_seen_heads[before.first_seen_heads.len()..] {
-        if before.first_seen_heads.iter().all(|known| known.sha != seen.sha) {
+        if before
+            .first_seen_heads
+            .iter()
+            .all(|known| known.sha != seen.sha)
+        {
             events.push(Event::ArtifactCreated(ArtifactCreated::HeadSeen {
                 head: seen.sha,
                 base: seen.base.clone(),
                 gates: seen.gates.clone(),
                 merge_base: seen.merge_base,
                 at: seen.at,
-                stale_head: last.filter(|last| *last != seen.sha && before.attempt_of(*last).is_none()),
+                stale_head: last
+                    .filter(|last| *last != seen.sha && before.attempt_of(*last).is_none()),
             }));
         }
     }
@@ -91,18 +126,30 @@ fn opened(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
 fn called(blocking: &Blocking, next: &LoopState, events: &mut Vec<Event>) {
     match (blocking.call, &next.blocked, &next.senior) {
         (Call::SeniorFixer, _, Some(senior)) => {
-            let command = OwnCommand::SeniorFixer { by: ByNobody, senior: senior.clone() };
+            let command = OwnCommand::SeniorFixer {
+                by: ByNobody,
+                senior: senior.clone(),
+            };
             events.push(Event::CommandRun(CommandRun::Own(command)));
         }
         (Call::Human, Some(blocked), _) => {
-            let triggers = std::iter::once(blocked.trigger).chain(blocked.also.iter().copied()).collect();
+            let triggers = std::iter::once(blocked.trigger)
+                .chain(blocked.also.iter().copied())
+                .collect();
             let blocked = Some(blocked.clone());
-            events.push(Event::Escalated(Escalated::PullRequest { triggers, pattern: None, blocked }));
+            events.push(Event::Escalated(Escalated::PullRequest {
+                triggers,
+                pattern: None,
+                blocked,
+            }));
         }
         _ => {}
     }
     if !blocking.repeated.is_empty() {
-        let command = OwnCommand::Rerun { by: ByNobody, checks: blocking.repeated.clone() };
+        let command = OwnCommand::Rerun {
+            by: ByNobody,
+            checks: blocking.repeated.clone(),
+        };
         events.push(Event::CommandRun(CommandRun::Own(command)));
     }
 }
@@ -113,12 +160,20 @@ fn ended(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
     if from == is {
         return;
     }
-    if let (RunStatus::Completed, Lifecycle::Merged { by, .. }) = (is, &inputs.snapshot.pull_request.lifecycle)
+    if let (RunStatus::Completed, Lifecycle::Merged { by, .. }) =
+        (is, &inputs.snapshot.pull_request.lifecycle)
         && !next.bypassed.is_empty()
     {
-        events.push(Event::MergedWithOpenGates { bypassed: next.bypassed.clone(), by: by.clone() });
+        events.push(Event::MergedWithOpenGates {
+            bypassed: next.bypassed.clone(),
+            by: by.clone(),
+        });
     }
-    let change = StatusChange { from, reason: next.stop.reason, words: next.stop.words.clone() };
+    let change = StatusChange {
+        from,
+        reason: next.stop.reason,
+        words: next.stop.words.clone(),
+    };
     events.push(match is {
         RunStatus::Completed => Event::Completed(RunEnd::PullRequest(change)),
         RunStatus::Stopped => Event::Stopped(RunEnd::PullRequest(change)),

@@ -25,7 +25,11 @@ pub(super) struct Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     pub(super) const fn cx(&self) -> Context<'a> {
-        Context { snapshot: self.snapshot, policy: self.policy, now: self.now }
+        Context {
+            snapshot: self.snapshot,
+            policy: self.policy,
+            now: self.now,
+        }
     }
 
     pub(super) fn is_open(&self) -> bool {

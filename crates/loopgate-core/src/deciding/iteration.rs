@@ -50,11 +50,16 @@ impl Control {
     /// The retry policy: nothing but the number of iterations and what is not retried ends the loop.
     fn policy(&self, check: &Check) -> Result<LoopPolicy, InvalidCheck> {
         let default = LoopPolicy::default();
-        let feedback_max_length = self.feedback_max_length.unwrap_or(default.feedback_max_length);
+        let feedback_max_length = self
+            .feedback_max_length
+            .unwrap_or(default.feedback_max_length);
         if !FEEDBACK_LENGTH.contains(&feedback_max_length) {
             return Err(InvalidCheck::FeedbackLength(feedback_max_length));
         }
-        let max = check.max_iterations.or(self.max_iterations).unwrap_or(default.max_attempts);
+        let max = check
+            .max_iterations
+            .or(self.max_iterations)
+            .unwrap_or(default.max_attempts);
         if !MAX_ITERATIONS.contains(&max) {
             return Err(InvalidCheck::Max(max));
         }
@@ -151,7 +156,9 @@ pub enum InvalidCheck {
     Max(u32),
     #[error("iteration_check.current_iteration is 0; iterations count from 1")]
     Current,
-    #[error("iteration_check.previous_attempts has {0} attempts; before iteration {1} there were {2}")]
+    #[error(
+        "iteration_check.previous_attempts has {0} attempts; before iteration {1} there were {2}"
+    )]
     Previous(usize, u32, u32),
     #[error("iteration_control.feedback_max_length is {0}; it must be between 80 and 10000")]
     FeedbackLength(usize),
@@ -174,7 +181,10 @@ pub struct IterationDecision<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Recurrence<'a> {
     /// It is in so many attempts in a row.
-    Repeats { item: &'a FeedbackLine, attempts: u32 },
+    Repeats {
+        item: &'a FeedbackLine,
+        attempts: u32,
+    },
     /// It was gone in the attempt before.
     IsBack { item: &'a FeedbackLine },
     /// Its place failed in each earlier attempt, each time in another way.
@@ -208,7 +218,12 @@ pub fn decide<'a>(
     if check.review_result.status == ReviewStatus::Reject {
         // The document names no reviewer.
         let (by, by_id, at) = (Login::default(), UserId::default(), Timestamp::default());
-        last.rejections.push(Rejection { by, by_id, of: RejectedIn::Review, at });
+        last.rejections.push(Rejection {
+            by,
+            by_id,
+            of: RejectedIn::Review,
+            at,
+        });
     }
     attempts.push(last);
     let judgement = retry::judge(&attempts, &[], &policy);
@@ -221,7 +236,14 @@ pub fn decide<'a>(
         _ => DecisionWord::Retry,
     };
     let pattern = pattern(&judgement, &attempts, now, earlier);
-    Ok(IterationDecision { word, check, policy, now, earlier, pattern })
+    Ok(IterationDecision {
+        word,
+        check,
+        policy,
+        now,
+        earlier,
+        pattern,
+    })
 }
 
 /// An iteration as an attempt of its own code, which failed by nothing but these failures.
@@ -237,7 +259,11 @@ fn attempt(number: u32, reading: &OutputReading, result: VerificationResult) -> 
 
 /// The identity of an item, with the values that its id leaves out: they show here whether anything moved.
 fn fingerprint(item: &FeedbackLine) -> Fingerprint {
-    let id = item.id.as_ref().map(ToString::to_string).unwrap_or_default();
+    let id = item
+        .id
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let digest = Sha256::digest(format!("{id}\n{}", item.problem));
     Fingerprint::from_bytes(digest[..8].try_into().unwrap_or_default())
 }
@@ -249,21 +275,42 @@ fn pattern<'a>(
     earlier: &[OutputReading],
 ) -> Option<Recurrence<'a>> {
     let first = now.items.first()?;
-    let is_in = |attempt: &AttemptDigest, item: &FeedbackLine| attempt.fingerprints.contains(&fingerprint(item));
+    let is_in = |attempt: &AttemptDigest, item: &FeedbackLine| {
+        attempt.fingerprints.contains(&fingerprint(item))
+    };
     if judgement.same_error > 1 {
         let repeated = attempts.iter().rev().take(judgement.same_error as usize);
-        let item = now.items.iter().find(|item| repeated.clone().all(|attempt| is_in(attempt, item)))?;
-        return Some(Recurrence::Repeats { item, attempts: judgement.same_error });
+        let item = now
+            .items
+            .iter()
+            .find(|item| repeated.clone().all(|attempt| is_in(attempt, item)))?;
+        return Some(Recurrence::Repeats {
+            item,
+            attempts: judgement.same_error,
+        });
     }
     let older = attempts.split_last().map_or(&[][..], |(_, older)| older);
     if judgement.causes.contains_key(&Trigger::CircularFailure)
-        && let Some(item) = now.items.iter().find(|item| older.iter().any(|attempt| is_in(attempt, item)))
+        && let Some(item) = now
+            .items
+            .iter()
+            .find(|item| older.iter().any(|attempt| is_in(attempt, item)))
     {
         return Some(Recurrence::IsBack { item });
     }
-    let at_one_place = |attempt: &OutputReading| attempt.items.iter().any(|other| other.location == first.location);
-    let is_one_place = !first.location.is_empty() && !earlier.is_empty() && earlier.iter().all(at_one_place);
-    Some(if is_one_place { Recurrence::SamePlace { item: first } } else { Recurrence::None { first } })
+    let at_one_place = |attempt: &OutputReading| {
+        attempt
+            .items
+            .iter()
+            .any(|other| other.location == first.location)
+    };
+    let is_one_place =
+        !first.location.is_empty() && !earlier.is_empty() && earlier.iter().all(at_one_place);
+    Some(if is_one_place {
+        Recurrence::SamePlace { item: first }
+    } else {
+        Recurrence::None { first }
+    })
 }
 
 /// The lines of a review that rejects, each with its severity, the most severe first.
@@ -271,24 +318,48 @@ pub fn review_items(check: &Check) -> Vec<(Priority, &str)> {
     if check.review_result.status != ReviewStatus::Reject {
         return Vec::new();
     }
-    let lines = check.review_result.feedback.lines().map(|line| line.trim().trim_start_matches(['-', '*', ' ']));
-    let mut items: Vec<_> = lines.filter(|line| !line.is_empty()).map(|line| (severity(line), line)).collect();
+    let lines = check
+        .review_result
+        .feedback
+        .lines()
+        .map(|line| line.trim().trim_start_matches(['-', '*', ' ']));
+    let mut items: Vec<_> = lines
+        .filter(|line| !line.is_empty())
+        .map(|line| (severity(line), line))
+        .collect();
     items.sort_by_key(|(priority, _)| *priority);
     items
 }
 
 /// The severity that a reviewer wrote before an item: `blocking: …`, `[minor] …`, `suggestion (non-blocking): …`.
 fn severity(item: &str) -> Priority {
-    const HIGH: [&str; 9] = ["blocker", "blocking", "bug", "critical", "high", "major", "must", "security", "severe"];
-    const LOW: [&str; 9] =
-        ["low", "minor", "nit", "nitpick", "non-blocking", "optional", "style", "suggestion", "typo"];
+    const HIGH: [&str; 9] = [
+        "blocker", "blocking", "bug", "critical", "high", "major", "must", "security", "severe",
+    ];
+    const LOW: [&str; 9] = [
+        "low",
+        "minor",
+        "nit",
+        "nitpick",
+        "non-blocking",
+        "optional",
+        "style",
+        "suggestion",
+        "typo",
+    ];
     let label = match item.strip_prefix(['[', '(']) {
         Some(rest) => rest.split([']', ')']).next(),
-        None => item.split_once(':').map(|(label, _)| label).filter(|label| label.len() <= 40),
+        None => item
+            .split_once(':')
+            .map(|(label, _)| label)
+            .filter(|label| label.len() <= 40),
     };
     let label = label.unwrap_or_default().to_lowercase();
-    let has_any =
-        |words: &[&str]| label.split(|c: char| !c.is_alphanumeric() && c != '-').any(|word| words.contains(&word));
+    let has_any = |words: &[&str]| {
+        label
+            .split(|c: char| !c.is_alphanumeric() && c != '-')
+            .any(|word| words.contains(&word))
+    };
     if has_any(&LOW) {
         Priority::Low
     } else if has_any(&HIGH) {
@@ -308,8 +379,14 @@ mod tests {
                 task_id: "task-003".to_owned(),
                 current_iteration: iteration,
                 max_iterations: None,
-                test_result: TestResult { status: test, output: "1 failed".to_owned() },
-                review_result: ReviewResult { status: review, feedback: "- name the limit".to_owned() },
+                test_result: TestResult {
+                    status: test,
+                    output: "1 failed".to_owned(),
+                },
+                review_result: ReviewResult {
+                    status: review,
+                    feedback: "- name the limit".to_owned(),
+                },
                 previous_attempts: Vec::new(),
                 diff: String::new(),
             },
@@ -318,7 +395,9 @@ mod tests {
     }
 
     fn word(request: &Request) -> DecisionWord {
-        decide(request, &OutputReading::default(), &[]).unwrap().word
+        decide(request, &OutputReading::default(), &[])
+            .unwrap()
+            .word
     }
 
     #[test]
@@ -357,8 +436,14 @@ mod tests {
             request.iteration_control.auto_retry_on_test_fail = Some(false);
             word(&request)
         };
-        assert_eq!(word(TestStatus::Fail, ReviewStatus::Pending), DecisionWord::Escalate);
-        assert_eq!(word(TestStatus::Pass, ReviewStatus::Reject), DecisionWord::Retry);
+        assert_eq!(
+            word(TestStatus::Fail, ReviewStatus::Pending),
+            DecisionWord::Escalate
+        );
+        assert_eq!(
+            word(TestStatus::Pass, ReviewStatus::Reject),
+            DecisionWord::Retry
+        );
     }
 
     #[test]
@@ -368,15 +453,33 @@ mod tests {
             change(&mut request);
             decide(&request, &OutputReading::default(), &[]).unwrap_err()
         };
-        assert_eq!(refused(|it| it.iteration_check.current_iteration = 0), InvalidCheck::Current);
-        assert_eq!(refused(|it| it.iteration_check.max_iterations = Some(11)), InvalidCheck::Max(11));
-        assert_eq!(refused(|it| it.iteration_control.max_iterations = Some(0)), InvalidCheck::Max(0));
-        assert_eq!(refused(|it| it.iteration_control.feedback_max_length = Some(79)), InvalidCheck::FeedbackLength(79));
+        assert_eq!(
+            refused(|it| it.iteration_check.current_iteration = 0),
+            InvalidCheck::Current
+        );
+        assert_eq!(
+            refused(|it| it.iteration_check.max_iterations = Some(11)),
+            InvalidCheck::Max(11)
+        );
+        assert_eq!(
+            refused(|it| it.iteration_control.max_iterations = Some(0)),
+            InvalidCheck::Max(0)
+        );
+        assert_eq!(
+            refused(|it| it.iteration_control.feedback_max_length = Some(79)),
+            InvalidCheck::FeedbackLength(79)
+        );
         let one_before_the_first = |it: &mut Request| {
             let test_result = it.iteration_check.test_result.clone();
-            let attempt = EarlierAttempt { test_result, review_result: ReviewResult::default() };
+            let attempt = EarlierAttempt {
+                test_result,
+                review_result: ReviewResult::default(),
+            };
             it.iteration_check.previous_attempts = vec![attempt];
         };
-        assert_eq!(refused(one_before_the_first), InvalidCheck::Previous(1, 1, 0));
+        assert_eq!(
+            refused(one_before_the_first),
+            InvalidCheck::Previous(1, 1, 0)
+        );
     }
 }

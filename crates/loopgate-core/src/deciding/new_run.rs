@@ -33,7 +33,10 @@ impl LoopState {
             state_entered_at: now,
             iteration: 1,
             task_alias,
-            task: Task { prompt: snapshot.pull_request.title.clone(), ideal_result: None },
+            task: Task {
+                prompt: snapshot.pull_request.title.clone(),
+                ideal_result: None,
+            },
             created_at: now,
             updated_at: now,
             ..Self::default()
@@ -52,9 +55,15 @@ impl LoopState {
         self.base_sha = pull_request.base.sha;
         self.policy_sha = policy.origin.commit();
         // Nothing deploys without somebody who approves it, so `deploy` is configured where its gate is.
-        let deploy = if policy.gate_with_role(GateRole::Deploy).is_some() { "configured" } else { "skipped" };
+        let deploy = if policy.gate_with_role(GateRole::Deploy).is_some() {
+            "configured"
+        } else {
+            "skipped"
+        };
         let prerequisites = [("git", "configured"), ("deploy", deploy)];
-        self.prerequisites = prerequisites.map(|(name, state)| (name.to_owned(), state.to_owned())).into();
+        self.prerequisites = prerequisites
+            .map(|(name, state)| (name.to_owned(), state.to_owned()))
+            .into();
         self.linked_issues = linked_issues(&pull_request.body);
         self.agent = agent(pull_request);
         self.code_artifact = artifact(snapshot, policy);
@@ -72,23 +81,39 @@ impl LoopState {
     }
 
     /// A new run in the place of one whose record is gone: the numbers of attempts go on.
-    pub fn begin_after(lost: LostRecord, snapshot: &Snapshot, policy: &Policy, now: Timestamp) -> Self {
+    pub fn begin_after(
+        lost: LostRecord,
+        snapshot: &Snapshot,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Self {
         let LostRecord { attempts, trace } = lost;
-        Self { lost_attempts: attempts, lost_trace: Some(trace), ..Self::begin(snapshot, policy, now) }
+        Self {
+            lost_attempts: attempts,
+            lost_trace: Some(trace),
+            ..Self::begin(snapshot, policy, now)
+        }
     }
 }
 
 /// The id of a run among those of all repositories.
 pub fn workflow_id(repository: &RepoName, run_id: &str) -> Uuid {
-    Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{repository}/{run_id}").as_bytes())
+    Uuid::new_v5(
+        &Uuid::NAMESPACE_URL,
+        format!("{repository}/{run_id}").as_bytes(),
+    )
 }
 
 /// How tests are executed, by the first command check of kind test.
 fn execution_config(policy: &Policy) -> Value {
-    let command = policy.verify.checks.values().find_map(|check| match &check.source {
-        CheckSource::Command(command) if check.kind == CheckKind::Test => Some(command),
-        _ => None,
-    });
+    let command = policy
+        .verify
+        .checks
+        .values()
+        .find_map(|check| match &check.source {
+            CheckSource::Command(command) if check.kind == CheckKind::Test => Some(command),
+            _ => None,
+        });
     json!({
         "testFramework": command.map_or(TestFramework::Other, |command| framework_of(&command.run)),
         "testCommand": command.map(|command| &command.run),
@@ -105,14 +130,26 @@ const LANGUAGES: [&str; 6] = ["typescript", "javascript", "python", "go", "rust"
 /// What the pull request changes, in short.
 fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
     let files = snapshot.files.known();
-    let main = files.iter().max_by_key(|file| (file.additions + file.deletions, std::cmp::Reverse(&file.path)));
-    let language = main.and_then(|file| language_of(&file.path)).filter(|name| LANGUAGES.contains(name));
+    let main = files.iter().max_by_key(|file| {
+        (
+            file.additions + file.deletions,
+            std::cmp::Reverse(&file.path),
+        )
+    });
+    let language = main
+        .and_then(|file| language_of(&file.path))
+        .filter(|name| LANGUAGES.contains(name));
     CodeArtifact {
         path: main.map(|file| file.path.clone()),
         language: language.unwrap_or("other").to_owned(),
         code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage),
         content_hash: tree_hash(snapshot.pull_request.head.tree),
-        test_files: files.iter().filter(|file| is_test(&file.path)).map(|file| file.path.clone()).take(50).collect(),
+        test_files: files
+            .iter()
+            .filter(|file| is_test(&file.path))
+            .map(|file| file.path.clone())
+            .take(50)
+            .collect(),
         requirements_ref: requirements(&snapshot.pull_request.body),
     }
 }
@@ -121,15 +158,24 @@ fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
 fn requirements(body: &str) -> Vec<String> {
     // Logins have no dot, so a login does not match as a file.
     let named = pattern!(r"(?:^|[\s(])(@[A-Za-z0-9_./-]*\.[A-Za-z0-9]+)");
-    let issues = linked_issues(body).into_iter().map(|issue| format!("#{issue}"));
-    let files = named.captures_iter(body).map(|found| found[1].to_owned()).filter(|file| file.len() <= 200);
+    let issues = linked_issues(body)
+        .into_iter()
+        .map(|issue| format!("#{issue}"));
+    let files = named
+        .captures_iter(body)
+        .map(|found| found[1].to_owned())
+        .filter(|file| file.len() <= 200);
     issues.chain(files).take(20).collect()
 }
 
 /// Issues the body says it closes, by GitHub's closing keywords, at most 20.
 fn linked_issues(body: &str) -> Vec<u64> {
     let closing = pattern!(r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b");
-    let mut issues: Vec<u64> = closing.captures_iter(body).filter_map(|found| found[1].parse().ok()).take(20).collect();
+    let mut issues: Vec<u64> = closing
+        .captures_iter(body)
+        .filter_map(|found| found[1].parse().ok())
+        .take(20)
+        .collect();
     issues.sort_unstable();
     issues.dedup();
     issues
@@ -138,7 +184,10 @@ fn linked_issues(body: &str) -> Vec<u64> {
 /// The coding agent that wrote the pull request: named by an `Agent: name [version]` line of the body, or by an
 /// author that is a bot. People have none.
 fn agent(pull_request: &PullRequest) -> Option<Agent> {
-    let line = pull_request.body.lines().find_map(|line| line.trim().strip_prefix("Agent:"));
+    let line = pull_request
+        .body
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Agent:"));
     let line = line.map(str::trim).filter(|line| !line.is_empty());
     let is_version = |word: &str| word.starts_with(|c: char| c.is_ascii_digit() || c == 'v');
     let (name, version) = match line.map(|line| (line, line.rsplit_once(' '))) {
@@ -146,21 +195,42 @@ fn agent(pull_request: &PullRequest) -> Option<Agent> {
             (text::start(name.trim(), 60), Some(text::start(version, 60)))
         }
         Some((line, _)) => (text::start(line, 60), None),
-        None if pull_request.author.kind == AccountKind::Bot => {
-            (pull_request.author.login.as_str().trim_end_matches("[bot]").to_owned(), None)
-        }
+        None if pull_request.author.kind == AccountKind::Bot => (
+            pull_request
+                .author
+                .login
+                .as_str()
+                .trim_end_matches("[bot]")
+                .to_owned(),
+            None,
+        ),
         None => return None,
     };
     // Agents whose name shows what they do; the others implement.
-    let kinds = [("debug", "debugger"), ("review", "code_reviewer"), ("test", "test_engineer")];
-    let kind = kinds.iter().find(|(part, _)| name.to_ascii_lowercase().contains(part));
-    let kind = kind.map_or("software_implementer", |(_, kind)| *kind).to_owned();
-    Some(Agent { name, kind, version })
+    let kinds = [
+        ("debug", "debugger"),
+        ("review", "code_reviewer"),
+        ("test", "test_engineer"),
+    ];
+    let kind = kinds
+        .iter()
+        .find(|(part, _)| name.to_ascii_lowercase().contains(part));
+    let kind = kind
+        .map_or("software_implementer", |(_, kind)| *kind)
+        .to_owned();
+    Some(Agent {
+        name,
+        kind,
+        version,
+    })
 }
 
 /// Who opened the pull request.
 pub(super) fn author(pull_request: &PullRequest, policy: &Policy) -> AuthorKind {
-    let named = pull_request.body.lines().any(|line| line.trim().starts_with("Agent:"));
+    let named = pull_request
+        .body
+        .lines()
+        .any(|line| line.trim().starts_with("Agent:"));
     if named || policy.coding_agents.contains(&pull_request.author.login) {
         AuthorKind::Agent
     } else if pull_request.author.kind == AccountKind::Bot {
@@ -176,7 +246,10 @@ mod tests {
 
     #[test]
     fn closing_keywords_name_issues() {
-        assert_eq!(linked_issues("Fixes #7, closes: #12\nresolved #7. See #9, prefix #3"), [7, 12]);
+        assert_eq!(
+            linked_issues("Fixes #7, closes: #12\nresolved #7. See #9, prefix #3"),
+            [7, 12]
+        );
     }
 
     #[test]
@@ -188,12 +261,25 @@ mod tests {
     #[test]
     fn agents_are_named_with_their_version() {
         for (line, name, version, kind) in [
-            ("Agent: claude-code 2.1", "claude-code", Some("2.1"), "software_implementer"),
+            (
+                "Agent: claude-code 2.1",
+                "claude-code",
+                Some("2.1"),
+                "software_implementer",
+            ),
             ("Agent: my agent", "my agent", None, "software_implementer"),
             ("Agent: test-writer", "test-writer", None, "test_engineer"),
         ] {
-            let found = agent(&PullRequest { body: line.to_owned(), ..PullRequest::default() }).unwrap();
-            assert_eq!((&*found.name, found.version.as_deref(), &*found.kind), (name, version, kind), "{line}");
+            let found = agent(&PullRequest {
+                body: line.to_owned(),
+                ..PullRequest::default()
+            })
+            .unwrap();
+            assert_eq!(
+                (&*found.name, found.version.as_deref(), &*found.kind),
+                (name, version, kind),
+                "{line}"
+            );
         }
     }
 }

@@ -64,19 +64,36 @@ pub(super) fn block(
         Some(outage) => rerun::repeat_outside(inputs.cx(), next, &outage.checks, outage.since),
         None => (BTreeSet::new(), None),
     };
-    Blocking { causes, call, repeated, next_rerun }
+    Blocking {
+        causes,
+        call,
+        repeated,
+        next_rerun,
+    }
 }
 
 /// An outage begins with the first check that fails for outside reasons or ends without a result, and ends when all
 /// checks have ended and none does. While a check is repeated nothing is known, so the outage goes on.
 fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) -> Option<Outage> {
     let blamed = |wanted: Blame| -> BTreeSet<CheckName> {
-        verification.blames.iter().filter(|blame| blame.blame == wanted).map(|blame| blame.check.clone()).collect()
+        verification
+            .blames
+            .iter()
+            .filter(|blame| blame.blame == wanted)
+            .map(|blame| blame.check.clone())
+            .collect()
     };
     let (checks, unclear) = (blamed(Blame::Infrastructure), blamed(Blame::Inconclusive));
     if !(checks.is_empty() && unclear.is_empty()) {
-        let since = next.outage.as_ref().map_or(inputs.now, |outage| outage.since);
-        Some(Outage { since, checks, unclear })
+        let since = next
+            .outage
+            .as_ref()
+            .map_or(inputs.now, |outage| outage.since);
+        Some(Outage {
+            since,
+            checks,
+            unclear,
+        })
     } else if verification.evidence.missing().is_empty() {
         None
     } else {
@@ -92,30 +109,73 @@ pub(super) fn external_deadline(next: &LoopState) -> Option<Timestamp> {
 }
 
 fn causes(inputs: &Inputs<'_>, next: &LoopState, counting: &Counting) -> BTreeMap<Trigger, Cause> {
-    let Counting { judgement, counted, .. } = counting;
+    let Counting {
+        judgement, counted, ..
+    } = counting;
     let is_spent = judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy);
     let is_overdue = external_deadline(next).is_some_and(|deadline| inputs.now >= deadline);
     let outage = next.outage.clone().filter(|_| is_overdue);
     // Evidence may still show that the tests pass as they were.
-    let weakened = tamper::not_accepted(inputs.tampering, &next.accepted_tampering).filter(|_| counted.is_some());
+    let weakened = tamper::not_accepted(inputs.tampering, &next.accepted_tampering)
+        .filter(|_| counted.is_some());
     let mut disputed = disputes::open(next);
     let first = disputed.next().map(|first| Box::new(first.clone()));
     let gates: Vec<_> = waiting::overdue(inputs.cx(), next).collect();
     let causes = [
-        is_spent.then(|| (Trigger::BudgetExhausted, Cause::BudgetExhausted { attempts: fix_request::asked(next) })),
-        outage.map(|outage| (Trigger::ExternalDependencyDown, Cause::ExternalDependencyDown { outage })),
-        weakened.map(|first| {
-            (Trigger::Tampering, Cause::Tampering { first: first.clone(), more: inputs.tampering.len() - 1 })
+        is_spent.then(|| {
+            (
+                Trigger::BudgetExhausted,
+                Cause::BudgetExhausted {
+                    attempts: fix_request::asked(next),
+                },
+            )
         }),
-        first.map(|first| (Trigger::Disputed, Cause::Disputed { first, more: disputed.count() })),
-        disputes::too_many(next).map(|disputes| (Trigger::AmbiguousRequirement, Cause::ManyDisputes { disputes })),
+        outage.map(|outage| {
+            (
+                Trigger::ExternalDependencyDown,
+                Cause::ExternalDependencyDown { outage },
+            )
+        }),
+        weakened.map(|first| {
+            (
+                Trigger::Tampering,
+                Cause::Tampering {
+                    first: first.clone(),
+                    more: inputs.tampering.len() - 1,
+                },
+            )
+        }),
+        first.map(|first| {
+            (
+                Trigger::Disputed,
+                Cause::Disputed {
+                    first,
+                    more: disputed.count(),
+                },
+            )
+        }),
+        disputes::too_many(next).map(|disputes| {
+            (
+                Trigger::AmbiguousRequirement,
+                Cause::ManyDisputes { disputes },
+            )
+        }),
         (!gates.is_empty()).then_some((Trigger::GateTimeout, Cause::GateTimeout { gates })),
     ];
-    judgement.causes.clone().into_iter().chain(causes.into_iter().flatten()).collect()
+    judgement
+        .causes
+        .clone()
+        .into_iter()
+        .chain(causes.into_iter().flatten())
+        .collect()
 }
 
 /// Releases a cause that no longer stands and records a new one.
-fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<Trigger, Cause>) -> Call {
+fn call_or_release(
+    inputs: &Inputs<'_>,
+    next: &mut LoopState,
+    causes: &BTreeMap<Trigger, Cause>,
+) -> Call {
     if !inputs.is_open() || next.stop.reason == Some(StopReason::UserStop) {
         return Call::Nobody;
     }
@@ -162,35 +222,62 @@ pub(super) fn next_action(
     }
     if let Some(blocked) = &next.blocked {
         let cause = blocked.trigger;
-        return if call == Call::Human { NextAction::Escalate { cause } } else { NextAction::WaitForHuman { cause } };
+        return if call == Call::Human {
+            NextAction::Escalate { cause }
+        } else {
+            NextAction::WaitForHuman { cause }
+        };
     }
-    let is_rejected = |gate: &GateName| next.gates.get(gate).is_some_and(|state| state.status == GateStatus::Rejected);
+    let is_rejected = |gate: &GateName| {
+        next.gates
+            .get(gate)
+            .is_some_and(|state| state.status == GateStatus::Rejected)
+    };
     // Whether no failing check fails through this change: asking its author for a push would go on for ever.
     let blames = &verification.blames;
-    let is_nothing_to_mend = !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode);
-    let awaits_approval = |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
+    let is_nothing_to_mend =
+        !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode);
+    let awaits_approval =
+        |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
     let wait_for_missing = || match evidence.checks.values().any(awaits_approval) {
-        true => NextAction::WaitForRunApproval { missing: evidence.missing() },
-        false => NextAction::WaitForEvidence { missing: evidence.missing() },
+        true => NextAction::WaitForRunApproval {
+            missing: evidence.missing(),
+        },
+        false => NextAction::WaitForEvidence {
+            missing: evidence.missing(),
+        },
     };
     let retry_or_give_up = || match judgement.has_given_up {
         true => NextAction::Stopped,
-        false => NextAction::Retry { attempt: next.iteration },
+        false => NextAction::Retry {
+            attempt: next.iteration,
+        },
     };
     match &stage_walk.held_by {
         None => NextAction::Complete,
-        Some(Blocker::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(gate) => retry_or_give_up(),
+        Some(Blocker::Gate(gate))
+            if stage_walk.reached <= Stage::Implement && is_rejected(gate) =>
+        {
+            retry_or_give_up()
+        }
         Some(Blocker::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
         // Also when something failed already: an attempt ends when all its evidence is there.
         Some(Blocker::MissingEvidence(_)) => wait_for_missing(),
         Some(Blocker::Failing(_)) if !evidence.missing().is_empty() => wait_for_missing(),
         Some(Blocker::Failing(_) | Blocker::Evaluation(_)) if is_nothing_to_mend => {
-            NextAction::WaitForEvidence { missing: evidence.names(CheckView::has_failed) }
+            NextAction::WaitForEvidence {
+                missing: evidence.names(CheckView::has_failed),
+            }
         }
-        Some(Blocker::Failing(_) | Blocker::Evaluation(_) | Blocker::ChangesRequested(_) | Blocker::Configuration) => {
-            retry_or_give_up()
-        }
-        Some(Blocker::Capability(capability)) => NextAction::WaitForPush { capability: capability.clone() },
+        Some(
+            Blocker::Failing(_)
+            | Blocker::Evaluation(_)
+            | Blocker::ChangesRequested(_)
+            | Blocker::Configuration,
+        ) => retry_or_give_up(),
+        Some(Blocker::Capability(capability)) => NextAction::WaitForPush {
+            capability: capability.clone(),
+        },
         Some(Blocker::Draft) => NextAction::WaitForReady,
         Some(Blocker::Review { .. }) => NextAction::WaitForReview,
         Some(Blocker::Merge) => NextAction::WaitForMerge,
@@ -208,11 +295,24 @@ pub(super) struct ApprovedRuns {
 /// approvals of this very commit are enough by themselves. An approval that was kept over a push lets nothing run that
 /// its author did not see.
 pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
-    let Inputs { snapshot, policy, assessment, .. } = inputs;
+    let Inputs {
+        snapshot,
+        policy,
+        assessment,
+        ..
+    } = inputs;
     let by_gate = policy.approve_runs && snapshot.is_from_fork() && inputs.is_open();
-    let (name, gate) = policy.gate_with_role(GateRole::Security).filter(|_| by_gate)?;
-    let report = assessment.gates.iter().find(|report| report.name == *name)?;
-    let approvals = report.approvals.iter().filter(|_| report.status == GateStatus::Approved);
+    let (name, gate) = policy
+        .gate_with_role(GateRole::Security)
+        .filter(|_| by_gate)?;
+    let report = assessment
+        .gates
+        .iter()
+        .find(|report| report.name == *name)?;
+    let approvals = report
+        .approvals
+        .iter()
+        .filter(|_| report.status == GateStatus::Approved);
     let (of_head, kept): (Vec<_>, Vec<_>) =
         approvals.partition(|approval| approval.head == snapshot.pull_request.head.sha);
     let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
@@ -232,7 +332,12 @@ pub(super) fn settle(
     judgement: &Judgement,
     action: &NextAction,
 ) {
-    let Verification { evidence, evaluation, rules, .. } = verification;
+    let Verification {
+        evidence,
+        evaluation,
+        rules,
+        ..
+    } = verification;
     let stage = match action {
         NextAction::Complete => Stage::Complete,
         _ => walks.stage.reached,
@@ -260,7 +365,8 @@ fn status(
     evidence_walk: &Walk,
 ) -> RunStatus {
     let aborts = next.blocked.as_ref().is_some_and(|blocked| {
-        escalation_call::action_of(blocked.trigger, &inputs.policy.escalation) == EscalationAction::AbortWithReport
+        escalation_call::action_of(blocked.trigger, &inputs.policy.escalation)
+            == EscalationAction::AbortWithReport
     });
     match action {
         NextAction::Stopped if judgement.has_given_up => RunStatus::Failed,
@@ -272,7 +378,12 @@ fn status(
     }
 }
 
-fn settle_stages(inputs: &Inputs<'_>, next: &mut LoopState, reached: Stage, evidence: &HeadEvidence) {
+fn settle_stages(
+    inputs: &Inputs<'_>,
+    next: &mut LoopState,
+    reached: Stage,
+    evidence: &HeadEvidence,
+) {
     for stage in Stage::ALL {
         let record = next.stages.entry(stage).or_default();
         let status = if stage < reached || reached == Stage::Complete {
@@ -294,7 +405,12 @@ fn settle_stages(inputs: &Inputs<'_>, next: &mut LoopState, reached: Stage, evid
         *record = json!({ "status": status, "startedAt": started, "completedAt": completed });
     }
     let names = |wanted: fn(&CheckView) -> bool| -> Vec<CheckName> {
-        evidence.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
+        evidence
+            .checks
+            .iter()
+            .filter(|(_, check)| wanted(check))
+            .map(|(name, _)| name.clone())
+            .collect()
     };
     let asked = json!({
         "required": evidence.checks.keys().collect::<Vec<_>>(),
@@ -313,28 +429,46 @@ fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation) 
     next.status = RunStatus::Completed;
     next.blocked = None;
     // What the last look saved of the merged head is what held at the merge.
-    let held = Some(inputs.before).filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
+    let held = Some(inputs.before)
+        .filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
     let snapshot = inputs.snapshot;
-    let is_whole = snapshot.problems.is_empty() && matches!(snapshot.files, crate::observed::ChangedFiles::Complete(_));
+    let is_whole = snapshot.problems.is_empty()
+        && matches!(snapshot.files, crate::observed::ChangedFiles::Complete(_));
     if held.is_none() && !is_whole {
         return;
     }
     let was_closed = |gate: &GateReport| {
         let closed = |state: &GateState| {
-            state.required && !matches!(state.status, GateStatus::Approved | GateStatus::NotApplicable)
+            state.required
+                && !matches!(
+                    state.status,
+                    GateStatus::Approved | GateStatus::NotApplicable
+                )
         };
         held.is_none_or(|before| before.gates.get(&gate.name).is_some_and(closed))
     };
-    let open_gates = inputs.assessment.gates.iter().filter(|gate| gate.is_closed() && was_closed(gate));
-    let failing = evaluation.rules.iter().filter(|rule| rule.severity == Severity::Fail).filter(|rule| {
-        match held.and_then(|before| before.evaluation.as_ref()) {
-            // What has come in since counts for it.
-            Some(then) => then.failed_rules.contains(&rule.id) && rule.outcome != RuleOutcome::Passed,
-            None => matches!(rule.outcome, RuleOutcome::Failed(_)),
-        }
-    });
+    let open_gates = inputs
+        .assessment
+        .gates
+        .iter()
+        .filter(|gate| gate.is_closed() && was_closed(gate));
+    let failing = evaluation
+        .rules
+        .iter()
+        .filter(|rule| rule.severity == Severity::Fail)
+        .filter(|rule| {
+            match held.and_then(|before| before.evaluation.as_ref()) {
+                // What has come in since counts for it.
+                Some(then) => {
+                    then.failed_rules.contains(&rule.id) && rule.outcome != RuleOutcome::Passed
+                }
+                None => matches!(rule.outcome, RuleOutcome::Failed(_)),
+            }
+        });
     let open_gates = open_gates.map(|gate| format!("{} gate", gate.name));
-    next.bypassed = open_gates.chain(failing.map(|rule| format!("{} rule", rule.id))).collect();
+    next.bypassed = open_gates
+        .chain(failing.map(|rule| format!("{} rule", rule.id)))
+        .collect();
 }
 
 fn settle_stop(next: &mut LoopState, evaluation: &Evaluation) {
@@ -343,8 +477,13 @@ fn settle_stop(next: &mut LoopState, evaluation: &Evaluation) {
     }
     use EvaluationVerdict::Passed;
     next.stop.passed = evaluation.passed();
-    next.stop.reason = match (&evaluation.verdict, next.blocked.as_ref().map(|blocked| blocked.trigger)) {
-        (Passed(reason), _) if matches!(next.status, RunStatus::Passed | RunStatus::Completed) => Some(*reason),
+    next.stop.reason = match (
+        &evaluation.verdict,
+        next.blocked.as_ref().map(|blocked| blocked.trigger),
+    ) {
+        (Passed(reason), _) if matches!(next.status, RunStatus::Passed | RunStatus::Completed) => {
+            Some(*reason)
+        }
         (_, Some(Trigger::Stagnation)) => Some(StopReason::Stagnation),
         (_, Some(Trigger::MaxAttemptsReached | Trigger::SameError | Trigger::TotalFailures)) => {
             Some(StopReason::IterationLimit)

@@ -12,8 +12,8 @@ use crate::{
     failure::Blame,
     ids::Sha,
     memory::{
-        AppliedFix, Card, LineStatus, MEMORY_SCHEMA, MOST_SHOWN, Memory, MemoryLine, MemoryMatch, RecalledCards,
-        Rights, ShownFix, followed,
+        AppliedFix, Card, LineStatus, MEMORY_SCHEMA, MOST_SHOWN, Memory, MemoryLine, MemoryMatch,
+        RecalledCards, Rights, ShownFix, followed,
     },
     observed::{ChangedFile, Snapshot},
     policy::{MemoryPolicy, PatternSource, Policy},
@@ -60,16 +60,35 @@ impl<'a> LookUp<'a> {
     /// Paths whose content decides whether a card still holds.
     pub fn cited(&self) -> BTreeSet<&'a str> {
         let here = self.here.iter().flatten().flat_map(|card| card.cited());
-        self.errors.iter().flat_map(RecalledCards::cited).chain(here).collect()
+        self.errors
+            .iter()
+            .flat_map(RecalledCards::cited)
+            .chain(here)
+            .collect()
     }
 
     /// What holds. `file` gives a path's text at the head.
-    pub fn answers<'f>(&self, policy: &MemoryPolicy, file: impl Fn(&str) -> Option<&'f str>) -> MemoryAnswers {
+    pub fn answers<'f>(
+        &self,
+        policy: &MemoryPolicy,
+        file: impl Fn(&str) -> Option<&'f str>,
+    ) -> MemoryAnswers {
         let find = |card: &Card| card.find(&file);
         let found = |card: &&Card| find(card).and_then(|line| ShownFix::of(card, Some(line)));
-        let known_here = self.here.as_ref().map(|cards| cards.iter().filter_map(found).collect());
-        let matches = self.errors.iter().flat_map(|error| error.matches(policy, find)).collect();
-        MemoryAnswers { change: None, matches: Some(matches), known_here }
+        let known_here = self
+            .here
+            .as_ref()
+            .map(|cards| cards.iter().filter_map(found).collect());
+        let matches = self
+            .errors
+            .iter()
+            .flat_map(|error| error.matches(policy, find))
+            .collect();
+        MemoryAnswers {
+            change: None,
+            matches: Some(matches),
+            known_here,
+        }
     }
 }
 
@@ -80,18 +99,34 @@ impl Decision {
         if matches!(self.action, NextAction::Complete | NextAction::Stopped) {
             return MemoryQuestions::default();
         }
-        let is_open = |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Searched { found: None, .. });
-        let is_searched = self.next.replies().any(|(_, answer)| is_open(&answer.outcome));
+        let is_open = |outcome: &AnswerOutcome| {
+            matches!(outcome, AnswerOutcome::Searched { found: None, .. })
+        };
+        let is_searched = self
+            .next
+            .replies()
+            .any(|(_, answer)| is_open(&answer.outcome));
         let Some(head) = self.next.attempt_of(self.next.head_sha) else {
             let look_up = is_searched || self.has_just_begun(policy);
-            return MemoryQuestions { look_up, changed_since: None };
+            return MemoryQuestions {
+                look_up,
+                changed_since: None,
+            };
         };
-        let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < head.number);
-        let before =
-            before.filter(|before| before.result == VerificationResult::Fail && before.head_sha != head.head_sha);
+        let before = self
+            .next
+            .attempts
+            .iter()
+            .rev()
+            .find(|attempt| attempt.number < head.number);
+        let before = before.filter(|before| {
+            before.result == VerificationResult::Fail && before.head_sha != head.head_sha
+        });
         let looks_up = policy.memory.check_history && head.spent() && head.memory_matches.is_none();
         MemoryQuestions {
-            changed_since: before.filter(|_| self.attempt.is_some()).map(|before| before.head_sha),
+            changed_since: before
+                .filter(|_| self.attempt.is_some())
+                .map(|before| before.head_sha),
             look_up: looks_up || is_searched,
         }
     }
@@ -101,30 +136,60 @@ impl Decision {
         let memory = &policy.memory;
         let tells = memory.check_history
             && memory.apply_learnings
-            && memory.patterns_to_check.contains(&PatternSource::SimilarFileEdits);
+            && memory
+                .patterns_to_check
+                .contains(&PatternSource::SimilarFileEdits);
         tells && self.next.attempts.is_empty() && self.next.known_here.is_none()
     }
 
     /// The head's errors among the cards, one look-up for each error; at the first look the patterns of its files.
-    pub fn look_up<'a>(&self, memory: &'a Memory, snapshot: &Snapshot, policy: &Policy) -> LookUp<'a> {
+    pub fn look_up<'a>(
+        &self,
+        memory: &'a Memory,
+        snapshot: &Snapshot,
+        policy: &Policy,
+    ) -> LookUp<'a> {
         let mut errors = BTreeSet::new();
-        let own = self.view.failures.iter().filter(|view| view.blame == Blame::PrCode);
-        let distinct = own.filter(|view| errors.insert(view.failure.fingerprint)).take(MOST_LOOKED_UP);
-        let found = distinct.map(|view| memory.look_up(&self.next.run_id, &view.failure, &policy.memory));
+        let own = self
+            .view
+            .failures
+            .iter()
+            .filter(|view| view.blame == Blame::PrCode);
+        let distinct = own
+            .filter(|view| errors.insert(view.failure.fingerprint))
+            .take(MOST_LOOKED_UP);
+        let found =
+            distinct.map(|view| memory.look_up(&self.next.run_id, &view.failure, &policy.memory));
         let errors = found.collect();
         let here = self.has_just_begun(policy).then(|| {
             let edited = snapshot.files.known().iter().map(|file| &file.path);
-            memory.of_files(edited).into_iter().filter(|card| card.is_pattern()).take(MOST_SHOWN).collect()
+            memory
+                .of_files(edited)
+                .into_iter()
+                .filter(|card| card.is_pattern())
+                .take(MOST_SHOWN)
+                .collect()
         });
         LookUp { errors, here }
     }
 
     /// Answers what people searched for.
     pub fn search(&mut self, memory: &Memory) {
-        for answer in self.next.answered.iter_mut().flat_map(|answered| &mut answered.answers) {
-            if let AnswerOutcome::Searched { words, found: found @ None } = &mut answer.outcome {
+        for answer in self
+            .next
+            .answered
+            .iter_mut()
+            .flat_map(|answered| &mut answered.answers)
+        {
+            if let AnswerOutcome::Searched {
+                words,
+                found: found @ None,
+            } = &mut answer.outcome
+            {
                 let cards = memory.search(words);
-                let fixes = cards.into_iter().filter_map(|card| ShownFix::of(card, None));
+                let fixes = cards
+                    .into_iter()
+                    .filter_map(|card| ShownFix::of(card, None));
                 *found = Some(fixes.take(MOST_SEARCHED).collect());
             }
         }
@@ -135,22 +200,37 @@ impl Decision {
         self.next.known_here = answers.known_here.or_else(|| self.next.known_here.take());
         if !self.next.attempts.is_empty() {
             // It is not asked again, so an unanswered question makes no difference.
-            self.next.known_here = self.next.known_here.take().filter(|known| !known.is_empty());
+            self.next.known_here = self
+                .next
+                .known_here
+                .take()
+                .filter(|known| !known.is_empty());
         }
-        let Some(head) = self.next.attempt_of(self.next.head_sha).cloned() else { return };
+        let Some(head) = self.next.attempt_of(self.next.head_sha).cloned() else {
+            return;
+        };
         if self.attempt.is_some() {
             let files = answers.change.as_ref().map(|(_, files)| files.as_slice());
-            for before in self.next.attempts.iter_mut().filter(|attempt| attempt.number < head.number) {
+            for before in self
+                .next
+                .attempts
+                .iter_mut()
+                .filter(|attempt| attempt.number < head.number)
+            {
                 for found in before.memory_matches.iter_mut().flatten() {
                     let fix = found.fix.take();
                     if before.number.checked_add(1) == Some(head.number) {
-                        found.followed = fix.zip(files).and_then(|(fix, files)| followed(&fix, files));
+                        found.followed = fix
+                            .zip(files)
+                            .and_then(|(fix, files)| followed(&fix, files));
                         found.went_green = Some(!head.fingerprints.contains(&found.fingerprint));
                     }
                 }
             }
         }
-        let found = answers.matches.filter(|_| head.memory_matches.is_none() && head.spent());
+        let found = answers
+            .matches
+            .filter(|_| head.memory_matches.is_none() && head.spent());
         if let (Some(mut found), Some(last)) = (found, self.next.attempts.last_mut()) {
             found.truncate(MOST_MATCHES);
             last.memory_matches = Some(found);
@@ -160,7 +240,10 @@ impl Decision {
             record.fix_applied = answers.change.map(|(fix, _)| fix);
             record.analysis.clone_from(&self.view.failures);
             if let Some(last) = self.next.attempts.last() {
-                record.digest.memory_matches.clone_from(&last.memory_matches);
+                record
+                    .digest
+                    .memory_matches
+                    .clone_from(&last.memory_matches);
             }
         }
     }
@@ -170,11 +253,26 @@ impl Decision {
         let record = self.attempt.as_ref()?;
         let digest = &record.digest;
         let mut results = CheckResults::default();
-        record.checks.iter().filter_map(|check| check.results.as_ref()).for_each(|found| results.add(found));
-        let own: Vec<&FailureView> = record.analysis.iter().filter(|view| view.blame == Blame::PrCode).collect();
+        record
+            .checks
+            .iter()
+            .filter_map(|check| check.results.as_ref())
+            .for_each(|found| results.add(found));
+        let own: Vec<&FailureView> = record
+            .analysis
+            .iter()
+            .filter(|view| view.blame == Blame::PrCode)
+            .collect();
         let first = own.first().copied();
-        let place = first.and_then(|view| view.failure.location()).map(|(file, _)| file.to_owned());
-        let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+        let place = first
+            .and_then(|view| view.failure.location())
+            .map(|(file, _)| file.to_owned());
+        let before = self
+            .next
+            .attempts
+            .iter()
+            .rev()
+            .find(|attempt| attempt.number < digest.number);
         let follows = record.compare.against == Against::AttemptBefore;
         let is_local = self.next.pull_request.is_none();
         let in_repository = is_local || snapshot.has_own_branch();
@@ -198,11 +296,21 @@ impl Decision {
                 (VerificationResult::Fail, _) => LineStatus::Failed,
             },
             weakened: digest.weakened,
-            fixed: if follows { record.compare.fixed.clone() } else { BTreeSet::new() },
+            fixed: if follows {
+                record.compare.fixed.clone()
+            } else {
+                BTreeSet::new()
+            },
             flaky: digest.flaky.clone(),
-            memory_matches: before.and_then(|before| before.memory_matches.clone()).unwrap_or_default(),
+            memory_matches: before
+                .and_then(|before| before.memory_matches.clone())
+                .unwrap_or_default(),
             settled: disputes::settled(&self.next).collect(),
-            rights: if in_repository { Rights::Write } else { Rights::None },
+            rights: if in_repository {
+                Rights::Write
+            } else {
+                Rights::None
+            },
         })
     }
 
@@ -216,14 +324,28 @@ impl Decision {
 /// A failure with what explains it.
 fn analysed(view: &FailureView) -> Failure {
     let (root_cause, fix_strategy) = (view.feedback.problem.clone(), view.feedback.action.clone());
-    let analysis = Analysis { root_cause, fix_strategy, related: Vec::new(), ..view.analysis.clone() };
-    Failure { analysis: Some(analysis), ..view.failure.clone() }
+    let analysis = Analysis {
+        root_cause,
+        fix_strategy,
+        related: Vec::new(),
+        ..view.analysis.clone()
+    };
+    Failure {
+        analysis: Some(analysis),
+        ..view.failure.clone()
+    }
 }
 
 /// Puts what was found for an attempt beside the failures it is about.
 pub(super) fn attach(failures: &mut [FailureView], attempt: &AttemptDigest) {
     for view in failures {
         let of_error = |found: &&MemoryMatch| view.failure.fingerprint == Some(found.fingerprint);
-        view.memory = attempt.memory_matches.iter().flatten().filter(of_error).cloned().collect();
+        view.memory = attempt
+            .memory_matches
+            .iter()
+            .flatten()
+            .filter(of_error)
+            .cloned()
+            .collect();
     }
 }

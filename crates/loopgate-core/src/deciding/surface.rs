@@ -18,7 +18,9 @@ use crate::{
     policy::{Channel, Fixer, Trigger},
     stage::Stage,
     stages::Blocker,
-    state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, Reviewer, RunStatus, Ticks},
+    state::{
+        AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, Reviewer, RunStatus, Ticks,
+    },
     verdict::{CheckStanding, gather::CheckView},
 };
 
@@ -89,7 +91,11 @@ impl CheckRunPlan {
     /// The one that lets less through.
     #[must_use]
     pub const fn max_by_severity(self, other: Self) -> Self {
-        if other.severity() > self.severity() { other } else { self }
+        if other.severity() > self.severity() {
+            other
+        } else {
+            self
+        }
     }
 
     const fn severity(self) -> u8 {
@@ -111,7 +117,11 @@ pub enum Post {
     GateReminder { gate: GateName, round: u32 },
     /// To the person who is called. `call` counts from 1: the same cause at the same attempt may go away by itself and
     /// come back.
-    Escalation { trigger: Trigger, attempt: u32, call: u32 },
+    Escalation {
+        trigger: Trigger,
+        attempt: u32,
+        call: u32,
+    },
     /// It was merged although something stood in the way.
     MergedOverOpenGates,
     /// A fixer that works elsewhere is asked to mend this attempt.
@@ -121,7 +131,11 @@ pub enum Post {
 impl Post {
     /// The call of a person for a cause that blocks the run.
     pub const fn escalation(blocked: &Blocked) -> Self {
-        Self::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call }
+        Self::Escalation {
+            trigger: blocked.trigger,
+            attempt: blocked.attempt,
+            call: blocked.call,
+        }
     }
 
     /// The text of the hidden idempotency marker, unique per pull request and cause.
@@ -129,11 +143,25 @@ impl Post {
         match self {
             Self::GateRequest { gate, round } => format!("gate:{gate}:{round}"),
             Self::GateReminder { gate, round } => format!("gate-reminder:{gate}:{round}"),
-            Self::Escalation { trigger, attempt, call: 1 } => format!("escalation:{}:{attempt}", trigger.as_str()),
-            Self::Escalation { trigger, attempt, call } => format!("escalation:{}:{attempt}:{call}", trigger.as_str()),
+            Self::Escalation {
+                trigger,
+                attempt,
+                call: 1,
+            } => format!("escalation:{}:{attempt}", trigger.as_str()),
+            Self::Escalation {
+                trigger,
+                attempt,
+                call,
+            } => format!("escalation:{}:{attempt}:{call}", trigger.as_str()),
             Self::MergedOverOpenGates => "bypassed".to_owned(),
-            Self::FixRequest { whom: Whom::Fixer, attempt } => format!("fix:{attempt}"),
-            Self::FixRequest { whom: Whom::Senior, attempt } => format!("fix-senior:{attempt}"),
+            Self::FixRequest {
+                whom: Whom::Fixer,
+                attempt,
+            } => format!("fix:{attempt}"),
+            Self::FixRequest {
+                whom: Whom::Senior,
+                attempt,
+            } => format!("fix-senior:{attempt}"),
         }
     }
 
@@ -145,8 +173,13 @@ impl Post {
                 let trigger = parts.next()?;
                 let attempt: u32 = parts.next()?.parse().ok()?;
                 // These two come while an attempt's evidence or approval is waited for.
-                let waits = [Trigger::ExternalDependencyDown, Trigger::GateTimeout].map(Trigger::as_str);
-                Some(if waits.contains(&trigger) { attempt.saturating_sub(1) } else { attempt })
+                let waits =
+                    [Trigger::ExternalDependencyDown, Trigger::GateTimeout].map(Trigger::as_str);
+                Some(if waits.contains(&trigger) {
+                    attempt.saturating_sub(1)
+                } else {
+                    attempt
+                })
             }
             "fix" | "fix-senior" => parts.next()?.parse().ok(),
             _ => None,
@@ -160,22 +193,40 @@ const HANDOFF: TimeDelta = TimeDelta::minutes(15);
 
 /// The whole surface. On a pull request that was closed unmerged, or whose merge was handed off, nothing is written any
 /// more.
-pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions::GateChanges) -> Surface {
-    let handed_off =
-        stages.next.state == Stage::Complete && stages.inputs.now >= stages.next.state_entered_at + HANDOFF;
+pub(super) fn surface(
+    stages: &Stages<'_>,
+    view: &View,
+    gates: gate_transitions::GateChanges,
+) -> Surface {
+    let handed_off = stages.next.state == Stage::Complete
+        && stages.inputs.now >= stages.next.state_entered_at + HANDOFF;
     let pull = &stages.inputs.snapshot.pull_request;
     if pull.lifecycle == Lifecycle::Closed || handed_off {
         return Surface::default();
     }
     let open = pull.lifecycle == Lifecycle::Open;
     let is_due = |turn: &FixTurn| {
-        stages.inputs.now >= turn.at && turn.whom.of(stages.inputs.policy).is_some_and(Fixer::works_elsewhere)
+        stages.inputs.now >= turn.at
+            && turn
+                .whom
+                .of(stages.inputs.policy)
+                .is_some_and(Fixer::works_elsewhere)
     };
     let fix = view.fixing.filter(is_due);
     let judged_here = stages.inputs.snapshot.judged_on.is_none();
-    let stack = stages.inputs.snapshot.stack.as_ref().filter(|_| open && judged_here);
+    let stack = stages
+        .inputs
+        .snapshot
+        .stack
+        .as_ref()
+        .filter(|_| open && judged_here);
     let mut waits_for = BTreeMap::new();
-    let mut verify = with_layers(OwnCheck::Verify, verify_check(stages), stack, &mut waits_for);
+    let mut verify = with_layers(
+        OwnCheck::Verify,
+        verify_check(stages),
+        stack,
+        &mut waits_for,
+    );
     let gates_check = with_layers(OwnCheck::Gates, gates_check(stages), stack, &mut waits_for);
     if !open && verify == CheckRunPlan::InProgress {
         // Nothing that comes after the merge is waited for.
@@ -196,17 +247,38 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         posts: posts(stages, fix),
         fix,
         reactions: reactions(stages),
-        approve_runs: stages.approved_runs.map(|approved| approved.runs.clone()).unwrap_or_default(),
-        delete_branch: goes.then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha }),
+        approve_runs: stages
+            .approved_runs
+            .map(|approved| approved.runs.clone())
+            .unwrap_or_default(),
+        delete_branch: goes.then(|| MergedBranch {
+            name: pull.head.branch.clone(),
+            sha: pull.head.sha,
+        }),
         ..Surface::default()
     };
     if open {
         surface.request = gates.request;
         surface.withdraw = gates.withdraw;
-        let altered = stages.inputs.assessment.gates.iter().filter(|gate| gate.request_altered);
+        let altered = stages
+            .inputs
+            .assessment
+            .gates
+            .iter()
+            .filter(|gate| gate.request_altered);
         let request = |gate: &GateReport| {
-            let state = stages.next.gates.get(&gate.name).filter(|state| state.status == GateStatus::Requested)?;
-            Some((Post::GateRequest { gate: gate.name.clone(), round: state.round }, gate.ticks.clone()?))
+            let state = stages
+                .next
+                .gates
+                .get(&gate.name)
+                .filter(|state| state.status == GateStatus::Requested)?;
+            Some((
+                Post::GateRequest {
+                    gate: gate.name.clone(),
+                    round: state.round,
+                },
+                gate.ticks.clone()?,
+            ))
         };
         surface.restore = altered.filter_map(request).collect();
         surface.announce = announcements(stages);
@@ -222,7 +294,9 @@ fn with_layers(
     stack: Option<&Stack>,
     waits_for: &mut BTreeMap<OwnCheck, PrNumber>,
 ) -> CheckRunPlan {
-    let Some((layer, standing)) = stack.and_then(|stack| stack.waits_for(check)) else { return own };
+    let Some((layer, standing)) = stack.and_then(|stack| stack.waits_for(check)) else {
+        return own;
+    };
     if own == CheckRunPlan::Completed(Conclusion::Success) {
         waits_for.insert(check, layer);
     }
@@ -243,9 +317,20 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
         || !stages.next.accepted_tampering.is_empty();
     let gates = stages.inputs.assessment.gates.iter().any(approved);
     // The check run of the layers beneath lasts no longer than the stack.
-    let layered = stages.inputs.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
-    let words = [(OwnCheck::Verify, verify || layered), (OwnCheck::Gates, gates || layered)];
-    words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()
+    let layered = stages
+        .inputs
+        .snapshot
+        .stack
+        .as_ref()
+        .is_some_and(|stack| !stack.beneath.is_empty());
+    let words = [
+        (OwnCheck::Verify, verify || layered),
+        (OwnCheck::Gates, gates || layered),
+    ];
+    words
+        .into_iter()
+        .filter_map(|(check, by_word)| by_word.then_some(check))
+        .collect()
 }
 
 fn labels(
@@ -253,7 +338,11 @@ fn labels(
     waits_for: &BTreeMap<OwnCheck, PrNumber>,
 ) -> BTreeMap<String, Option<(String, LabelMeaning)>> {
     let labels = &stages.inputs.policy.labels;
-    let mut wishes: BTreeMap<_, _> = labels.all().into_iter().map(|(_, name, _)| (name, None)).collect();
+    let mut wishes: BTreeMap<_, _> = labels
+        .all()
+        .into_iter()
+        .map(|(_, name, _)| (name, None))
+        .collect();
     if labels.state {
         let (current, meaning) = state_label(stages, waits_for);
         let current = labels.all().into_iter().find(|(key, ..)| *key == current);
@@ -261,16 +350,28 @@ fn labels(
     }
     let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
     wishes.extend(stages.inputs.assessment.gates.iter().map(|gate| {
-        let status = stages.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
+        let status = stages
+            .next
+            .gates
+            .get(&gate.name)
+            .map_or(GateStatus::Pending, |state| state.status);
         let waits = open && matches!(status, GateStatus::Requested | GateStatus::Rejected);
-        let wish = waits.then(|| (GATE_COLOUR.to_owned(), LabelMeaning::GateWaits(gate.name.clone())));
+        let wish = waits.then(|| {
+            (
+                GATE_COLOUR.to_owned(),
+                LabelMeaning::GateWaits(gate.name.clone()),
+            )
+        });
         (gate.label.clone(), wish)
     }));
     wishes
 }
 
 /// The key of the one label that stands for what is waited for, and what it means.
-fn state_label(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> (&'static str, LabelMeaning) {
+fn state_label(
+    stages: &Stages<'_>,
+    waits_for: &BTreeMap<OwnCheck, PrNumber>,
+) -> (&'static str, LabelMeaning) {
     match (stages.action.word(), stages.action) {
         (_, NextAction::WaitForEvidence { .. }) if fails_as_its_base_does(stages) => {
             ("waiting", LabelMeaning::BaseFailsToo)
@@ -300,9 +401,15 @@ fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
     }
     match stages.action {
         // A gate that gets no decision in time is no finding about the evidence.
-        NextAction::Escalate { cause: Trigger::GateTimeout }
-        | NextAction::WaitForHuman { cause: Trigger::GateTimeout } => {}
-        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => return Completed(Conclusion::ActionRequired),
+        NextAction::Escalate {
+            cause: Trigger::GateTimeout,
+        }
+        | NextAction::WaitForHuman {
+            cause: Trigger::GateTimeout,
+        } => {}
+        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => {
+            return Completed(Conclusion::ActionRequired);
+        }
         _ => {}
     }
     if stages.walks.evidence.reached >= Stage::Document {
@@ -310,14 +417,21 @@ fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
     }
     match stages.walks.evidence.held_by {
         Some(Blocker::MissingEvidence(_) | Blocker::Capability(_)) | None => InProgress,
-        Some(Blocker::Failing(_)) if stages.action.awaits_evidence() && !fails_as_its_base_does(stages) => InProgress,
+        Some(Blocker::Failing(_))
+            if stages.action.awaits_evidence() && !fails_as_its_base_does(stages) =>
+        {
+            InProgress
+        }
         Some(_) => Completed(Conclusion::Failure),
     }
 }
 
 /// Whether the head's verification has ended, and it fails by what its base fails by.
 fn fails_as_its_base_does(stages: &Stages<'_>) -> bool {
-    stages.next.attempt_of(stages.next.head_sha).is_some_and(|head| head.blame == Some(Blame::Base))
+    stages
+        .next
+        .attempt_of(stages.next.head_sha)
+        .is_some_and(|head| head.blame == Some(Blame::Base))
 }
 
 /// `loopgate / gates` is green when no gate that holds is closed.
@@ -325,8 +439,16 @@ fn gates_check(stages: &Stages<'_>) -> CheckRunPlan {
     if stages.inputs.policy.origin.error().is_some() && stages.inputs.policy.gates.is_empty() {
         return CheckRunPlan::Completed(Conclusion::ActionRequired);
     }
-    let closed: Vec<&GateReport> = stages.inputs.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
-    let rejected = closed.iter().any(|gate| gate.status == GateStatus::Rejected);
+    let closed: Vec<&GateReport> = stages
+        .inputs
+        .assessment
+        .gates
+        .iter()
+        .filter(|gate| gate.is_closed())
+        .collect();
+    let rejected = closed
+        .iter()
+        .any(|gate| gate.status == GateStatus::Rejected);
     CheckRunPlan::Completed(match closed.as_slice() {
         [] => Conclusion::Success,
         _ if rejected => Conclusion::Failure,
@@ -339,17 +461,31 @@ fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
     if stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open {
         for (gate, state) in &stages.next.gates {
             if state.status == GateStatus::Requested {
-                posts.push(Post::GateRequest { gate: gate.clone(), round: state.round });
+                posts.push(Post::GateRequest {
+                    gate: gate.clone(),
+                    round: state.round,
+                });
                 if state.reminded_at.is_some() {
-                    posts.push(Post::GateReminder { gate: gate.clone(), round: state.round });
+                    posts.push(Post::GateReminder {
+                        gate: gate.clone(),
+                        round: state.round,
+                    });
                 }
             }
         }
-        let on_the_page = stages.inputs.policy.escalation.channels.contains(&Channel::IssueComment);
+        let on_the_page = stages
+            .inputs
+            .policy
+            .escalation
+            .channels
+            .contains(&Channel::IssueComment);
         if let Some(blocked) = stages.next.blocked.as_ref().filter(|_| on_the_page) {
             posts.push(Post::escalation(blocked));
         }
-        posts.extend(fix.map(|fix| Post::FixRequest { whom: fix.whom, attempt: fix.attempt }));
+        posts.extend(fix.map(|fix| Post::FixRequest {
+            whom: fix.whom,
+            attempt: fix.attempt,
+        }));
     } else if !stages.next.bypassed.is_empty() {
         posts.push(Post::MergedOverOpenGates);
     }
@@ -359,8 +495,14 @@ fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
 /// The escalation on Slack and by e-mail, while it is younger than [`rerun::WINDOW`]. The code that sends it records
 /// what was sent.
 fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
-    let fresh = stages.next.blocked.as_ref().filter(|blocked| stages.inputs.now < blocked.since + rerun::WINDOW);
-    let Some(blocked) = fresh else { return BTreeMap::new() };
+    let fresh = stages
+        .next
+        .blocked
+        .as_ref()
+        .filter(|blocked| stages.inputs.now < blocked.since + rerun::WINDOW);
+    let Some(blocked) = fresh else {
+        return BTreeMap::new();
+    };
     let key = Post::escalation(blocked).key();
     let channels = stages.inputs.policy.escalation.channels.iter();
     let beside = channels.filter(|channel| matches!(channel, Channel::Slack | Channel::Email));
@@ -371,11 +513,17 @@ fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
 fn reactions(stages: &Stages<'_>) -> BTreeMap<Reacted, ReactionKind> {
     let mut reactions = stages.inputs.assessment.reactions();
     for (asked, answer) in stages.next.replies() {
-        let Asked::InWords(source) = *asked else { continue };
-        let Some(place) = Reacted::at(source) else { continue };
+        let Asked::InWords(source) = *asked else {
+            continue;
+        };
+        let Some(place) = Reacted::at(source) else {
+            continue;
+        };
         let kind = match answer.outcome {
             AnswerOutcome::Refused(CommandRefusal::RightsUnknown) => ReactionKind::Seen,
-            AnswerOutcome::Refused(_) | AnswerOutcome::NothingToRun { .. } => ReactionKind::NotAccepted,
+            AnswerOutcome::Refused(_) | AnswerOutcome::NothingToRun { .. } => {
+                ReactionKind::NotAccepted
+            }
             _ => ReactionKind::Done,
         };
         let shown = reactions.entry(place).or_insert(kind);

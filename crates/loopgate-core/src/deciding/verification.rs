@@ -18,8 +18,8 @@ use crate::{
     policy::{Baseline, Context, Policy},
     stage::Stage,
     state::{
-        AttemptDigest, BestAttempt, Dispute, FailureLog, FailureRecord, LastVerification, LoopState, Release,
-        VerificationResult,
+        AttemptDigest, BestAttempt, Dispute, FailureLog, FailureRecord, LastVerification,
+        LoopState, Release, VerificationResult,
     },
     text,
     verdict::{
@@ -36,25 +36,44 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
     let head = inputs.snapshot.pull_request.head.sha;
     let let_go = |what: Acceptable| -> BTreeSet<CheckName> {
         let of_head = |one: &&Release| what != Acceptable::Skipped || one.head == head;
-        let released = next.releases.iter().filter(|one| one.what == what.as_str()).filter(of_head);
-        released.flat_map(|one| one.checks.iter().cloned()).collect()
+        let released = next
+            .releases
+            .iter()
+            .filter(|one| one.what == what.as_str())
+            .filter(of_head);
+        released
+            .flat_map(|one| one.checks.iter().cloned())
+            .collect()
     };
     let skipped = let_go(Acceptable::Skipped);
     let mut evidence = gather::gather(inputs.cx(), &next.skips, &skipped, since);
     if !inputs.policy.retry.execution_gate.require_passing_tests {
         let fails = |found: &CheckEvidence| found.outcome == Outcome::Failed;
-        let failing = |check: &CheckView| check.kind == CheckKind::Test && check.evidence().is_some_and(fails);
+        let failing = |check: &CheckView| {
+            check.kind == CheckKind::Test && check.evidence().is_some_and(fails)
+        };
         evidence.excuse(&evidence.names(failing));
     }
     evidence.overrule_reviewers(inputs.policy, &next.disputes);
-    lost_results::fail(&mut evidence, inputs.cx(), &next.attempts, &let_go(Acceptable::ResultsLost));
+    lost_results::fail(
+        &mut evidence,
+        inputs.cx(),
+        &next.attempts,
+        &let_go(Acceptable::ResultsLost),
+    );
     evidence.compare_with_attempt_of_base(inputs.snapshot.pull_request.base.sha, &next.attempts);
     evidence
 }
 
 /// Judges the evidence of the head.
-pub(super) fn verify(inputs: &Inputs<'_>, next: &LoopState, mut evidence: HeadEvidence) -> Verification {
-    let Inputs { snapshot, policy, .. } = inputs;
+pub(super) fn verify(
+    inputs: &Inputs<'_>,
+    next: &LoopState,
+    mut evidence: HeadEvidence,
+) -> Verification {
+    let Inputs {
+        snapshot, policy, ..
+    } = inputs;
     let flaky = flaky(next, &evidence);
     let blames = blame::blames(snapshot, &evidence, &flaky);
     if policy.retry.baseline == Baseline::New {
@@ -68,27 +87,60 @@ pub(super) fn verify(inputs: &Inputs<'_>, next: &LoopState, mut evidence: HeadEv
     let evaluation = evaluate::evaluate(inputs.cx(), &evidence, &rules, next.phase);
     let review = review::standing(snapshot, &policy.retry);
     let rejections = review::new_rejections(next, &inputs.assessment.gates, &review);
-    Verification { evidence, flaky, blames, rules, evaluation, review, rejections }
+    Verification {
+        evidence,
+        flaky,
+        blames,
+        rules,
+        evaluation,
+        review,
+        rejections,
+    }
 }
 
 /// Names the tests that flipped since the head was counted: a run of the same checks on the same code ended otherwise.
 fn flaky(next: &LoopState, evidence: &HeadEvidence) -> BTreeSet<String> {
-    match next.attempts.last().filter(|last| last.head_sha == next.head_sha) {
+    match next
+        .attempts
+        .last()
+        .filter(|last| last.head_sha == next.head_sha)
+    {
         None => comparison::flaky(None, evidence),
-        Some(counted) if evidence.missing().is_empty() => comparison::flaky(Some(counted), evidence),
+        Some(counted) if evidence.missing().is_empty() => {
+            comparison::flaky(Some(counted), evidence)
+        }
         Some(counted) => counted.flaky.clone(),
     }
 }
 
 /// The files that a decision about the snapshot lacks. What they say may ask for further files. `state` is that of the
 /// last reconcile, if any.
-pub fn files_to_read(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Policy, now: Timestamp) -> FilesToRead {
+pub fn files_to_read(
+    snapshot: &Snapshot,
+    state: Option<&LoopState>,
+    policy: &Policy,
+    now: Timestamp,
+) -> FilesToRead {
     let mut wanted = FilesToRead::default();
-    wanted.texts.extend(gate::trigger::files_to_read(snapshot, policy));
-    wanted.texts.extend(tamper::files_to_read(&snapshot.files, snapshot.merge_base, snapshot.pull_request.head.sha));
+    wanted
+        .texts
+        .extend(gate::trigger::files_to_read(snapshot, policy));
+    wanted.texts.extend(tamper::files_to_read(
+        &snapshot.files,
+        snapshot.merge_base,
+        snapshot.pull_request.head.sha,
+    ));
     if let Some(state) = state {
         let findings = gather::findings(snapshot);
-        wanted.extend(gate::files_of_approvals(Context { snapshot, policy, now }, state, &findings));
+        wanted.extend(gate::files_of_approvals(
+            Context {
+                snapshot,
+                policy,
+                now,
+            },
+            state,
+            &findings,
+        ));
     }
     wanted.missing_in(&snapshot.contents)
 }
@@ -128,41 +180,78 @@ pub(super) fn count(
     reached: Stage,
 ) -> Counting {
     let head = next.head_sha;
-    if let Some(last) = next.attempts.last_mut().filter(|last| last.head_sha == head) {
+    if let Some(last) = next
+        .attempts
+        .last_mut()
+        .filter(|last| last.head_sha == head)
+    {
         last.flaky.clone_from(&verification.flaky);
     }
-    let counted = inputs.is_open().then(|| attempt_of_head(inputs, next, verification)).flatten();
+    let counted = inputs
+        .is_open()
+        .then(|| attempt_of_head(inputs, next, verification))
+        .flatten();
     let judgement = retry::judge(&next.attempts, &next.resumes, &inputs.policy.retry);
-    let Verification { evidence, blames, .. } = verification;
+    let Verification {
+        evidence, blames, ..
+    } = verification;
     let mut failures = feedback::failures(evidence, blames, &judgement.regressed, inputs.policy);
     if let Some(attempt) = next.attempt_of(head) {
         remembering::attach(&mut failures, attempt);
     }
     remember(inputs, next, &judgement, &failures, reached);
     let has_ended = inputs.is_open() && evidence.missing().is_empty();
-    let mended = if has_ended { disputes::end_mended(next, inputs.snapshot, &failures) } else { Vec::new() };
-    Counting { counted, judgement, failures, mended }
+    let mended = if has_ended {
+        disputes::end_mended(next, inputs.snapshot, &failures)
+    } else {
+        Vec::new()
+    };
+    Counting {
+        counted,
+        judgement,
+        failures,
+        mended,
+    }
 }
 
 /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
 /// before.
-fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Verification) -> Option<CountedAttempt> {
+fn attempt_of_head(
+    inputs: &Inputs<'_>,
+    next: &mut LoopState,
+    verification: &Verification,
+) -> Option<CountedAttempt> {
     let evidence = &verification.evidence;
     let mut digest = attempt::digest(inputs.cx(), next, verification)?;
     mark_weakened(&mut digest, next, inputs.tampering);
-    digest.disputed = digest.rejections.is_empty() && is_disputed(inputs, next, verification, &digest);
+    digest.disputed =
+        digest.rejections.is_empty() && is_disputed(inputs, next, verification, &digest);
     digest.with_results = lost_results::with_results(evidence, inputs.policy);
-    digest.tests = digest.tests.filter(|tests| tests.len() <= inputs.policy.state.most_tests());
-    let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
-    let (compare, regressed) =
-        comparison::compare(previous, &digest, evidence, inputs.snapshot.base_evidence.as_ref(), inputs.tampering);
+    digest.tests = digest
+        .tests
+        .filter(|tests| tests.len() <= inputs.policy.state.most_tests());
+    let previous = next
+        .attempts
+        .iter()
+        .rev()
+        .find(|attempt| attempt.number < digest.number);
+    let (compare, regressed) = comparison::compare(
+        previous,
+        &digest,
+        evidence,
+        inputs.snapshot.base_evidence.as_ref(),
+        inputs.tampering,
+    );
     digest.regressed = regressed;
     let is_news = next.attempt_of(digest.head_sha) != Some(&digest);
     if is_news {
         attempt::record(&mut next.attempts, digest.clone());
         next.iteration = digest.number;
-        next.last_verification =
-            Some(LastVerification { at: inputs.now, result: digest.result, head_sha: digest.head_sha });
+        next.last_verification = Some(LastVerification {
+            at: inputs.now,
+            result: digest.result,
+            head_sha: digest.head_sha,
+        });
         log_checks(next, evidence, &digest.head_sha.short());
         if next.pull_request.is_some() {
             checkpoint(next, inputs, digest.head_sha);
@@ -171,15 +260,23 @@ fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Ver
             *next.check_usage.entry(check.name.clone()).or_default() += 1;
         }
     }
-    Some(CountedAttempt { digest, compare, is_news })
+    Some(CountedAttempt {
+        digest,
+        compare,
+        is_news,
+    })
 }
 
 /// Marks an attempt that weakens what checks it, and says in its summary who accepted that.
 fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tampering]) {
     let found = tamper::counts(tampering);
     let is_found = |(_, what): &(&Login, &str)| found.contains_key(*what);
-    let accepted: Vec<String> =
-        next.accepted_by().filter(is_found).take(3).map(|(by, what)| format!("{by} accepted that {what}")).collect();
+    let accepted: Vec<String> = next
+        .accepted_by()
+        .filter(is_found)
+        .take(3)
+        .map(|(by, what)| format!("{by} accepted that {what}"))
+        .collect();
     let is_open = tamper::not_accepted(tampering, &next.accepted_tampering).is_some();
     digest.weakened = is_open || !accepted.is_empty();
     let passes = digest.result == VerificationResult::Pass;
@@ -191,44 +288,83 @@ fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tamp
 }
 
 /// Whether the head fails by nothing but failures that are disputed.
-fn is_disputed(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification, digest: &AttemptDigest) -> bool {
+fn is_disputed(
+    inputs: &Inputs<'_>,
+    next: &LoopState,
+    verification: &Verification,
+    digest: &AttemptDigest,
+) -> bool {
     if next.disputes.is_empty() {
         return false;
     }
-    let Verification { evidence, blames, .. } = verification;
+    let Verification {
+        evidence, blames, ..
+    } = verification;
     let failures = feedback::failures(evidence, blames, &BTreeSet::new(), inputs.policy);
-    let own: Vec<&FailureView> = failures.iter().filter(|view| view.blame == Blame::PrCode).collect();
+    let own: Vec<&FailureView> = failures
+        .iter()
+        .filter(|view| view.blame == Blame::PrCode)
+        .collect();
     let explained: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
-    let silent = blames.iter().filter(|blame| blame.blame == Blame::PrCode).map(|blame| blame.check.as_str());
+    let silent = blames
+        .iter()
+        .filter(|blame| blame.blame == Blame::PrCode)
+        .map(|blame| blame.check.as_str());
     let rules = digest.failed_rules.iter().map(RuleId::as_str);
-    silent.chain(rules).all(|name| explained.contains(name)) && disputes::cover(next, own.iter().map(|view| view.cause))
+    silent.chain(rules).all(|name| explained.contains(name))
+        && disputes::cover(next, own.iter().map(|view| view.cause))
 }
 
 /// What failed in the head's attempt, which earlier failures it is rid of, and where the run stands.
-fn remember(inputs: &Inputs<'_>, next: &mut LoopState, judgement: &Judgement, failures: &[FailureView], stage: Stage) {
+fn remember(
+    inputs: &Inputs<'_>,
+    next: &mut LoopState,
+    judgement: &Judgement,
+    failures: &[FailureView],
+    stage: Stage,
+) {
     let mut history = std::mem::take(&mut next.failures.history);
-    let last = next.attempts.last().filter(|last| last.head_sha == next.head_sha).cloned();
+    let last = next
+        .attempts
+        .last()
+        .filter(|last| last.head_sha == next.head_sha)
+        .cloned();
     if let Some(last) = last {
         history.retain(|record| record.attempt != last.number);
         if last.spent() {
-            let own = failures.iter().filter(|view| view.blame == Blame::PrCode).take(REMEMBERED_OF_AN_ATTEMPT);
-            history.extend(own.map(|view| FailureRecord {
-                attempt: last.number,
-                stage,
-                capability: next.capabilities.current.clone(),
-                error: text::start(&view.failure.reported(), 300),
-                category: view.analysis.category,
-                retry_class: last.retry_class.unwrap_or(RetryClass::Code),
-                blame: view.blame,
-                fingerprint: view.failure.fingerprint.unwrap_or_else(|| failure::fingerprint(&view.failure)),
-                timestamp: last.at,
-                resolution: None,
-                resolved_at: None,
+            let own = failures
+                .iter()
+                .filter(|view| view.blame == Blame::PrCode)
+                .take(REMEMBERED_OF_AN_ATTEMPT);
+            history.extend(own.map(|view| {
+                FailureRecord {
+                    attempt: last.number,
+                    stage,
+                    capability: next.capabilities.current.clone(),
+                    error: text::start(&view.failure.reported(), 300),
+                    category: view.analysis.category,
+                    retry_class: last.retry_class.unwrap_or(RetryClass::Code),
+                    blame: view.blame,
+                    fingerprint: view
+                        .failure
+                        .fingerprint
+                        .unwrap_or_else(|| failure::fingerprint(&view.failure)),
+                    timestamp: last.at,
+                    resolution: None,
+                    resolved_at: None,
+                }
             }));
         }
-        for record in history.iter_mut().filter(|record| record.attempt < last.number && record.resolved_at.is_none()) {
+        for record in history
+            .iter_mut()
+            .filter(|record| record.attempt < last.number && record.resolved_at.is_none())
+        {
             if !last.fingerprints.contains(&record.fingerprint) {
-                record.resolution = Some(format!("gone in attempt {} ({})", last.number, last.head_sha.short()));
+                record.resolution = Some(format!(
+                    "gone in attempt {} ({})",
+                    last.number,
+                    last.head_sha.short()
+                ));
                 record.resolved_at = Some(last.at);
             }
         }
@@ -251,14 +387,27 @@ fn remember(inputs: &Inputs<'_>, next: &mut LoopState, judgement: &Judgement, fa
 
 /// The attempt's head, by the first line of its message.
 fn checkpoint(next: &mut LoopState, inputs: &Inputs<'_>, head: Sha) {
-    if next.checkpoints.iter().any(|known| known["hash"] == head.to_string()) {
+    if next
+        .checkpoints
+        .iter()
+        .any(|known| known["hash"] == head.to_string())
+    {
         return;
     }
-    let commit = inputs.snapshot.commits.items.iter().find(|commit| commit.sha == head);
-    let subject = commit.and_then(|commit| commit.message.lines().next()).unwrap_or_default();
+    let commit = inputs
+        .snapshot
+        .commits
+        .items
+        .iter()
+        .find(|commit| commit.sha == head);
+    let subject = commit
+        .and_then(|commit| commit.message.lines().next())
+        .unwrap_or_default();
     let message = text::start(subject, 200);
-    next.checkpoints.push(json!({ "type": "commit", "hash": head, "message": message, "at": inputs.now }));
-    next.checkpoints.drain(..next.checkpoints.len().saturating_sub(MOST_CHECKPOINTS));
+    next.checkpoints
+        .push(json!({ "type": "commit", "hash": head, "message": message, "at": inputs.now }));
+    next.checkpoints
+        .drain(..next.checkpoints.len().saturating_sub(MOST_CHECKPOINTS));
 }
 
 /// What ran on each head, the newest heads last.
@@ -278,5 +427,6 @@ fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
     });
     next.check_log.retain(|entry| entry["reason"] != reason);
     next.check_log.extend(of_head);
-    next.check_log.drain(..next.check_log.len().saturating_sub(MOST_LOGGED));
+    next.check_log
+        .drain(..next.check_log.len().saturating_sub(MOST_LOGGED));
 }

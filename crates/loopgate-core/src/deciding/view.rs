@@ -25,10 +25,13 @@ use crate::{
     policy::{CheckSource, ConfigError, EscalationAction, PolicyOrigin, Trigger},
     stage::Stage,
     stages::{Blocker, Walks},
-    state::{CapabilityProgress, GateStatus, LoopState, LostRecord, QueueDeparture, Rejection, Rerun, RunStatus, Skip},
+    state::{
+        CapabilityProgress, GateStatus, LoopState, LostRecord, QueueDeparture, Rejection, Rerun,
+        RunStatus, Skip,
+    },
     verdict::{
-        DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification, blame, evaluate, external,
-        feedback,
+        DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification, blame,
+        evaluate, external, feedback,
         gather::{self, CheckView},
         review,
         tamper::Tampering,
@@ -90,7 +93,10 @@ pub enum Warning {
     NoTests(CheckName),
     /// The jobs that a followed check takes come from several Apps, of which its configuration names none: a job of
     /// each App, at most 5. A commit status has no App.
-    SeveralApps { check: CheckName, jobs: Vec<(String, Option<String>)> },
+    SeveralApps {
+        check: CheckName,
+        jobs: Vec<(String, Option<String>)>,
+    },
     /// A test that the change adds passed and failed on the same code.
     FlakyNewTest(RepeatedTest),
     /// Something could not be read.
@@ -110,7 +116,11 @@ pub enum Warning {
     /// The checks bear the branch's own name, since people can make branches of the pattern it matches.
     OpenPattern { pattern: String, branch: String },
     /// A counted comment's body changed; `changed_by` is `None` if neither an event nor the API names the editor.
-    TamperedComment { by: Login, changed_by: Option<Login>, url: String },
+    TamperedComment {
+        by: Login,
+        changed_by: Option<Login>,
+        url: String,
+    },
 }
 
 /// How often a triggered gate is read again: hiding a comment sends no event.
@@ -132,22 +142,54 @@ pub(super) struct Stages<'a> {
 impl Stages<'_> {
     /// Everything a reader may be shown.
     pub(super) fn view(&self) -> View {
-        let Self { inputs, next, verification, walks, counting, blocking, .. } = *self;
-        let Inputs { policy, assessment, .. } = *inputs;
-        let Verification { evidence, evaluation, .. } = verification;
+        let Self {
+            inputs,
+            next,
+            verification,
+            walks,
+            counting,
+            blocking,
+            ..
+        } = *self;
+        let Inputs {
+            policy, assessment, ..
+        } = *inputs;
+        let Verification {
+            evidence,
+            evaluation,
+            ..
+        } = verification;
         let has_stopped_short = !evaluation.passed()
-            && matches!(next.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted);
+            && matches!(
+                next.status,
+                RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted
+            );
         let settled = disputes::settled_of(next, &counting.failures);
         let settled = settled.map(|dispute| FeedbackFact::Settled(Box::new(dispute.clone())));
-        let objection =
-            |(Rejection { by, of, .. }, words): (_, &str)| FeedbackFact::Objection { by, of, words: words.to_owned() };
-        let objections = review::rejections(&assessment.gates, &verification.review).map(objection);
-        let describe =
-            |blocked| escalation_call::describe(inputs.cx(), blocked, &blocking.causes, next, &counting.failures);
-        let is_flagged = |(trigger, _): &(&Trigger, _)| {
-            escalation_call::action_of(**trigger, &policy.escalation) == EscalationAction::FlagAndContinue
+        let objection = |(Rejection { by, of, .. }, words): (_, &str)| FeedbackFact::Objection {
+            by,
+            of,
+            words: words.to_owned(),
         };
-        let flags = blocking.causes.iter().filter(is_flagged).map(|(trigger, cause)| (*trigger, cause.clone()));
+        let objections = review::rejections(&assessment.gates, &verification.review).map(objection);
+        let describe = |blocked| {
+            escalation_call::describe(
+                inputs.cx(),
+                blocked,
+                &blocking.causes,
+                next,
+                &counting.failures,
+            )
+        };
+        let is_flagged = |(trigger, _): &(&Trigger, _)| {
+            escalation_call::action_of(**trigger, &policy.escalation)
+                == EscalationAction::FlagAndContinue
+        };
+        let flags = blocking
+            .causes
+            .iter()
+            .filter(is_flagged)
+            .map(|(trigger, cause)| (*trigger, cause.clone()));
         View {
             origin: policy.origin.clone(),
             stage: next.state,
@@ -160,7 +202,10 @@ impl Stages<'_> {
             escalation: next.blocked.as_ref().map(describe),
             checks: evidence.checks.values().cloned().collect(),
             capabilities: next.capabilities.clone(),
-            compare: counting.counted.as_ref().map(|counted| counted.compare.clone()),
+            compare: counting
+                .counted
+                .as_ref()
+                .map(|counted| counted.compare.clone()),
             coverage: evidence.coverage.clone(),
             skips: next.skips.clone(),
             reruns: next.reruns.clone(),
@@ -170,7 +215,11 @@ impl Stages<'_> {
             warnings: self.warnings(),
             unmatched: assessment.unmatched.clone(),
             bypassed: next.bypassed.clone(),
-            feedback: feedback::feedback(&counting.failures, self.verification, settled.chain(objections).collect()),
+            feedback: feedback::feedback(
+                &counting.failures,
+                self.verification,
+                settled.chain(objections).collect(),
+            ),
             fixing: fix_request::turn(inputs.cx(), next, self.action.retried()),
             evaluation: evaluation.clone(),
             failures: counting.failures.clone(),
@@ -180,8 +229,14 @@ impl Stages<'_> {
 
     /// The attempt to write down, where one was counted or its evidence replaced.
     pub(super) fn record(&self, view: &View) -> Option<AttemptRecord> {
-        let counted = self.counting.counted.as_ref().filter(|counted| counted.is_news)?;
-        let Verification { evidence, blames, .. } = self.verification;
+        let counted = self
+            .counting
+            .counted
+            .as_ref()
+            .filter(|counted| counted.is_news)?;
+        let Verification {
+            evidence, blames, ..
+        } = self.verification;
         Some(AttemptRecord {
             // Gates and people may still be waited for, but it passed or it did not.
             decision: match self.action.word() {
@@ -200,51 +255,112 @@ impl Stages<'_> {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        let Inputs { snapshot, policy, .. } = *self.inputs;
-        let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
-        let missing = [CheckKind::Build, CheckKind::Test].into_iter().filter(|kind| !configured(*kind));
-        let mut warnings: Vec<Warning> = missing.map(Warning::NoCheckOfKind).collect();
-        let detected = policy.verify.checks.iter().filter(|(_, check)| check.is_detected);
-        let is_empty = |name: &CheckName| {
-            let passed = self.verification.evidence.of_check(name).filter(|check| check.outcome == Outcome::Passed);
-            let passed = passed.filter(|check| check.kind.is_of_tests());
-            passed.and_then(|check| check.results).is_some_and(|results| results.total == 0)
+        let Inputs {
+            snapshot, policy, ..
+        } = *self.inputs;
+        let configured = |kind: CheckKind| {
+            policy
+                .verify
+                .checks
+                .values()
+                .any(|check| check.kind == kind)
         };
-        warnings.extend(detected.map(|(name, _)| name).filter(|name| is_empty(name)).cloned().map(Warning::NoTests));
+        let missing = [CheckKind::Build, CheckKind::Test]
+            .into_iter()
+            .filter(|kind| !configured(*kind));
+        let mut warnings: Vec<Warning> = missing.map(Warning::NoCheckOfKind).collect();
+        let detected = policy
+            .verify
+            .checks
+            .iter()
+            .filter(|(_, check)| check.is_detected);
+        let is_empty = |name: &CheckName| {
+            let passed = self
+                .verification
+                .evidence
+                .of_check(name)
+                .filter(|check| check.outcome == Outcome::Passed);
+            let passed = passed.filter(|check| check.kind.is_of_tests());
+            passed
+                .and_then(|check| check.results)
+                .is_some_and(|results| results.total == 0)
+        };
+        warnings.extend(
+            detected
+                .map(|(name, _)| name)
+                .filter(|name| is_empty(name))
+                .cloned()
+                .map(Warning::NoTests),
+        );
         warnings.extend(policy.verify.checks.iter().filter_map(|(name, check)| {
             let jobs = external::jobs_of_several_apps(snapshot, &check.source)?;
-            Some(Warning::SeveralApps { check: name.clone(), jobs })
+            Some(Warning::SeveralApps {
+                check: name.clone(),
+                jobs,
+            })
         }));
-        warnings.extend(gather::flaky_new_tests(snapshot).into_iter().cloned().map(Warning::FlakyNewTest));
+        warnings.extend(
+            gather::flaky_new_tests(snapshot)
+                .into_iter()
+                .cloned()
+                .map(Warning::FlakyNewTest),
+        );
         warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
-        let PullRequest { number, head, lifecycle, .. } = &snapshot.pull_request;
+        let PullRequest {
+            number,
+            head,
+            lifecycle,
+            ..
+        } = &snapshot.pull_request;
         // The last departure, while this head is out of the queue.
-        let is_out = |left: &&QueueDeparture| !left.is_over && left.head == head.sha && *lifecycle == Lifecycle::Open;
+        let is_out = |left: &&QueueDeparture| {
+            !left.is_over && left.head == head.sha && *lifecycle == Lifecycle::Open
+        };
         let departure = self.next.queue.departures.last().filter(is_out);
-        let left = departure.and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
+        let left = departure
+            .and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
         warnings.extend(left.map(Warning::LeftQueue));
         let base = &snapshot.pull_request.base;
-        let open = |pattern| Warning::OpenPattern { pattern, branch: base.branch.clone() };
+        let open = |pattern| Warning::OpenPattern {
+            pattern,
+            branch: base.branch.clone(),
+        };
         warnings.extend(base.open_pattern.clone().map(open));
         warnings.extend(self.next.lost_record().map(Warning::RecordLost));
         warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
         warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
-        warnings.extend(self.verification.evidence.coverage_refused.iter().map(|reason| {
-            let (what, reason) = ("coverage in the evidence".to_owned(), reason.clone());
-            Warning::NotObserved(ObservationProblem { what, reason })
-        }));
-        warnings.extend(self.inputs.assessment.tampered.iter().map(|tampered| Warning::TamperedComment {
-            by: tampered.by.login.clone(),
-            changed_by: tampered.changed_by.clone(),
-            url: tampered.url.clone(),
+        warnings.extend(
+            self.verification
+                .evidence
+                .coverage_refused
+                .iter()
+                .map(|reason| {
+                    let (what, reason) = ("coverage in the evidence".to_owned(), reason.clone());
+                    Warning::NotObserved(ObservationProblem { what, reason })
+                }),
+        );
+        warnings.extend(self.inputs.assessment.tampered.iter().map(|tampered| {
+            Warning::TamperedComment {
+                by: tampered.by.login.clone(),
+                changed_by: tampered.changed_by.clone(),
+                url: tampered.url.clone(),
+            }
         }));
         warnings.extend(snapshot.forged_checks.iter().cloned().map(Warning::Forged));
-        warnings.extend(snapshot.evidence.iter().filter_map(|received| match received {
-            ReceivedEvidence::Refused { artifact, reason, .. } => {
-                Some(Warning::EvidenceRefused { artifact: artifact.clone(), reason: reason.clone() })
-            }
-            ReceivedEvidence::Accepted(_) => None,
-        }));
+        warnings.extend(
+            snapshot
+                .evidence
+                .iter()
+                .filter_map(|received| match received {
+                    ReceivedEvidence::Refused {
+                        artifact, reason, ..
+                    } => Some(Warning::EvidenceRefused {
+                        artifact: artifact.clone(),
+                        reason: reason.clone(),
+                    }),
+                    ReceivedEvidence::Accepted(_) => None,
+                }),
+        );
         warnings
     }
 
@@ -258,23 +374,39 @@ impl Stages<'_> {
         let overdue = |check: &CheckName| {
             let timeout = match &inputs.policy.verify.checks.get(check)?.source {
                 CheckSource::Reviewer(reviewer) => reviewer.timeout,
-                CheckSource::Command(_) | CheckSource::External(_) => inputs.policy.retry.evidence_timeout,
+                CheckSource::Command(_) | CheckSource::External(_) => {
+                    inputs.policy.retry.evidence_timeout
+                }
             };
             Some(rerun::waiting_since(inputs.cx(), next, check) + timeout)
         };
         let open = self.verification.evidence.names(CheckView::is_open);
         let external = outcome::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
-        let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);
+        let triggered = gates
+            .iter()
+            .any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);
         // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
         let waits = waiting::next(inputs.cx(), next);
-        let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
+        let due = [
+            view.next_rerun.as_ref().map(|next| next.at),
+            view.fixing.as_ref().map(|turn| turn.at),
+        ];
         // Then waiting for the senior fixer ends by itself.
-        let senior = next.senior.as_ref().filter(|call| call.head_sha == next.head_sha);
+        let senior = next
+            .senior
+            .as_ref()
+            .filter(|call| call.head_sha == next.head_sha);
         let senior = senior.map(|call| senior_fixer::deadline(call, inputs.policy));
-        let moments = [external, again, waits, senior].into_iter().chain(due).flatten();
-        moments.chain(open.iter().filter_map(overdue)).filter(|at| *at > inputs.now).min()
+        let moments = [external, again, waits, senior]
+            .into_iter()
+            .chain(due)
+            .flatten();
+        moments
+            .chain(open.iter().filter_map(overdue))
+            .filter(|at| *at > inputs.now)
+            .min()
     }
 }

@@ -15,7 +15,9 @@ use crate::{
     observed::{Account, AccountKind, ChangedFile, Permission, Snapshot},
     policy::{Context, Recipient},
     source_files::is_test,
-    state::{CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState, Settlement},
+    state::{
+        CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState, Settlement,
+    },
     verdict::{
         FailureView, gather,
         tamper::{self, Tampering},
@@ -32,8 +34,17 @@ pub fn open(state: &LoopState) -> impl Iterator<Item = &Dispute> {
 
 /// How many failures were disputed since a person last resumed the run, if that is too many.
 pub fn too_many(state: &LoopState) -> Option<usize> {
-    let resumed = state.resumes.iter().filter(|resume| resume.settled.is_none()).map(|resume| resume.at).max();
-    let since = state.disputes.iter().filter(|dispute| resumed.is_none_or(|resumed| dispute.at > resumed)).count();
+    let resumed = state
+        .resumes
+        .iter()
+        .filter(|resume| resume.settled.is_none())
+        .map(|resume| resume.at)
+        .max();
+    let since = state
+        .disputes
+        .iter()
+        .filter(|dispute| resumed.is_none_or(|resumed| dispute.at > resumed))
+        .count();
     (since >= MANY).then_some(since)
 }
 
@@ -60,7 +71,10 @@ pub fn begin(
 ) -> Result<Dispute, CommandRefusal> {
     let failure = claim.failure;
     let is_it = |view: &&FailureView| view.cause == failure || view.feedback.id == Some(failure);
-    let view = failures.iter().find(is_it).ok_or(CommandRefusal::NoSuchFailure { failure })?;
+    let view = failures
+        .iter()
+        .find(is_it)
+        .ok_or(CommandRefusal::NoSuchFailure { failure })?;
     let file = test_file(&view.failure).map(str::to_owned);
     let dispute = Dispute {
         failure,
@@ -77,7 +91,11 @@ pub fn begin(
         head_sha: snapshot.pull_request.head.sha,
         end: None,
     };
-    for earlier in state.disputes.iter().filter(|earlier| earlier.failure == failure) {
+    for earlier in state
+        .disputes
+        .iter()
+        .filter(|earlier| earlier.failure == failure)
+    {
         match &earlier.end {
             None => return Err(CommandRefusal::DisputedAlready { failure }),
             Some(DisputeEnd::Settled { outcome, by, .. })
@@ -100,23 +118,37 @@ pub fn begin(
 /// # Errors
 /// When there is none, or several and the words name none.
 pub fn meant(state: &LoopState, failure: Option<FailureId>) -> Result<&Dispute, CommandRefusal> {
-    let mut found = open(state).filter(|dispute| failure.is_none_or(|failure| failure == dispute.failure));
+    let mut found =
+        open(state).filter(|dispute| failure.is_none_or(|failure| failure == dispute.failure));
     let first = found.next().ok_or(CommandRefusal::NothingToSettle)?;
     match found.next() {
         None => Ok(first),
-        Some(_) => Err(CommandRefusal::WhichFailure { failures: open(state).map(|dispute| dispute.failure).collect() }),
+        Some(_) => Err(CommandRefusal::WhichFailure {
+            failures: open(state).map(|dispute| dispute.failure).collect(),
+        }),
     }
 }
 
 /// Test files of failures that are disputed, or that somebody may be about to dispute: whose they are must be known.
 pub fn files_in_question(cx: Context<'_>, previous: Option<&LoopState>) -> BTreeSet<String> {
     let snapshot = cx.snapshot;
-    let mut files: BTreeSet<String> =
-        previous.into_iter().flat_map(open).filter_map(|dispute| dispute.file.clone()).collect();
+    let mut files: BTreeSet<String> = previous
+        .into_iter()
+        .flat_map(open)
+        .filter_map(|dispute| dispute.file.clone())
+        .collect();
     // Ours name that command to everybody.
-    let others = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) != snapshot.app.bot_id);
+    let others = snapshot
+        .comments
+        .items
+        .iter()
+        .filter(|comment| Some(comment.author.id) != snapshot.app.bot_id);
     let commits = snapshot.commits.items.iter().map(|commit| &commit.message);
-    if others.map(|comment| &comment.body).chain(commits).any(|words| words.to_lowercase().contains("dispute")) {
+    if others
+        .map(|comment| &comment.body)
+        .chain(commits)
+        .any(|words| words.to_lowercase().contains("dispute"))
+    {
         let evidence = gather::gather(cx, &[], &BTreeSet::new(), |_| cx.now);
         let failures = evidence.ended().flat_map(|check| &check.failures);
         files.extend(failures.filter_map(|failure| test_file(failure).map(str::to_owned)));
@@ -129,8 +161,14 @@ pub fn files_in_question(cx: Context<'_>, previous: Option<&LoopState>) -> BTree
 ///
 /// # Errors
 /// When they may not, or their rights are not known.
-pub fn may_settle(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> Result<(), CommandRefusal> {
-    let refused = || CommandRefusal::NeedsSettler { failure: dispute.failure };
+pub fn may_settle(
+    snapshot: &Snapshot,
+    person: &Account,
+    dispute: &Dispute,
+) -> Result<(), CommandRefusal> {
+    let refused = || CommandRefusal::NeedsSettler {
+        failure: dispute.failure,
+    };
     if person.id == dispute.by_id || person.kind != AccountKind::User {
         return Err(refused());
     }
@@ -139,8 +177,14 @@ pub fn may_settle(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> R
         Some(true) => return Err(refused()),
         None => return Err(CommandRefusal::RightsUnknown),
     }
-    let has = |least| snapshot.authority.has(person.id, least).ok_or(CommandRefusal::RightsUnknown);
-    let may = has(Permission::Maintain)? || has(Permission::Write)? && is_called(snapshot, person, dispute);
+    let has = |least| {
+        snapshot
+            .authority
+            .has(person.id, least)
+            .ok_or(CommandRefusal::RightsUnknown)
+    };
+    let may = has(Permission::Maintain)?
+        || has(Permission::Write)? && is_called(snapshot, person, dispute);
     if may { Ok(()) } else { Err(refused()) }
 }
 
@@ -155,29 +199,53 @@ fn is_called(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> bool {
 /// Who is called about a dispute before anybody else: who committed last to the test's file on the base, if they may
 /// write and have no part in it; else the owners of that file.
 pub fn called(snapshot: &Snapshot, dispute: &Dispute) -> Vec<Recipient> {
-    let Some(file) = &dispute.file else { return Vec::new() };
-    let may_write = |person: &&Account| snapshot.authority.has(person.id, Permission::Write) == Some(true);
+    let Some(file) = &dispute.file else {
+        return Vec::new();
+    };
+    let may_write =
+        |person: &&Account| snapshot.authority.has(person.id, Permission::Write) == Some(true);
     let has_no_part = |person: &&Account| {
         person.id != dispute.by_id
             && person.kind == AccountKind::User
             && gate::has_part_in(snapshot, person) == Some(false)
     };
-    if let Some(author) = snapshot.test_authors.get(file).filter(may_write).filter(has_no_part) {
+    if let Some(author) = snapshot
+        .test_authors
+        .get(file)
+        .filter(may_write)
+        .filter(has_no_part)
+    {
         return vec![Recipient::User(author.login.clone())];
     }
-    let Some(codeowners) = &snapshot.codeowners else { return Vec::new() };
-    gate::owners_of(codeowners, std::iter::once(file.as_str())).into_iter().collect()
+    let Some(codeowners) = &snapshot.codeowners else {
+        return Vec::new();
+    };
+    gate::owners_of(codeowners, std::iter::once(file.as_str()))
+        .into_iter()
+        .collect()
 }
 
 /// Ends the open disputes whose failure the head, verified to its end, is rid of while their test is as it was.
-pub fn end_mended(state: &mut LoopState, snapshot: &Snapshot, failures: &[FailureView]) -> Vec<Dispute> {
+pub fn end_mended(
+    state: &mut LoopState,
+    snapshot: &Snapshot,
+    failures: &[FailureView],
+) -> Vec<Dispute> {
     let head_sha = snapshot.pull_request.head.sha;
     let still_fails = |dispute: &Dispute| {
-        failures.iter().any(|view| view.cause == dispute.failure || view.feedback.id == Some(dispute.failure))
+        failures
+            .iter()
+            .any(|view| view.cause == dispute.failure || view.feedback.id == Some(dispute.failure))
     };
     let mut ended = Vec::new();
-    for dispute in state.disputes.iter_mut().filter(|dispute| dispute.is_open() && dispute.head_sha != head_sha) {
-        if !still_fails(dispute) && test_diff(snapshot, dispute.file.as_deref()) == dispute.test_diff {
+    for dispute in state
+        .disputes
+        .iter_mut()
+        .filter(|dispute| dispute.is_open() && dispute.head_sha != head_sha)
+    {
+        if !still_fails(dispute)
+            && test_diff(snapshot, dispute.file.as_deref()) == dispute.test_diff
+        {
             dispute.end = Some(DisputeEnd::Mended { head_sha });
             ended.push(dispute.clone());
         }
@@ -188,9 +256,20 @@ pub fn end_mended(state: &mut LoopState, snapshot: &Snapshot, failures: &[Failur
 /// Whether all of these failures are disputed, and none was said to be the author's to mend.
 pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -> bool {
     let disputed = |failure: FailureId| {
-        let newest = state.disputes.iter().rev().find(|dispute| dispute.failure == failure);
-        newest
-            .is_some_and(|dispute| !matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Test, .. })))
+        let newest = state
+            .disputes
+            .iter()
+            .rev()
+            .find(|dispute| dispute.failure == failure);
+        newest.is_some_and(|dispute| {
+            !matches!(
+                dispute.end,
+                Some(DisputeEnd::Settled {
+                    outcome: Settlement::Test,
+                    ..
+                })
+            )
+        })
     };
     let mut failures = failures.into_iter().peekable();
     failures.peek().is_some() && failures.all(disputed)
@@ -198,17 +277,22 @@ pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -
 
 /// What people have said of the run's disputed failures, for other runs.
 pub fn settled(state: &LoopState) -> impl Iterator<Item = SettledDispute> {
-    state.disputes.iter().filter_map(|dispute| match &dispute.end {
-        Some(DisputeEnd::Settled { outcome, by, at, .. }) => Some(SettledDispute {
-            failure: dispute.failure,
-            outcome: outcome.clone(),
-            by: by.clone(),
-            at: *at,
-            run_id: state.run_id.clone(),
-            pull_request: state.pull_request,
-        }),
-        Some(DisputeEnd::Mended { .. }) | None => None,
-    })
+    state
+        .disputes
+        .iter()
+        .filter_map(|dispute| match &dispute.end {
+            Some(DisputeEnd::Settled {
+                outcome, by, at, ..
+            }) => Some(SettledDispute {
+                failure: dispute.failure,
+                outcome: outcome.clone(),
+                by: by.clone(),
+                at: *at,
+                run_id: state.run_id.clone(),
+                pull_request: state.pull_request,
+            }),
+            Some(DisputeEnd::Mended { .. }) | None => None,
+        })
 }
 
 /// Ends a dispute as a person says. Where the code is right, what the change does to the test's file is meant as it
@@ -220,7 +304,13 @@ pub fn settle(
     end: DisputeEnd,
     weakened: &[Tampering],
 ) -> (Dispute, BTreeMap<String, u32>) {
-    let is_code = matches!(end, DisputeEnd::Settled { outcome: Settlement::Code, .. });
+    let is_code = matches!(
+        end,
+        DisputeEnd::Settled {
+            outcome: Settlement::Code,
+            ..
+        }
+    );
     dispute.end = Some(end);
     let is_it = |known: &&mut Dispute| known.is_open() && known.failure == dispute.failure;
     if let Some(known) = state.disputes.iter_mut().find(is_it) {
@@ -228,7 +318,11 @@ pub fn settle(
     }
     let mut accepted = BTreeMap::new();
     if is_code && dispute.file.is_some() {
-        let of_file: Vec<Tampering> = weakened.iter().filter(|one| one.path == dispute.file).cloned().collect();
+        let of_file: Vec<Tampering> = weakened
+            .iter()
+            .filter(|one| one.path == dispute.file)
+            .cloned()
+            .collect();
         state.accepted_tampering.extend(tamper::counts(&of_file));
         accepted.clone_from(&state.accepted_tampering);
     }
@@ -236,7 +330,10 @@ pub fn settle(
 }
 
 /// What was settled about failures that the head still has, newest last.
-pub fn settled_of<'s>(state: &'s LoopState, failures: &[FailureView]) -> impl Iterator<Item = &'s Dispute> {
+pub fn settled_of<'s>(
+    state: &'s LoopState,
+    failures: &[FailureView],
+) -> impl Iterator<Item = &'s Dispute> {
     state.disputes.iter().filter(|dispute| {
         matches!(dispute.end, Some(DisputeEnd::Settled { .. }))
             && failures.iter().any(|view| view.cause == dispute.failure)
@@ -247,8 +344,16 @@ pub fn settled_of<'s>(state: &'s LoopState, failures: &[FailureView]) -> impl It
 /// test beside the code it tests.
 fn test_file(failure: &Failure) -> Option<&str> {
     let source = failure.source.as_ref().map(|source| source.file.as_str());
-    let files = [failure.test_file.as_deref().filter(|file| !file.is_empty()), source];
-    files.iter().flatten().copied().find(|file| is_test(file)).or_else(|| files.into_iter().flatten().next())
+    let files = [
+        failure.test_file.as_deref().filter(|file| !file.is_empty()),
+        source,
+    ];
+    files
+        .iter()
+        .flatten()
+        .copied()
+        .find(|file| is_test(file))
+        .or_else(|| files.into_iter().flatten().next())
 }
 
 /// Digest of what the pull request does to a test's file, and to all tests where that may not be the only one. Empty
@@ -265,7 +370,12 @@ fn test_diff(snapshot: &Snapshot, file: Option<&str>) -> String {
     let mut digest = Sha256::new();
     for file in changed {
         let patch = file.patch.as_deref().unwrap_or("unreadable");
-        digest.update(format!("{} {:?} {} {patch}", file.path, file.status, patch.len()));
+        digest.update(format!(
+            "{} {:?} {} {patch}",
+            file.path,
+            file.status,
+            patch.len()
+        ));
     }
     hex::encode(digest.finalize())
 }

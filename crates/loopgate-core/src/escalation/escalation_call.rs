@@ -16,12 +16,20 @@ use crate::{
 
 /// What a trigger does under this policy.
 pub fn action_of(trigger: Trigger, policy: &EscalationPolicy) -> EscalationAction {
-    policy.triggers.get(&trigger).and_then(|own| own.action).unwrap_or(trigger.default_action())
+    policy
+        .triggers
+        .get(&trigger)
+        .and_then(|own| own.action)
+        .unwrap_or(trigger.default_action())
 }
 
 /// The triggers that stop the loop, the most urgent first; the others are only flagged.
-pub fn stopping<'a>(triggers: impl Iterator<Item = &'a Trigger>, policy: &EscalationPolicy) -> Vec<Trigger> {
-    let stops = |trigger: &Trigger| action_of(*trigger, policy) != EscalationAction::FlagAndContinue;
+pub fn stopping<'a>(
+    triggers: impl Iterator<Item = &'a Trigger>,
+    policy: &EscalationPolicy,
+) -> Vec<Trigger> {
+    let stops =
+        |trigger: &Trigger| action_of(*trigger, policy) != EscalationAction::FlagAndContinue;
     triggers.copied().filter(stops).collect()
 }
 
@@ -50,7 +58,11 @@ pub fn still_stands(cx: Context<'_>, blocked: &Blocked, state: &LoopState) -> bo
 pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<Blocked> {
     let (first, also) = triggers.split_first()?;
     let attempt = state.attempts.last().map_or(0, |last| last.number);
-    let before = state.past_causes.iter().filter(|cause| **cause == (*first, attempt)).count();
+    let before = state
+        .past_causes
+        .iter()
+        .filter(|cause| **cause == (*first, attempt))
+        .count();
     Some(Blocked {
         trigger: *first,
         also: also.to_vec(),
@@ -64,9 +76,12 @@ pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<
 /// The gates that a cause belongs to: an approver of one of them may release it.
 pub fn gates_of(cx: Context<'_>, trigger: Trigger, state: &LoopState) -> Vec<GateName> {
     match trigger {
-        Trigger::SecurityIssueFound => {
-            cx.policy.gate_with_role(GateRole::Security).map(|(name, _)| name.clone()).into_iter().collect()
-        }
+        Trigger::SecurityIssueFound => cx
+            .policy
+            .gate_with_role(GateRole::Security)
+            .map(|(name, _)| name.clone())
+            .into_iter()
+            .collect(),
         Trigger::GateTimeout => waiting::overdue(cx, state).map(|wait| wait.gate).collect(),
         _ => Vec::new(),
     }
@@ -81,7 +96,10 @@ pub fn describe(
     failures: &[FailureView],
 ) -> EscalationView {
     // The run as it stood when the human was called: later pushes do not rewrite the report.
-    let upto = state.attempts.iter().take_while(|attempt| attempt.number <= blocked.attempt);
+    let upto = state
+        .attempts
+        .iter()
+        .take_while(|attempt| attempt.number <= blocked.attempt);
     let history: Vec<AttemptDigest> = upto.cloned().collect();
     let best = retry::best(&history).map(|best| (best.number, best.head_sha, best.score));
     EscalationView {
@@ -100,10 +118,22 @@ pub fn describe(
 
 /// Whom the trigger calls: its own recipients, else the defaults of its cause, else `notify`, else
 /// the overdue gates' approvers, else the owners of the failing files.
-fn recipients(cx: Context<'_>, blocked: &Blocked, state: &LoopState, failures: &[FailureView]) -> BTreeSet<Recipient> {
-    let Context { snapshot, policy, .. } = cx;
+fn recipients(
+    cx: Context<'_>,
+    blocked: &Blocked,
+    state: &LoopState,
+    failures: &[FailureView],
+) -> BTreeSet<Recipient> {
+    let Context {
+        snapshot, policy, ..
+    } = cx;
     let trigger = blocked.trigger;
-    let own = policy.escalation.triggers.get(&trigger).map(|own| own.to.as_slice()).unwrap_or_default();
+    let own = policy
+        .escalation
+        .triggers
+        .get(&trigger)
+        .map(|own| own.to.as_slice())
+        .unwrap_or_default();
     if !own.is_empty() {
         return own.iter().cloned().collect();
     }
@@ -114,8 +144,9 @@ fn recipients(cx: Context<'_>, blocked: &Blocked, state: &LoopState, failures: &
             return called;
         }
     }
-    let security =
-        (trigger == Trigger::SecurityIssueFound).then(|| policy.gate_with_role(GateRole::Security)).flatten();
+    let security = (trigger == Trigger::SecurityIssueFound)
+        .then(|| policy.gate_with_role(GateRole::Security))
+        .flatten();
     let approvers = security.map(|(gate, _)| Recipient::GateApprovers(gate.clone()));
     if let Some((_, gate)) = security
         && !(gate.approvers.users.is_empty() && gate.approvers.teams.is_empty())
@@ -126,26 +157,45 @@ fn recipients(cx: Context<'_>, blocked: &Blocked, state: &LoopState, failures: &
     let escalation = &policy.escalation;
     let default = match trigger {
         Trigger::ExternalDependencyDown if !escalation.ops.is_empty() => &escalation.ops,
-        Trigger::AmbiguousRequirement if !escalation.product_owner.is_empty() => &escalation.product_owner,
+        Trigger::AmbiguousRequirement if !escalation.product_owner.is_empty() => {
+            &escalation.product_owner
+        }
         _ => &escalation.notify,
     };
     if default.is_empty() && trigger == Trigger::GateTimeout {
-        let overdue = waiting::overdue(Context { now: blocked.since, ..cx }, state);
-        return overdue.map(|wait| Recipient::GateApprovers(wait.gate)).collect();
+        let overdue = waiting::overdue(
+            Context {
+                now: blocked.since,
+                ..cx
+            },
+            state,
+        );
+        return overdue
+            .map(|wait| Recipient::GateApprovers(wait.gate))
+            .collect();
     }
     if default.is_empty() {
-        return owners(snapshot, failures).into_iter().chain(approvers).collect();
+        return owners(snapshot, failures)
+            .into_iter()
+            .chain(approvers)
+            .collect();
     }
     default.iter().cloned().chain(approvers).collect()
 }
 
 /// Code owners of the files that fail; of all that are changed, where no failure names one of the repository's.
 fn owners(snapshot: &Snapshot, failures: &[FailureView]) -> BTreeSet<Recipient> {
-    let Some(codeowners) = &snapshot.codeowners else { return BTreeSet::new() };
+    let Some(codeowners) = &snapshot.codeowners else {
+        return BTreeSet::new();
+    };
     let failing: BTreeSet<&str> = failures
         .iter()
         .filter_map(|view| {
-            let source = view.failure.source.as_ref().map(|source| source.file.as_str());
+            let source = view
+                .failure
+                .source
+                .as_ref()
+                .map(|source| source.file.as_str());
             source.or(view.failure.test_file.as_deref())
         })
         .collect();
@@ -153,7 +203,10 @@ fn owners(snapshot: &Snapshot, failures: &[FailureView]) -> BTreeSet<Recipient> 
     if !owners.is_empty() {
         return owners;
     }
-    gate::owners_of(codeowners, snapshot.files.known().iter().map(|file| file.path.as_str()))
+    gate::owners_of(
+        codeowners,
+        snapshot.files.known().iter().map(|file| file.path.as_str()),
+    )
 }
 
 /// A human is called: everything the report needs beside the view.
@@ -181,9 +234,18 @@ pub enum Question {
     /// Gates have waited too long: who decides them?
     WhoDecides,
     /// A test and the code disagree: which side is right?
-    WhichSide { test: String, expected: String, actual: String, since: Disagreement },
+    WhichSide {
+        test: String,
+        expected: String,
+        actual: String,
+        since: Disagreement,
+    },
     /// Somebody says that a failure is not theirs to mend: who is right?
-    Disputed { dispute: Box<Dispute>, expected: Option<String>, actual: Option<String> },
+    Disputed {
+        dispute: Box<Dispute>,
+        expected: Option<String>,
+        actual: Option<String>,
+    },
     /// What the trigger leaves undecided about the run as a whole, after so many attempts.
     OfRun { attempts: u32, about: Trigger },
 }
@@ -206,7 +268,11 @@ impl Question {
     pub fn disputed(dispute: Dispute, failures: &[FailureView]) -> Self {
         let view = failures.iter().find(|view| view.cause == dispute.failure);
         let (expected, actual) = view.and_then(|view| failure::sides(&view.failure)).unzip();
-        Self::Disputed { dispute: Box::new(dispute), expected, actual }
+        Self::Disputed {
+            dispute: Box::new(dispute),
+            expected,
+            actual,
+        }
     }
 
     /// What to ask about a cause. Where a failure shows two sides, they are the choice.
@@ -222,10 +288,22 @@ impl Question {
             _ => Disagreement::Attempts(blocked.attempt),
         };
         let sided = failures.iter().take(LOOKED_AT).find_map(|view| {
-            let test = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
+            let test = view
+                .failure
+                .test_name
+                .as_deref()
+                .unwrap_or(view.check.as_str());
             let (expected, actual) = failure::sides(&view.failure)?;
-            Some(Self::WhichSide { test: test.to_owned(), expected, actual, since })
+            Some(Self::WhichSide {
+                test: test.to_owned(),
+                expected,
+                actual,
+                since,
+            })
         });
-        sided.unwrap_or(Self::OfRun { attempts: blocked.attempt, about: blocked.trigger })
+        sided.unwrap_or(Self::OfRun {
+            attempts: blocked.attempt,
+            about: blocked.trigger,
+        })
     }
 }

@@ -41,31 +41,61 @@ pub struct FixTurn {
 
 /// How many failing attempts a fixer elsewhere has been asked, or is to be asked, to mend.
 pub fn asked(state: &LoopState) -> u32 {
-    let spent = state.attempts.iter().filter(|attempt| attempt.spent()).count();
+    let spent = state
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.spent())
+        .count();
     u32::try_from(spent).unwrap_or(u32::MAX)
 }
 
 /// Whether more attempts have failed than the budget pays for.
 pub fn is_budget_used_up(state: &LoopState, policy: &Policy) -> bool {
-    policy.fixer.fixer.works_elsewhere() && policy.fixer.budget.attempts.is_some_and(|most| asked(state) > most.0)
+    policy.fixer.fixer.works_elsewhere()
+        && policy
+            .fixer
+            .budget
+            .attempts
+            .is_some_and(|most| asked(state) > most.0)
 }
 
 /// The fixer that is to work on the head now, if one is. Between automatic attempts `loop.backoff` waits, in the steps
 /// of `loop.external_retry.workflows`: what is asked here takes minutes, not seconds. `retried` is the attempt that is
 /// to be mended, where one is.
 pub fn turn(cx: Context<'_>, state: &LoopState, retried: Option<u32>) -> Option<FixTurn> {
-    let Context { snapshot, policy, .. } = cx;
-    let failed = state.attempt_of(snapshot.pull_request.head.sha).filter(|attempt| attempt.spent())?;
-    if let Some(call) = senior_fixer::at_work(cx, state).filter(|call| call.head_sha == failed.head_sha) {
-        return Some(FixTurn { whom: Whom::Senior, attempt: call.attempt, at: call.since });
+    let Context {
+        snapshot, policy, ..
+    } = cx;
+    let failed = state
+        .attempt_of(snapshot.pull_request.head.sha)
+        .filter(|attempt| attempt.spent())?;
+    if let Some(call) =
+        senior_fixer::at_work(cx, state).filter(|call| call.head_sha == failed.head_sha)
+    {
+        return Some(FixTurn {
+            whom: Whom::Senior,
+            attempt: call.attempt,
+            at: call.since,
+        });
     }
     let attempt = retried?;
-    if !snapshot.has_own_branch() || !policy.fixer.fixer.works_elsewhere() || is_budget_used_up(state, policy) {
+    if !snapshot.has_own_branch()
+        || !policy.fixer.fixer.works_elsewhere()
+        || is_budget_used_up(state, policy)
+    {
         return None;
     }
     let calls = asked(state).saturating_sub(1);
-    let wait = backoff(policy.retry.backoff, calls, &policy.retry.external_retry.workflows);
-    Some(FixTurn { whom: Whom::Fixer, attempt, at: failed.at + wait })
+    let wait = backoff(
+        policy.retry.backoff,
+        calls,
+        &policy.retry.external_retry.workflows,
+    );
+    Some(FixTurn {
+        whom: Whom::Fixer,
+        attempt,
+        at: failed.at + wait,
+    })
 }
 
 #[cfg(test)]
@@ -81,8 +111,13 @@ mod tests {
 
     fn story(fixer: Fixer, attempts: Option<u32>) -> Story {
         let mut story = Story::opened();
-        story.policy.fixer =
-            FixerPolicy { fixer, budget: FixerBudget { attempts: attempts.map(Whole), ..FixerBudget::default() } };
+        story.policy.fixer = FixerPolicy {
+            fixer,
+            budget: FixerBudget {
+                attempts: attempts.map(Whole),
+                ..FixerBudget::default()
+            },
+        };
         story.policy.retry.max_attempts = 9;
         story.policy.retry.same_error = 9;
         story
@@ -95,7 +130,10 @@ mod tests {
     fn asked_for(story: &Story) -> Vec<u32> {
         let surface = &story.last.as_ref().unwrap().surface;
         let posts = surface.posts.iter().filter_map(|post| match post {
-            Post::FixRequest { whom: Whom::Fixer, attempt } => Some(*attempt),
+            Post::FixRequest {
+                whom: Whom::Fixer,
+                attempt,
+            } => Some(*attempt),
             _ => None,
         });
         posts.collect()
@@ -116,11 +154,14 @@ mod tests {
 
     #[test]
     fn nobody_is_asked_on_a_fork_or_where_the_author_fixes() {
-        for (fixer, repository) in
-            [(mention(), Some("mallory/widgets")), (mention(), None), (Fixer::Author, Some("acme/widgets"))]
-        {
+        for (fixer, repository) in [
+            (mention(), Some("mallory/widgets")),
+            (mention(), None),
+            (Fixer::Author, Some("acme/widgets")),
+        ] {
             let mut story = story(fixer, None);
-            story.snapshot.pull_request.head.repository = repository.map(|name| name.parse().unwrap());
+            story.snapshot.pull_request.head.repository =
+                repository.map(|name| name.parse().unwrap());
             story.push(1, &["a"], &[]);
             assert_eq!(asked_for(&story), [0; 0], "{repository:?}");
         }
@@ -140,7 +181,10 @@ mod tests {
     #[test]
     fn between_automatic_attempts_the_fixer_is_asked_after_a_wait() {
         let mut story = story(mention(), None);
-        (story.policy.retry.backoff, story.policy.retry.total_failures) = (Backoff::Linear, 99);
+        (
+            story.policy.retry.backoff,
+            story.policy.retry.total_failures,
+        ) = (Backoff::Linear, 99);
         for (head, error, minutes) in [(1, "a", 0), (2, "b", 1), (3, "c", 2)] {
             story.push(head, &[error], &[]);
             let failed = story.state.attempts.last().unwrap().at;

@@ -14,7 +14,10 @@ use crate::{
 /// The cause the senior fixer works on now.
 pub fn at_work<'a>(cx: Context<'_>, state: &'a LoopState) -> Option<&'a Blocked> {
     let call = state.senior.as_ref()?;
-    let is_judged = state.attempts.last().is_none_or(|last| last.number != call.attempt);
+    let is_judged = state
+        .attempts
+        .last()
+        .is_none_or(|last| last.number != call.attempt);
     let has_pushed = state.head_sha != call.head_sha;
     (!is_judged && (has_pushed || cx.now < deadline(call, cx.policy))).then_some(call)
 }
@@ -27,16 +30,33 @@ pub fn deadline(call: &Blocked, policy: &Policy) -> Timestamp {
 /// The cause to put to the senior fixer, if these triggers are for it: the first wishes so, it works elsewhere, it was
 /// not asked before in this run, and it can mend the head. A gate, an outage and an empty budget are a person's.
 pub fn call_for(
-    Context { snapshot, policy, now }: Context<'_>,
+    Context {
+        snapshot,
+        policy,
+        now,
+    }: Context<'_>,
     triggers: &[Trigger],
     state: &LoopState,
 ) -> Option<Blocked> {
     let first = triggers.first()?;
-    let is_wished = escalation_call::action_of(*first, &policy.escalation) == EscalationAction::SeniorAgent;
-    let elsewhere = policy.escalation.senior.as_ref().is_some_and(Fixer::works_elsewhere);
-    let fails = state.attempt_of(state.head_sha).is_some_and(|attempt| attempt.spent());
-    let beyond = [Trigger::GateTimeout, Trigger::ExternalDependencyDown, Trigger::BudgetExhausted];
-    let mends = fails && snapshot.has_own_branch() && !triggers.iter().any(|trigger| beyond.contains(trigger));
+    let is_wished =
+        escalation_call::action_of(*first, &policy.escalation) == EscalationAction::SeniorAgent;
+    let elsewhere = policy
+        .escalation
+        .senior
+        .as_ref()
+        .is_some_and(Fixer::works_elsewhere);
+    let fails = state
+        .attempt_of(state.head_sha)
+        .is_some_and(|attempt| attempt.spent());
+    let beyond = [
+        Trigger::GateTimeout,
+        Trigger::ExternalDependencyDown,
+        Trigger::BudgetExhausted,
+    ];
+    let mends = fails
+        && snapshot.has_own_branch()
+        && !triggers.iter().any(|trigger| beyond.contains(trigger));
     let is_for_it = is_wished && elsewhere && mends && state.senior.is_none();
     is_for_it.then(|| escalation_call::block(triggers, state, now))?
 }
@@ -59,8 +79,15 @@ mod tests {
         let mut story = Story::opened();
         story.policy.fixer.fixer = Fixer::Mention("junior".parse().unwrap());
         story.policy.escalation.senior = Some(senior);
-        let own = TriggerPolicy { action: Some(EscalationAction::SeniorAgent), to: Vec::new() };
-        story.policy.escalation.triggers.insert(Trigger::SameError, own);
+        let own = TriggerPolicy {
+            action: Some(EscalationAction::SeniorAgent),
+            to: Vec::new(),
+        };
+        story
+            .policy
+            .escalation
+            .triggers
+            .insert(Trigger::SameError, own);
         story
     }
 
@@ -75,7 +102,15 @@ mod tests {
     }
 
     fn posts(story: &Story) -> Vec<String> {
-        story.last.as_ref().unwrap().surface.posts.iter().map(Post::key).collect()
+        story
+            .last
+            .as_ref()
+            .unwrap()
+            .surface
+            .posts
+            .iter()
+            .map(Post::key)
+            .collect()
     }
 
     fn cause(story: &Story) -> Option<Trigger> {
@@ -87,17 +122,38 @@ mod tests {
         let mut story = failed_three_times(mention());
         let decision = story.last.as_ref().unwrap();
         assert_eq!(decision.action, NextAction::Retry { attempt: 3 });
-        assert_eq!(decision.surface.fix.as_ref().map(|fix| fix.whom), Some(Whom::Senior));
+        assert_eq!(
+            decision.surface.fix.as_ref().map(|fix| fix.whom),
+            Some(Whom::Senior)
+        );
         let is_asked = |line: &&HistoryLine| {
-            matches!(line.event, Event::CommandRun(CommandRun::Own(OwnCommand::SeniorFixer { .. })))
+            matches!(
+                line.event,
+                Event::CommandRun(CommandRun::Own(OwnCommand::SeniorFixer { .. }))
+            )
         };
-        assert_eq!(decision.events.iter().filter(is_asked).count(), 1, "no human was called");
-        assert_eq!(posts(&story), ["fix-senior:3"], "and the other fixer is not asked at the same time");
+        assert_eq!(
+            decision.events.iter().filter(is_asked).count(),
+            1,
+            "no human was called"
+        );
+        assert_eq!(
+            posts(&story),
+            ["fix-senior:3"],
+            "and the other fixer is not asked at the same time"
+        );
         assert_eq!(cause(&story), None);
         story.decide();
-        assert_eq!(posts(&story), ["fix-senior:3"], "the same comment, found again");
+        assert_eq!(
+            posts(&story),
+            ["fix-senior:3"],
+            "the same comment, found again"
+        );
         story.push(4, &[], &["a"]);
-        assert_eq!((story.last.as_ref().unwrap().action.clone(), cause(&story)), (NextAction::WaitForMerge, None));
+        assert_eq!(
+            (story.last.as_ref().unwrap().action.clone(), cause(&story)),
+            (NextAction::WaitForMerge, None)
+        );
     }
 
     #[test]
@@ -147,16 +203,28 @@ mod tests {
             author: CommitAuthor::default(),
         };
         let story = failed_three_times(Fixer::Command(program));
-        assert_eq!(cause(&story), Some(Trigger::SameError), "a program runs where the loop does, which is not here");
+        assert_eq!(
+            cause(&story),
+            Some(Trigger::SameError),
+            "a program runs where the loop does, which is not here"
+        );
 
         let mut forked = self::story(mention());
         forked.snapshot.pull_request.head.repository = None;
         (1..=3).for_each(|head| drop(forked.push(head, &["a"], &[]).clone()));
-        assert_eq!(cause(&forked), Some(Trigger::SameError), "it could not push there");
+        assert_eq!(
+            cause(&forked),
+            Some(Trigger::SameError),
+            "it could not push there"
+        );
 
         let mut spent = self::story(mention());
         spent.policy.fixer.budget.attempts = Some(Whole(2));
         (1..=3).for_each(|head| drop(spent.push(head, &["a"], &[]).clone()));
-        assert_eq!(cause(&spent), Some(Trigger::SameError), "nothing is left to spend");
+        assert_eq!(
+            cause(&spent),
+            Some(Trigger::SameError),
+            "nothing is left to spend"
+        );
     }
 }

@@ -81,13 +81,25 @@ pub struct WorkflowOrigin {
 impl WorkflowOrigin {
     /// `test (ubuntu-latest, 3.12)`, as GitHub names the jobs of a matrix; its place where the values are not known.
     pub fn job_name(&self) -> String {
-        let values: Option<BTreeMap<String, serde_json::Value>> =
-            self.matrix.as_deref().and_then(|matrix| serde_json::from_str(matrix).ok());
-        let shown = |value: serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let values: Vec<String> = values.into_iter().flatten().map(|(_, value)| shown(value)).collect();
+        let values: Option<BTreeMap<String, serde_json::Value>> = self
+            .matrix
+            .as_deref()
+            .and_then(|matrix| serde_json::from_str(matrix).ok());
+        let shown = |value: serde_json::Value| {
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned)
+        };
+        let values: Vec<String> = values
+            .into_iter()
+            .flatten()
+            .map(|(_, value)| shown(value))
+            .collect();
         match (values.is_empty(), self.matrix_job) {
             (false, _) => format!("{} ({})", self.job, values.join(", ")),
-            (true, Some(place)) if place.total > 1 => format!("{} {}/{}", self.job, place.index + 1, place.total),
+            (true, Some(place)) if place.total > 1 => {
+                format!("{} {}/{}", self.job, place.index + 1, place.total)
+            }
             (true, _) => self.job.clone(),
         }
     }
@@ -114,7 +126,9 @@ pub struct Environment {
 }
 
 /// Test frameworks that Loopgate distinguishes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum TestFramework {
     Jest,
@@ -154,7 +168,9 @@ impl CheckKind {
 
     /// What a check is for, by a word in its name: the first of the table that is found counts.
     pub fn of_name(name: &str) -> Option<Self> {
-        use CheckKind::{Build, Coverage, Custom, Docs, Integration, Lint, Performance, Security, Test, Types};
+        use CheckKind::{
+            Build, Coverage, Custom, Docs, Integration, Lint, Performance, Security, Test, Types,
+        };
         const WORDS: [(CheckKind, &[&str]); 11] = [
             (Custom, &["continuous-integration"]),
             (Integration, &["integration"]),
@@ -170,7 +186,10 @@ impl CheckKind {
         ];
         // `ubuntu-latest`, the label of a runner, names no test.
         let name = name.to_ascii_lowercase().replace("-latest", "");
-        WORDS.iter().find(|(_, words)| words.iter().any(|word| name.contains(word))).map(|(kind, _)| *kind)
+        WORDS
+            .iter()
+            .find(|(_, words)| words.iter().any(|word| name.contains(word)))
+            .map(|(kind, _)| *kind)
     }
 }
 
@@ -197,12 +216,17 @@ words! {
 impl Outcome {
     /// Whether the check ended and did not pass.
     pub const fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted | Self::ResultsLost)
+        matches!(
+            self,
+            Self::Failed | Self::TimedOut | Self::NoTestsExecuted | Self::ResultsLost
+        )
     }
 }
 
 /// How a failing check may be retried. Of several failing checks, the greatest decides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryClass {
     /// Service, network or runner: re-run with back-off, consumes no attempt.
@@ -274,13 +298,22 @@ pub struct CheckEvidence {
 impl CheckEvidence {
     /// A check of which only the outcome is known, as an external check run gives it.
     pub fn bare(name: CheckName, kind: CheckKind, outcome: Outcome) -> Self {
-        Self { name, kind, outcome, ..Self::default() }
+        Self {
+            name,
+            kind,
+            outcome,
+            ..Self::default()
+        }
     }
 
     /// One check of two jobs, of a matrix, of several workflows or check runs of one name: it passed only if both did.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
-        let (mut worse, better) = if other.outcome > self.outcome { (other, self) } else { (self, other) };
+        let (mut worse, better) = if other.outcome > self.outcome {
+            (other, self)
+        } else {
+            (self, other)
+        };
         worse.started_at = worse.started_at.into_iter().chain(better.started_at).min();
         worse.duration_ms = worse.duration_ms.max(better.duration_ms);
         if let Some(more) = &better.results {
@@ -288,12 +321,18 @@ impl CheckEvidence {
         }
         worse.reports.extend(better.reports);
         worse.failures.extend(better.failures);
-        worse.failures_not_kept = worse.failures_not_kept.saturating_add(better.failures_not_kept);
+        worse.failures_not_kept = worse
+            .failures_not_kept
+            .saturating_add(better.failures_not_kept);
         worse.findings.extend(better.findings);
         worse.flaky_tests.extend(better.flaky_tests);
         worse.excerpts.extend(better.excerpts);
         worse.excerpts.truncate(MOST_EXCERPTS);
-        worse.tests = worse.tests.into_iter().chain(better.tests).reduce(TestOutcomes::join);
+        worse.tests = worse
+            .tests
+            .into_iter()
+            .chain(better.tests)
+            .reduce(TestOutcomes::join);
         worse
     }
 
@@ -306,12 +345,19 @@ impl CheckEvidence {
 
     /// Every test of these checks, where one of them has results by test.
     pub fn all_tests<'c>(checks: impl Iterator<Item = &'c Self>) -> Option<TestOutcomes> {
-        checks.filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join)
+        checks
+            .filter_map(|check| check.tests.clone())
+            .reduce(TestOutcomes::join)
     }
 
     /// The sum of a number of their results; `None` if none of these checks has any.
-    pub fn sum<'c>(checks: impl Iterator<Item = &'c Self>, of: fn(CheckResults) -> u64) -> Option<u64> {
-        checks.filter_map(|check| check.results.map(of)).reduce(u64::saturating_add)
+    pub fn sum<'c>(
+        checks: impl Iterator<Item = &'c Self>,
+        of: fn(CheckResults) -> u64,
+    ) -> Option<u64> {
+        checks
+            .filter_map(|check| check.results.map(of))
+            .reduce(u64::saturating_add)
     }
 
     pub fn duration(&self) -> TimeDelta {
@@ -333,7 +379,10 @@ pub fn framework_of(command: &str) -> TestFramework {
         ("mvn", TestFramework::Junit),
         ("gradle", TestFramework::Junit),
     ];
-    WORDS.iter().find(|(word, _)| command.contains(word)).map_or(TestFramework::Other, |(_, framework)| *framework)
+    WORDS
+        .iter()
+        .find(|(word, _)| command.contains(word))
+        .map_or(TestFramework::Other, |(_, framework)| *framework)
 }
 
 /// SHA-256 over a tree id, in hex: what every document calls the *hash* of an artifact.
@@ -425,7 +474,11 @@ impl LogExcerpt {
     #[must_use]
     pub fn reference(&self) -> Self {
         let sha256 = Some(hex::encode(Sha256::digest(&self.text)));
-        Self { text: String::new(), sha256, ..self.clone() }
+        Self {
+            text: String::new(),
+            sha256,
+            ..self.clone()
+        }
     }
 
     /// The excerpt as it may be shown: it comes from the same source as the evidence.
@@ -433,7 +486,13 @@ impl LogExcerpt {
     pub fn quoted(&self) -> Self {
         let name = |text: &str| quote(text.lines().next().unwrap_or_default());
         let (job, step) = (name(&self.job), self.step.as_deref().map(name));
-        Self { job, step, text: quote(&self.text), sha256: None, ..self.clone() }
+        Self {
+            job,
+            step,
+            text: quote(&self.text),
+            sha256: None,
+            ..self.clone()
+        }
     }
 }
 

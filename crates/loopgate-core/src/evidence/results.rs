@@ -51,7 +51,9 @@ pub struct ReportNote {
 }
 
 /// How much of a report could be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportQuality {
     #[default]
@@ -174,7 +176,11 @@ impl Failure {
 
     /// A failure of which only the type and the message are known.
     pub fn of(error_type: ErrorType, error_message: impl Into<String>) -> Self {
-        Self { error_type, error_message: error_message.into(), ..Self::default() }
+        Self {
+            error_type,
+            error_message: error_message.into(),
+            ..Self::default()
+        }
     }
 
     /// What the tool reports, as it may be shown ([`harmless`]): its own name for the failure (`F841`, `TypeError`),
@@ -184,12 +190,19 @@ impl Failure {
             self.error_type != ErrorType::AssertionError
                 && !matches!(
                     *class,
-                    "" | "panic" | "Error" | "report" | "rejected" | Self::OF_WORKFLOW | Self::OF_REVIEWER
+                    "" | "panic"
+                        | "Error"
+                        | "report"
+                        | "rejected"
+                        | Self::OF_WORKFLOW
+                        | Self::OF_REVIEWER
                 )
                 && !self.error_message.contains(class)
         };
         match self.error_class.as_deref().filter(says_more) {
-            Some(class) => harmless(&format!("{class}: {}", self.error_message.trim_start())).into_owned().into(),
+            Some(class) => harmless(&format!("{class}: {}", self.error_message.trim_start()))
+                .into_owned()
+                .into(),
             None => harmless(&self.error_message),
         }
     }
@@ -223,7 +236,9 @@ pub struct SourceLocation {
 }
 
 /// How bad a finding of a linter or scanner is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingSeverity {
     Note,
@@ -287,18 +302,30 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_documents() {
-        for category in [RootCauseCategory::NullUndefinedAccess, RootCauseCategory::OffByOne, RootCauseCategory::Other]
-        {
+        for category in [
+            RootCauseCategory::NullUndefinedAccess,
+            RootCauseCategory::OffByOne,
+            RootCauseCategory::Other,
+        ] {
             assert_eq!(serde_json::to_value(category).unwrap(), category.as_str());
         }
     }
 
     #[test]
     fn confidence_stays_between_zero_and_one() {
-        assert_eq!(serde_json::to_string(&Confidence::percent(85)).unwrap(), "0.85");
-        assert_eq!(serde_json::from_str::<Confidence>("0.29").unwrap(), Confidence::percent(29));
+        assert_eq!(
+            serde_json::to_string(&Confidence::percent(85)).unwrap(),
+            "0.85"
+        );
+        assert_eq!(
+            serde_json::from_str::<Confidence>("0.29").unwrap(),
+            Confidence::percent(29)
+        );
         for wrong in ["1.01", "-0.1", "\"x\"", "null"] {
-            assert!(serde_json::from_str::<Confidence>(wrong).is_err(), "{wrong}");
+            assert!(
+                serde_json::from_str::<Confidence>(wrong).is_err(),
+                "{wrong}"
+            );
         }
         assert_eq!(Confidence::percent(90).shifted(20), Confidence::percent(98));
         assert_eq!(Confidence::percent(10).shifted(-20), Confidence::percent(5));

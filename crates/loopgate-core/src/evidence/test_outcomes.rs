@@ -43,7 +43,11 @@ impl FromStr for TestId {
         const EXPECTED: &str = "a test identity is 16 hexadecimal digits";
         let digits = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let bits = u64::from_str_radix(text, 16).map_err(|_| EXPECTED)?;
-        if digits && bits >> (u64::BITS - STATE_BITS) == 0 { Ok(Self(bits)) } else { Err(EXPECTED) }
+        if digits && bits >> (u64::BITS - STATE_BITS) == 0 {
+            Ok(Self(bits))
+        } else {
+            Err(EXPECTED)
+        }
     }
 }
 
@@ -69,11 +73,21 @@ impl TestState {
     pub fn rerun(self, again: Self) -> Self {
         let (better, worse) = (self.min(again), self.max(again));
         let succeeded = matches!(better, Self::Passed | Self::Flaky);
-        if succeeded && worse.is_failure() { Self::Flaky } else { worse }
+        if succeeded && worse.is_failure() {
+            Self::Flaky
+        } else {
+            worse
+        }
     }
 
     fn from_bits(bits: u64) -> Option<Self> {
-        let all = [Self::Skipped, Self::Passed, Self::Flaky, Self::Failed, Self::Errored];
+        let all = [
+            Self::Skipped,
+            Self::Passed,
+            Self::Flaky,
+            Self::Failed,
+            Self::Errored,
+        ];
         all.into_iter().find(|state| *state as u64 == bits)
     }
 }
@@ -92,7 +106,8 @@ impl TestOutcome {
     }
 
     pub fn state(self) -> TestState {
-        TestState::from_bits(self.0.get() & STATE_MASK).expect("an entry is only made with a state in its low bits")
+        TestState::from_bits(self.0.get() & STATE_MASK)
+            .expect("an entry is only made with a state in its low bits")
     }
 }
 
@@ -151,7 +166,10 @@ impl TestOutcomes {
 
     /// How this test ended, if it is known to have run.
     pub fn state(&self, id: TestId) -> Option<TestState> {
-        let at = self.entries.binary_search_by_key(&id, |entry| entry.id()).ok()?;
+        let at = self
+            .entries
+            .binary_search_by_key(&id, |entry| entry.id())
+            .ok()?;
         Some(self.entries.get(at)?.state())
     }
 
@@ -182,8 +200,16 @@ const PARTIAL: &str = "partial:";
 
 impl Serialize for TestOutcomes {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes: Vec<u8> = self.entries.iter().flat_map(|entry| entry.0.get().to_be_bytes()).collect();
-        let prefix = if self.extent == OutcomesExtent::Partial { PARTIAL } else { "" };
+        let bytes: Vec<u8> = self
+            .entries
+            .iter()
+            .flat_map(|entry| entry.0.get().to_be_bytes())
+            .collect();
+        let prefix = if self.extent == OutcomesExtent::Partial {
+            PARTIAL
+        } else {
+            ""
+        };
         serializer.serialize_str(&format!("{prefix}{}", STANDARD_NO_PAD.encode(bytes)))
     }
 }
@@ -204,7 +230,8 @@ impl<'de> Deserialize<'de> for TestOutcomes {
             TestState::from_bits(bits.get() & STATE_MASK).map(|_| TestOutcome(bits))
         };
         let entries: Option<Vec<_>> = chunks.iter().map(entry).collect();
-        let entries = entries.ok_or_else(|| de::Error::custom("a roster entry has no test state"))?;
+        let entries =
+            entries.ok_or_else(|| de::Error::custom("a roster entry has no test state"))?;
         Ok(Self::new(entries, extent))
     }
 }
@@ -236,17 +263,26 @@ pub enum Against {
 /// without its parameters. Only words count: `TEST(Cart, Adds)` is reported as `Cart.Adds`. Of a title with values in
 /// it, `parses %s` or `parses ${text}`, the words before them do.
 pub fn is_declared(reported: &str, declared: &str) -> bool {
-    let declared = declared.split(['%', '$']).next().map(str::trim).filter(|fixed| fixed.len() > 3).unwrap_or(declared);
-    let (reported_words, declared_words): (Vec<_>, Vec<_>) = (words(reported).collect(), words(declared).collect());
+    let declared = declared
+        .split(['%', '$'])
+        .next()
+        .map(str::trim)
+        .filter(|fixed| fixed.len() > 3)
+        .unwrap_or(declared);
+    let (reported_words, declared_words): (Vec<_>, Vec<_>) =
+        (words(reported).collect(), words(declared).collect());
     match declared_words.len() {
         0 => !declared.is_empty() && reported.contains(declared),
-        count => reported_words.windows(count).any(|part| part == declared_words),
+        count => reported_words
+            .windows(count)
+            .any(|part| part == declared_words),
     }
 }
 
 /// The words of a test's name, and of code.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -256,7 +292,9 @@ mod tests {
     use super::*;
 
     fn outcomes(tests: &[(&str, TestState)]) -> TestOutcomes {
-        let entry = |(name, state): &(&str, TestState)| TestOutcome::new(TestId::of("f", "c", name), *state);
+        let entry = |(name, state): &(&str, TestState)| {
+            TestOutcome::new(TestId::of("f", "c", name), *state)
+        };
         TestOutcomes::new(tests.iter().map(entry).collect(), OutcomesExtent::Whole)
     }
 
@@ -265,7 +303,10 @@ mod tests {
         assert_ne!(TestId::of("a", "b", "c"), TestId::of("a", "", "bc"));
         assert_ne!(TestId::of("a", "b", "c"), TestId::of("b", "a", "c"));
         // Lists are kept between versions of Loopgate: this value must never change.
-        assert_eq!(TestId::of("src/a.rs", "a::tests", "adds").to_string(), "16a56a0cf08415a3");
+        assert_eq!(
+            TestId::of("src/a.rs", "a::tests", "adds").to_string(),
+            "16a56a0cf08415a3"
+        );
     }
 
     #[test]
@@ -293,15 +334,29 @@ mod tests {
     fn a_test_that_fails_on_one_platform_fails_and_is_not_flaky() {
         use TestState::*;
         let unix = outcomes(&[("a", Passed), ("b", Failed), ("c", Skipped), ("d", Flaky)]);
-        let joined = unix.join(outcomes(&[("a", Failed), ("b", Passed), ("c", Passed), ("e", Passed)]));
-        let expected = outcomes(&[("a", Failed), ("b", Failed), ("c", Passed), ("d", Flaky), ("e", Passed)]);
+        let joined = unix.join(outcomes(&[
+            ("a", Failed),
+            ("b", Passed),
+            ("c", Passed),
+            ("e", Passed),
+        ]));
+        let expected = outcomes(&[
+            ("a", Failed),
+            ("b", Failed),
+            ("c", Passed),
+            ("d", Flaky),
+            ("e", Passed),
+        ]);
         assert_eq!(joined, expected);
     }
 
     #[test]
     fn a_text_that_is_no_roster_is_refused() {
         for text in ["\"A\"", "\"AAAAAAAAAAA\"", "\"!\"", "7", "\"partial\""] {
-            assert!(serde_json::from_str::<TestOutcomes>(text).is_err(), "{text}");
+            assert!(
+                serde_json::from_str::<TestOutcomes>(text).is_err(),
+                "{text}"
+            );
         }
     }
 

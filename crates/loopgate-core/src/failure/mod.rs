@@ -13,7 +13,10 @@ mod read;
 
 pub use classify::{complete, fingerprint, read_block, read_failure, template};
 pub use explain::{
-    Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, Touch, analyse_all, retry_class,
+    Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, Touch, analyse_all,
+    retry_class,
 };
-pub use feedback::{CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, inspect_failure, reproduce, rerun};
+pub use feedback::{
+    CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, inspect_failure, reproduce, rerun,
+};
 pub use read::{Changes, Excerpt, Frame, FrameOrigin, names_failure, sides, without_stamp};

@@ -32,7 +32,11 @@ pub struct GateChanges {
 /// `evidence_reached` is the furthest stage of the walk that ignores gates: a gate with `request: after_checks` is
 /// asked for once the evidence of its own transition is there.
 pub fn follow_up(
-    Context { snapshot, policy, now }: Context<'_>,
+    Context {
+        snapshot,
+        policy,
+        now,
+    }: Context<'_>,
     assessment: &Assessment,
     state: &LoopState,
     evidence_reached: Stage,
@@ -41,14 +45,18 @@ pub fn follow_up(
     let mut needed = BTreeSet::new();
     let mut asked_before = BTreeSet::new();
     for report in &assessment.gates {
-        let Some(policy) = policy.gates.get(&report.name) else { continue };
+        let Some(policy) = policy.gates.get(&report.name) else {
+            continue;
+        };
         let before = state.gates.get(&report.name);
         let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
         let mut after = remember(report, before, due, now);
         // The wait for approvers begins when they are asked; on a draft they are not asked.
         let asked = after.status == GateStatus::Requested && !snapshot.pull_request.is_draft;
         after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
-        let is_reminded = after.waiting_since.is_some_and(|since| since + policy.remind_after <= now);
+        let is_reminded = after
+            .waiting_since
+            .is_some_and(|since| since + policy.remind_after <= now);
         after.reminded_at = after.reminded_at.or(is_reminded.then_some(now));
         let eligible = eligible_reviewers(report, snapshot);
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
@@ -59,26 +67,45 @@ pub fn follow_up(
         let requested: BTreeSet<Reviewer> = eligible.iter().filter(is_asked_now).cloned().collect();
         let wanted = if asked { eligible } else { BTreeSet::new() };
         let known = std::mem::take(&mut after.reviewers);
-        outcome.request.extend(wanted.iter().filter(|who| !known.contains(who) && !requested.contains(who)).cloned());
+        outcome.request.extend(
+            wanted
+                .iter()
+                .filter(|who| !known.contains(who) && !requested.contains(who))
+                .cloned(),
+        );
         after.reviewers = known.union(&requested).cloned().collect();
         asked_before.extend(after.reviewers.iter().cloned());
         needed.extend(wanted);
         events_between(report, before, &after, &mut outcome.events);
-        outcome.events.extend(tampering(&mut after, assessment.tampered.iter().filter(|one| one.gate == report.name)));
+        outcome.events.extend(tampering(
+            &mut after,
+            assessment
+                .tampered
+                .iter()
+                .filter(|one| one.gate == report.name),
+        ));
         outcome.states.push((report.name.clone(), after));
     }
-    outcome.withdraw =
-        asked_before.into_iter().filter(|who| !needed.contains(who) && is_requested(snapshot, who)).collect();
+    outcome.withdraw = asked_before
+        .into_iter()
+        .filter(|who| !needed.contains(who) && is_requested(snapshot, who))
+        .collect();
     outcome
 }
 
-fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Timestamp) -> GateState {
+fn remember(
+    report: &GateReport,
+    before: Option<&GateState>,
+    due: bool,
+    now: Timestamp,
+) -> GateState {
     let holds = !report.is_advisory;
     let status = match report.status {
         GateStatus::Requested if !holds || !due => GateStatus::Pending,
         status => status,
     };
-    let asked = |state: &GateState| matches!(state.status, GateStatus::Requested | GateStatus::Rejected);
+    let asked =
+        |state: &GateState| matches!(state.status, GateStatus::Requested | GateStatus::Rejected);
     let new_round = status == GateStatus::Requested && !before.is_some_and(asked);
     let mut after = before.cloned().unwrap_or_default();
     if new_round {
@@ -89,7 +116,8 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     }
     after.required = holds && status != GateStatus::NotApplicable;
     after.status = status;
-    after.fingerprint = Some(report.fingerprint.clone()).filter(|_| status != GateStatus::NotApplicable);
+    after.fingerprint =
+        Some(report.fingerprint.clone()).filter(|_| status != GateStatus::NotApplicable);
     after.notes = report.rejection().map(|objection| objection.words.clone());
     if report.status == GateStatus::Approved {
         let by = &report.approvals;
@@ -98,7 +126,12 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
         after.head_sha = by.last().map(|approval| approval.head);
         after.evidence_url = by.last().map(|approval| approval.url.clone());
     } else {
-        (after.approved_by, after.approved_at, after.head_sha, after.evidence_url) = (None, None, None, None);
+        (
+            after.approved_by,
+            after.approved_at,
+            after.head_sha,
+            after.evidence_url,
+        ) = (None, None, None, None);
     }
     after.counted.clone_from(&report.counted);
     after.objections.clone_from(&report.objections);
@@ -109,9 +142,14 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
 }
 
 /// The history names each counted comment that somebody else changed once.
-fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a TamperedComment>) -> Vec<Event> {
+fn tampering<'a>(
+    after: &mut GateState,
+    tampered: impl Iterator<Item = &'a TamperedComment>,
+) -> Vec<Event> {
     let fresh = tampered.filter(|one| {
-        after.tamperers.extend(one.changed_by.clone().map(|by| (one.comment, by)));
+        after
+            .tamperers
+            .extend(one.changed_by.clone().map(|by| (one.comment, by)));
         after.tampered.insert(one.comment)
     });
     let event = |one: &TamperedComment| {
@@ -125,22 +163,45 @@ fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a Tampe
     fresh.map(event).collect()
 }
 
-fn events_between(report: &GateReport, before: Option<&GateState>, after: &GateState, events: &mut Vec<Event>) {
+fn events_between(
+    report: &GateReport,
+    before: Option<&GateState>,
+    after: &GateState,
+    events: &mut Vec<Event>,
+) {
     let was = before.map_or(GateStatus::Pending, |before| before.status);
     let gate = || report.name.clone();
     if was == GateStatus::Approved && after.status != GateStatus::Approved {
         let was_bound_to = before.and_then(|before| before.head_sha);
-        events.push(Event::GateInvalidated(GateInvalidated::Unbound { was_bound_to, gate: gate() }));
+        events.push(Event::GateInvalidated(GateInvalidated::Unbound {
+            was_bound_to,
+            gate: gate(),
+        }));
     }
     if after.round > before.map_or(0, |before| before.round) {
-        events.push(Event::GateRequested { round: after.round, holds: report.holds, gate: gate() });
+        events.push(Event::GateRequested {
+            round: after.round,
+            holds: report.holds,
+            gate: gate(),
+        });
     }
     if report.status == GateStatus::Approved && was != after.status {
-        let by = report.approvals.iter().map(|approval| approval.by.clone()).collect();
-        events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
+        let by = report
+            .approvals
+            .iter()
+            .map(|approval| approval.by.clone())
+            .collect();
+        events.push(Event::GateApproved {
+            by,
+            head: after.head_sha,
+            gate: gate(),
+        });
     }
     let rejection = report.rejection().filter(|_| was != after.status);
-    events.extend(rejection.map(|objection| Event::GateRejected { by: objection.by.clone(), gate: gate() }));
+    events.extend(rejection.map(|objection| Event::GateRejected {
+        by: objection.by.clone(),
+        gate: gate(),
+    }));
 }
 
 fn is_requested(snapshot: &Snapshot, who: &Reviewer) -> bool {
@@ -157,10 +218,27 @@ const MOST_INDIVIDUALS: usize = 10;
 /// since GitHub refuses that request. Empty if only a permission makes an approver.
 fn eligible_reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
     let pull_request = &snapshot.pull_request;
-    let people: BTreeSet<_> =
-        report.eligible.people.iter().filter(|login| **login != pull_request.author.login).collect();
-    let people = if people.len() > MOST_INDIVIDUALS { BTreeSet::new() } else { people };
+    let people: BTreeSet<_> = report
+        .eligible
+        .people
+        .iter()
+        .filter(|login| **login != pull_request.author.login)
+        .collect();
+    let people = if people.len() > MOST_INDIVIDUALS {
+        BTreeSet::new()
+    } else {
+        people
+    };
     // A team of another organisation cannot be requested.
-    let own = report.eligible.teams.keys().filter(|team| team.org().eq_ignore_ascii_case(snapshot.repository.owner()));
-    people.into_iter().cloned().map(Reviewer::User).chain(own.cloned().map(Reviewer::Team)).collect()
+    let own = report
+        .eligible
+        .teams
+        .keys()
+        .filter(|team| team.org().eq_ignore_ascii_case(snapshot.repository.owner()));
+    people
+        .into_iter()
+        .cloned()
+        .map(Reviewer::User)
+        .chain(own.cloned().map(Reviewer::Team))
+        .collect()
 }

@@ -94,7 +94,11 @@ pub struct OwnersFile {
 }
 
 /// The names to be looked up. `people` is left empty: whose rights matter is known once the logins are accounts.
-pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&OwnersFile>) -> AuthorityQuestions {
+pub fn questions(
+    policy: &Policy,
+    repository: &RepoName,
+    codeowners: Option<&OwnersFile>,
+) -> AuthorityQuestions {
     let mut asked = AuthorityQuestions::default();
     for gate in policy.gates.values() {
         asked.name_approvers(gate);
@@ -107,16 +111,26 @@ pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&Own
     }
     recipients(policy).for_each(|recipient| asked.name(recipient));
     let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
-    asked.logins.extend(fixers.filter_map(Fixer::mentioned).cloned());
-    let mentions = codeowners.iter().flat_map(|file| gate::owner_mentions(&file.text));
-    mentions.filter_map(|mention| mention.owner?.recipient()).for_each(|owner| asked.name(&owner));
+    asked
+        .logins
+        .extend(fixers.filter_map(Fixer::mentioned).cloned());
+    let mentions = codeowners
+        .iter()
+        .flat_map(|file| gate::owner_mentions(&file.text));
+    mentions
+        .filter_map(|mention| mention.owner?.recipient())
+        .for_each(|owner| asked.name(&owner));
     asked.limited(MOST_NAMES, MOST_NAMES)
 }
 
 /// Everybody an escalation may call.
 pub fn recipients(policy: &Policy) -> impl Iterator<Item = &Recipient> {
     let escalation = &policy.escalation;
-    let general = escalation.notify.iter().chain(&escalation.ops).chain(&escalation.product_owner);
+    let general = escalation
+        .notify
+        .iter()
+        .chain(&escalation.ops)
+        .chain(&escalation.product_owner);
     general.chain(escalation.triggers.values().flat_map(|trigger| &trigger.to))
 }
 

@@ -52,16 +52,25 @@ pub fn questions(
     let messages = messages(snapshot, state, &names);
     ask_about_editors(&mut asked, snapshot, policy);
     ask_about_people(&mut asked, &messages, state, policy, &triggers);
-    let of_author = messages.iter().filter(|message| message.by.id == snapshot.pull_request.author.id);
+    let of_author = messages
+        .iter()
+        .filter(|message| message.by.id == snapshot.pull_request.author.id);
     let mut intents = of_author.flat_map(|message| &message.reading.intents);
-    asked.writers = intents.any(|parsed| matches!(parsed.intent, Intent::Command(Command::Resume { accept: Some(_) })));
+    asked.writers = intents.any(|parsed| {
+        matches!(
+            parsed.intent,
+            Intent::Command(Command::Resume { accept: Some(_) })
+        )
+    });
     for (name, found) in &triggers {
         if let Some(gate) = policy.gates.get(name) {
             asked.ask_for(gate, found, snapshot);
         }
     }
     // Its approvers may release a security finding, also where nothing of the diff opens the gate.
-    let found = state.and_then(|state| state.blocked.as_ref()).map(|blocked| blocked.trigger);
+    let found = state
+        .and_then(|state| state.blocked.as_ref())
+        .map(|blocked| blocked.trigger);
     if found == Some(Trigger::SecurityIssueFound)
         && let Some((_, gate)) = policy.gate_with_role(GateRole::Security)
     {
@@ -75,25 +84,42 @@ pub fn may_approve(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Poli
     let names = policy.gates.keys().cloned().collect();
     let approves = |message: &Message<'_>| {
         message.verdict() == Some(ReviewVerdict::Approved)
-            || message.reading.intents.iter().any(|parsed| matches!(parsed.intent, Intent::Approve { .. }))
+            || message
+                .reading
+                .intents
+                .iter()
+                .any(|parsed| matches!(parsed.intent, Intent::Approve { .. }))
     };
     let messages = messages(snapshot, state, &names);
-    messages.iter().any(|message| message.by.id != snapshot.pull_request.author.id && approves(message))
+    messages
+        .iter()
+        .any(|message| message.by.id != snapshot.pull_request.author.id && approves(message))
 }
 
 /// A person who edited a comment of ours may have ticked a box of a required checklist.
 fn ask_about_editors(asked: &mut AuthorityQuestions, snapshot: &Snapshot, policy: &Policy) {
-    if policy.gates.values().all(|gate| gate.checklist == ChecklistMode::Optional) {
+    if policy
+        .gates
+        .values()
+        .all(|gate| gate.checklist == ChecklistMode::Optional)
+    {
         return;
     }
-    let own = snapshot.comments.items.iter().filter(|comment| is_own(&comment.author, None, &snapshot.app));
+    let own = snapshot
+        .comments
+        .items
+        .iter()
+        .filter(|comment| is_own(&comment.author, None, &snapshot.app));
     let own: BTreeSet<_> = own.map(|comment| comment.id).collect();
     for hint in &snapshot.hints {
         if let Hint::CommentEdited { comment, by, .. } = hint
             && own.contains(comment)
             && asked.people.len() < MOST_PEOPLE
         {
-            asked.people.entry(by.id).or_insert_with(|| by.login.clone());
+            asked
+                .people
+                .entry(by.id)
+                .or_insert_with(|| by.login.clone());
         }
     }
 }
@@ -106,17 +132,27 @@ fn ask_about_people(
     triggers: &BTreeMap<GateName, Opening>,
 ) {
     let gates = || state.into_iter().flat_map(|state| state.gates.values());
-    let objectors = gates().flat_map(|gate| &gate.objections).map(|objection| (objection.by_id, &objection.by));
+    let objectors = gates()
+        .flat_map(|gate| &gate.objections)
+        .map(|objection| (objection.by_id, &objection.by));
     // However many others speak, those whose word may count are asked about.
-    let named: BTreeSet<&Login> = policy.gates.values().flat_map(|gate| &gate.approvers.users).collect();
-    let counted: BTreeSet<&Login> = gates().flat_map(|gate| gate.approved_by.iter().flatten()).collect();
+    let named: BTreeSet<&Login> = policy
+        .gates
+        .values()
+        .flat_map(|gate| &gate.approvers.users)
+        .collect();
+    let counted: BTreeSet<&Login> = gates()
+        .flat_map(|gate| gate.approved_by.iter().flatten())
+        .collect();
     let rank = |message: &Message<'_>| {
         let is_known = named.contains(&message.by.login) || counted.contains(&message.by.login);
         let urgency = urgency_of(message, policy, triggers)?;
         Some((urgency == Urgency::NearMiss, !is_known, urgency))
     };
     let newest_first = messages.iter().rev();
-    let mut writers: Vec<_> = newest_first.filter_map(|message| Some((rank(message)?, message.by))).collect();
+    let mut writers: Vec<_> = newest_first
+        .filter_map(|message| Some((rank(message)?, message.by)))
+        .collect();
     writers.sort_by_key(|(rank, _)| *rank);
     for (id, login) in objectors.chain(writers.into_iter().map(|(_, by)| (by.id, &by.login))) {
         if asked.people.len() < MOST_PEOPLE {
@@ -134,7 +170,11 @@ enum Urgency {
 }
 
 /// Whether the rights of a message's writer are needed.
-fn urgency_of(message: &Message<'_>, policy: &Policy, triggers: &BTreeMap<GateName, Opening>) -> Option<Urgency> {
+fn urgency_of(
+    message: &Message<'_>,
+    policy: &Policy,
+    triggers: &BTreeMap<GateName, Opening>,
+) -> Option<Urgency> {
     let applying = || triggers.keys().filter_map(|name| policy.gates.get(name));
     let takes_reviews = applying().any(|gate| gate.approve_by != ApproveBy::Comment);
     let by_review = match message.verdict().filter(|_| takes_reviews) {
@@ -148,13 +188,28 @@ fn urgency_of(message: &Message<'_>, policy: &Policy, triggers: &BTreeMap<GateNa
         }
         Intent::Approve { gate, .. } => triggers.contains_key(gate).then_some(Urgency::Decision),
         Intent::Revoke { .. } => None,
-        Intent::Command(command) => (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Decision),
+        Intent::Command(command) => {
+            (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Decision)
+        }
     };
-    let by_words = message.reading.intents.iter().filter_map(|parsed| of_intent(&parsed.intent));
+    let by_words = message
+        .reading
+        .intents
+        .iter()
+        .filter_map(|parsed| of_intent(&parsed.intent));
     // Where approvers have names, those suffice.
     let by_rights = applying().any(|gate| is_unset(gate) || gate.approvers.permission.is_some());
-    let is_near = by_rights && message.reading.near_misses.iter().any(|miss| !miss.problem.is_of_command());
-    by_review.into_iter().chain(by_words).min().or(is_near.then_some(Urgency::NearMiss))
+    let is_near = by_rights
+        && message
+            .reading
+            .near_misses
+            .iter()
+            .any(|miss| !miss.problem.is_of_command());
+    by_review
+        .into_iter()
+        .chain(by_words)
+        .min()
+        .or(is_near.then_some(Urgency::NearMiss))
 }
 
 impl AuthorityQuestions {
@@ -187,7 +242,9 @@ impl AuthorityQuestions {
         }
         if let (true, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
             let files = found.scope.files(snapshot.files.known());
-            owners_of(text, files.into_iter().flat_map(|file| file.paths())).iter().for_each(|owner| self.name(owner));
+            owners_of(text, files.into_iter().flat_map(|file| file.paths()))
+                .iter()
+                .for_each(|owner| self.name(owner));
         }
     }
 }

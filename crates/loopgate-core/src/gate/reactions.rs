@@ -50,9 +50,16 @@ const REACTIONS_AN_HOUR: usize = 3;
 
 /// Sets how much of an answer each word gets that does not count. Who may approve is always answered.
 pub(super) fn limit_answers(words: Vec<&mut Considered>) {
-    let mut answers: BTreeMap<UserId, BTreeMap<(Timestamp, WordSource), AnswerExtent>> = BTreeMap::new();
-    for word in words.iter().filter(|word| !word.by_approver && word.refusal().is_some()) {
-        answers.entry(word.by_id).or_default().insert((word.at, word.source), AnswerExtent::Sentence);
+    let mut answers: BTreeMap<UserId, BTreeMap<(Timestamp, WordSource), AnswerExtent>> =
+        BTreeMap::new();
+    for word in words
+        .iter()
+        .filter(|word| !word.by_approver && word.refusal().is_some())
+    {
+        answers
+            .entry(word.by_id)
+            .or_default()
+            .insert((word.at, word.source), AnswerExtent::Sentence);
     }
     for of_person in answers.values_mut() {
         let mut hour: Option<(Timestamp, usize)> = None;
@@ -70,7 +77,9 @@ pub(super) fn limit_answers(words: Vec<&mut Considered>) {
         }
     }
     for word in words {
-        let answer = answers.get(&word.by_id).and_then(|of_person| of_person.get(&(word.at, word.source)));
+        let answer = answers
+            .get(&word.by_id)
+            .and_then(|of_person| of_person.get(&(word.at, word.source)));
         word.answer = answer.copied().unwrap_or_default();
     }
 }

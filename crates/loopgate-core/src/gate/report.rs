@@ -60,7 +60,11 @@ pub struct GateReport {
 impl GateReport {
     /// Whether it stands in the way now.
     pub fn is_closed(&self) -> bool {
-        !self.is_advisory && !matches!(self.status, GateStatus::NotApplicable | GateStatus::Approved)
+        !self.is_advisory
+            && !matches!(
+                self.status,
+                GateStatus::NotApplicable | GateStatus::Approved
+            )
     }
 
     /// Whether it applies and has no decision yet.
@@ -70,14 +74,19 @@ impl GateReport {
 
     /// The newest objection, where it is rejected.
     pub fn rejection(&self) -> Option<&Objection> {
-        self.objections.iter().max_by_key(|objection| objection.at).filter(|_| self.status == GateStatus::Rejected)
+        self.objections
+            .iter()
+            .max_by_key(|objection| objection.at)
+            .filter(|_| self.status == GateStatus::Rejected)
     }
 
     /// Labels that open it, kept in [`GateState::labels`](crate::state::GateState): taking such a label away
     /// does not close a gate that was requested because of it.
     pub fn opening_labels(&self) -> BTreeSet<String> {
         let label = |found: &TriggerMatch| match &found.reason {
-            MatchReason::Label { label } | MatchReason::LabelRemoved { label } => Some(label.clone()),
+            MatchReason::Label { label } | MatchReason::LabelRemoved { label } => {
+                Some(label.clone())
+            }
             _ => None,
         };
         self.matches.iter().filter_map(label).collect()
@@ -86,12 +95,24 @@ impl GateReport {
 
 /// Whether a gate is only shown, and does not stand in the way: a preset in `autonomous` mode, or one in `hybrid` mode
 /// without approvers.
-pub fn is_advisory(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> bool {
-    let always = || policy.preset.as_ref().is_some_and(|preset| preset.holds_without_team);
+pub fn is_advisory(
+    policy: &GatePolicy,
+    mode: Mode,
+    repository: &RepoName,
+    authority: &Authority,
+) -> bool {
+    let always = || {
+        policy
+            .preset
+            .as_ref()
+            .is_some_and(|preset| preset.holds_without_team)
+    };
     // A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is
     // to us one that is not there.
     let has_team = || {
-        let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
+        let standing = policy
+            .preset_team(repository)
+            .and_then(|team| authority.teams.get(&team));
         matches!(standing, Some(Ok(_) | Err(Unusable::Unknown(_))))
     };
     match mode {
@@ -130,11 +151,20 @@ pub enum MatchReason {
     /// The gate applies to every pull request.
     Always,
     /// The path is one that the condition names: by this glob, or by a word in it.
-    Path { name: Option<PatternName>, glob: Option<String> },
+    Path {
+        name: Option<PatternName>,
+        glob: Option<String>,
+    },
     /// An added line matches the pattern of this name; `excerpt` is the line, shortened.
-    AddedLine { name: Option<PatternName>, excerpt: String },
+    AddedLine {
+        name: Option<PatternName>,
+        excerpt: String,
+    },
     /// As [`MatchReason::AddedLine`], of a line taken away.
-    RemovedLine { name: Option<PatternName>, excerpt: String },
+    RemovedLine {
+        name: Option<PatternName>,
+        excerpt: String,
+    },
     /// A rule of a preset finds something.
     Rule {
         id: PatternName,
@@ -380,7 +410,10 @@ pub enum PhraseProblem {
     /// The id of a commit is not whole.
     ShortSha,
     /// There is no gate of this name.
-    UnknownGate { named: String, nearest: Option<GateName> },
+    UnknownGate {
+        named: String,
+        nearest: Option<GateName>,
+    },
     /// It stands in a quote, code, heading, table, link, strike-through, …
     NotPlainText { inside: Inside },
     /// A verdict without a gate: "approved".
@@ -394,7 +427,10 @@ pub enum PhraseProblem {
     /// A command that lacks what it needs, or has too much; `usage` is its form.
     Usage { usage: String },
     /// There is no command of this name.
-    UnknownCommand { typed: String, nearest: Option<String> },
+    UnknownCommand {
+        typed: String,
+        nearest: Option<String>,
+    },
     /// Longer than GitHub's own limit: not read at all.
     TooLong,
 }

@@ -15,13 +15,19 @@ pub struct OverdueGate {
 
 /// The gates that have waited longer than [`escalate_after`](crate::policy::GatePolicy::escalate_after), counted anew
 /// from a resume.
-pub fn overdue<'a>(cx: Context<'a>, state: &'a LoopState) -> impl Iterator<Item = OverdueGate> + 'a {
-    waits(state, cx.policy).filter(move |(.., escalate_at)| *escalate_at <= cx.now).map(|(gate, ..)| gate)
+pub fn overdue<'a>(
+    cx: Context<'a>,
+    state: &'a LoopState,
+) -> impl Iterator<Item = OverdueGate> + 'a {
+    waits(state, cx.policy)
+        .filter(move |(.., escalate_at)| *escalate_at <= cx.now)
+        .map(|(gate, ..)| gate)
 }
 
 /// The next moment at which waiting alone changes something.
 pub fn next(cx: Context<'_>, state: &LoopState) -> Option<Timestamp> {
-    let moments = waits(state, cx.policy).flat_map(|(_, remind_at, escalate_at)| [remind_at, Some(escalate_at)]);
+    let moments = waits(state, cx.policy)
+        .flat_map(|(_, remind_at, escalate_at)| [remind_at, Some(escalate_at)]);
     moments.flatten().filter(|at| *at > cx.now).min()
 }
 
@@ -34,10 +40,22 @@ fn waits<'a>(
     let resumed = state.resumes.iter().map(|resume| resume.at).max();
     state.gates.iter().filter_map(move |(gate, state)| {
         let policy = policy.gates.get(gate)?;
-        let since = state.waiting_since.filter(|_| state.status == GateStatus::Requested)?;
-        let remind_at = state.reminded_at.is_none().then(|| since + policy.remind_after);
+        let since = state
+            .waiting_since
+            .filter(|_| state.status == GateStatus::Requested)?;
+        let remind_at = state
+            .reminded_at
+            .is_none()
+            .then(|| since + policy.remind_after);
         let escalate_at = resumed.unwrap_or(since).max(since) + policy.escalate_after;
-        Some((OverdueGate { gate: gate.clone(), since }, remind_at, escalate_at))
+        Some((
+            OverdueGate {
+                gate: gate.clone(),
+                since,
+            },
+            remind_at,
+            escalate_at,
+        ))
     })
 }
 
@@ -67,7 +85,15 @@ mod tests {
     }
 
     fn posts(story: &Story) -> Vec<String> {
-        story.last.as_ref().unwrap().surface.posts.iter().map(Post::key).collect()
+        story
+            .last
+            .as_ref()
+            .unwrap()
+            .surface
+            .posts
+            .iter()
+            .map(Post::key)
+            .collect()
     }
 
     fn after(story: &mut Story, hours: i64) {
@@ -86,16 +112,37 @@ mod tests {
         let reminder = "gate-reminder:security:1".to_owned();
         assert_eq!(posts(&story), [request.clone(), reminder.clone()]);
         after(&mut story, 47);
-        assert_eq!(posts(&story), [request.clone(), reminder.clone()], "the same reminder, found again by its marker");
+        assert_eq!(
+            posts(&story),
+            [request.clone(), reminder.clone()],
+            "the same reminder, found again by its marker"
+        );
 
         after(&mut story, 1);
         let decision = story.last.as_ref().unwrap();
-        assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::GateTimeout });
-        assert_eq!(posts(&story), [request, reminder, "escalation:gate_timeout:1".to_owned()]);
+        assert_eq!(
+            decision.action,
+            NextAction::Escalate {
+                cause: Trigger::GateTimeout
+            }
+        );
+        assert_eq!(
+            posts(&story),
+            [request, reminder, "escalation:gate_timeout:1".to_owned()]
+        );
         let escalation = decision.view.escalation.as_ref().unwrap();
-        let waits = OverdueGate { gate: "security".parse().unwrap(), since: start() + TimeDelta::minutes(1) };
-        assert_eq!(escalation.cause, Some(Cause::GateTimeout { gates: vec![waits] }));
-        assert_eq!(escalation.recipients, [Recipient::GateApprovers("security".parse().unwrap())].into());
+        let waits = OverdueGate {
+            gate: "security".parse().unwrap(),
+            since: start() + TimeDelta::minutes(1),
+        };
+        assert_eq!(
+            escalation.cause,
+            Some(Cause::GateTimeout { gates: vec![waits] })
+        );
+        assert_eq!(
+            escalation.recipients,
+            [Recipient::GateApprovers("security".parse().unwrap())].into()
+        );
         assert_eq!(
             decision.surface.verify,
             Some(CheckRunPlan::Completed(Conclusion::Success)),
@@ -103,13 +150,20 @@ mod tests {
         );
         assert_eq!(story.state.status, RunStatus::Escalated);
         story.decide();
-        assert_eq!(story.last.as_ref().unwrap().action, NextAction::WaitForHuman { cause: Trigger::GateTimeout });
+        assert_eq!(
+            story.last.as_ref().unwrap().action,
+            NextAction::WaitForHuman {
+                cause: Trigger::GateTimeout
+            }
+        );
     }
 
     #[test]
     fn a_decision_ends_the_call_and_no_push_does() {
-        for (word, status) in [("security approved", GateStatus::Approved), ("security rejected", GateStatus::Rejected)]
-        {
+        for (word, status) in [
+            ("security approved", GateStatus::Approved),
+            ("security rejected", GateStatus::Rejected),
+        ] {
             let mut story = asked();
             after(&mut story, 73);
             story.push(2, &[], &["rounds"]);
@@ -129,7 +183,10 @@ mod tests {
         after(&mut story, 71);
         assert!(story.state.blocked.is_none());
         after(&mut story, 2);
-        assert_eq!(story.state.blocked.as_ref().unwrap().trigger, Trigger::GateTimeout);
+        assert_eq!(
+            story.state.blocked.as_ref().unwrap().trigger,
+            Trigger::GateTimeout
+        );
     }
 
     #[test]
@@ -142,7 +199,11 @@ mod tests {
         assert_eq!(posts(&story), ["gate:security:1"]);
         story.snapshot.pull_request.is_draft = false;
         after(&mut story, 1);
-        assert_eq!(posts(&story), ["gate:security:1"], "the time begins when people are asked");
+        assert_eq!(
+            posts(&story),
+            ["gate:security:1"],
+            "the time begins when people are asked"
+        );
         after(&mut story, 24);
         assert_eq!(posts(&story).len(), 2);
     }
@@ -154,14 +215,32 @@ mod tests {
         let gate = story.policy.gates.values_mut().next().unwrap();
         (gate.remind_after, gate.escalate_after) = (TimeDelta::minutes(5), TimeDelta::minutes(9));
         story.push(1, &[], &["rounds"]);
-        let asked = story.state.gates.values().next().unwrap().waiting_since.unwrap();
-        assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(asked + TimeDelta::minutes(5)));
+        let asked = story
+            .state
+            .gates
+            .values()
+            .next()
+            .unwrap()
+            .waiting_since
+            .unwrap();
+        assert_eq!(
+            story.last.as_ref().unwrap().revisit_at,
+            Some(asked + TimeDelta::minutes(5))
+        );
         story.now = asked + TimeDelta::minutes(5);
         story.decide();
         assert_eq!(posts(&story).len(), 2);
-        assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(asked + TimeDelta::minutes(9)));
+        assert_eq!(
+            story.last.as_ref().unwrap().revisit_at,
+            Some(asked + TimeDelta::minutes(9))
+        );
         story.now = asked + TimeDelta::minutes(9);
-        assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::GateTimeout });
+        assert_eq!(
+            story.decide().action,
+            NextAction::Escalate {
+                cause: Trigger::GateTimeout
+            }
+        );
     }
 
     #[test]
@@ -183,7 +262,10 @@ mod tests {
         story.snapshot.comments.items[0].body = "security approved, and all else".into();
         let told = |story: &mut Story| {
             let changed = |line: &&HistoryLine| {
-                matches!(line.event, Event::GateInvalidated(GateInvalidated::CommentChanged { .. }))
+                matches!(
+                    line.event,
+                    Event::GateInvalidated(GateInvalidated::CommentChanged { .. })
+                )
             };
             story.decide().events.iter().filter(changed).count()
         };

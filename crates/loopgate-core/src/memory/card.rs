@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    AppliedFix, Folder, Hunk, LineStatus, MatchOutcome, MemoryLine, MemoryMatch, Offers, Retention, Rights,
-    SettledDispute, Week,
+    AppliedFix, Folder, Hunk, LineStatus, MatchOutcome, MemoryLine, MemoryMatch, Offers, Retention,
+    Rights, SettledDispute, Week,
     line::{fingerprint_of, template},
 };
 use crate::{
@@ -61,15 +61,30 @@ impl Card {
     fn of(failure: &Failure, run: &[&MemoryLine], at: usize) -> Option<Self> {
         let passed = run.get(at + 1)?;
         let fingerprint = fingerprint_of(failure);
-        let fails = |line: &&&MemoryLine| line.failures.iter().any(|failure| fingerprint_of(failure) == fingerprint);
+        let fails = |line: &&&MemoryLine| {
+            line.failures
+                .iter()
+                .any(|failure| fingerprint_of(failure) == fingerprint)
+        };
         let failed = run.get(..=at)?;
-        let tried = failed.windows(2).filter(|pair| pair.iter().all(|line| fails(&line)));
+        let tried = failed
+            .windows(2)
+            .filter(|pair| pair.iter().all(|line| fails(&line)));
         let tried = tried.filter_map(|pair| pair.last()?.fix_applied.as_ref());
-        let fix = passed.fix_applied.clone().filter(|fix| !fix.hunks.is_empty())?;
+        let fix = passed
+            .fix_applied
+            .clone()
+            .filter(|fix| !fix.hunks.is_empty())?;
         let analysis = failure.analysis.as_ref();
         let citation = |hunk: &Hunk| {
-            let after = hunk.text.lines().filter(|line| !line.starts_with('-')).count();
-            let last = hunk.line.saturating_add(u32::try_from(after).unwrap_or(u32::MAX).saturating_sub(1));
+            let after = hunk
+                .text
+                .lines()
+                .filter(|line| !line.starts_with('-'))
+                .count();
+            let last = hunk
+                .line
+                .saturating_add(u32::try_from(after).unwrap_or(u32::MAX).saturating_sub(1));
             json!({ "path": hunk.path, "blob": hunk.blob, "lines": [hunk.line, last] })
         };
         Some(Self {
@@ -78,13 +93,17 @@ impl Card {
             test: failure.test_name.clone(),
             template: template(failure),
             error_type: failure.error_type,
-            cause: analysis.map_or_else(String::new, |analysis| text::start(&analysis.root_cause, 400)),
+            cause: analysis.map_or_else(String::new, |analysis| {
+                text::start(&analysis.root_cause, 400)
+            }),
             category: analysis.map_or(RootCauseCategory::Other, |analysis| analysis.category),
             citations: fix.hunks.iter().map(citation).collect(),
             fix,
             fix_pull_request: passed.pull_request,
             fixed_at: passed.timestamp,
-            tried_and_failed: tried.map(|fix| format!("{} ({})", fix.description, fix.diff_summary)).collect(),
+            tried_and_failed: tried
+                .map(|fix| format!("{} ({})", fix.description, fix.diff_summary))
+                .collect(),
             mended_in: [passed.session_id.clone()].into(),
             first_seen: run.iter().find(fails)?.timestamp,
             last_seen: run.get(at)?.timestamp,
@@ -95,11 +114,14 @@ impl Card {
     /// Takes in what another run taught of the same error: the newest fix stays, in whatever order they come.
     fn merge(&mut self, mut other: Self) {
         if (other.fixed_at, other.fix.commit) > (self.fixed_at, self.fix.commit) {
-            let (offered, followed, went_green, worked) = (self.offered, self.followed, self.went_green, self.worked);
+            let (offered, followed, went_green, worked) =
+                (self.offered, self.followed, self.went_green, self.worked);
             std::mem::swap(self, &mut other);
-            (self.offered, self.followed, self.went_green, self.worked) = (offered, followed, went_green, worked);
+            (self.offered, self.followed, self.went_green, self.worked) =
+                (offered, followed, went_green, worked);
         }
-        let first = |one: &BTreeSet<String>, other, most| one.union(other).take(most).cloned().collect();
+        let first =
+            |one: &BTreeSet<String>, other, most| one.union(other).take(most).cloned().collect();
         self.mended_in = first(&self.mended_in, &other.mended_in, MOST_RUNS);
         self.tried_and_failed = first(&self.tried_and_failed, &other.tried_and_failed, MOST_TRIED);
         self.fingerprints.extend(other.fingerprints);
@@ -240,14 +262,21 @@ impl Memory {
         if run.last().is_some_and(|line| line.rights == Rights::Write) {
             for (at, pair) in run.windows(2).enumerate() {
                 let [failed, passed] = pair else { continue };
-                let is_mended = failed.status != LineStatus::Passed && passed.status == LineStatus::Passed;
+                let is_mended =
+                    failed.status != LineStatus::Passed && passed.status == LineStatus::Passed;
                 // An attempt that weakens what checks it teaches nothing, whether or not a person accepted that.
                 if !is_mended || failed.weakened || passed.weakened {
                     continue;
                 }
-                let mended = failed.failures.iter().filter(|failure| passed.mends(failure));
+                let mended = failed
+                    .failures
+                    .iter()
+                    .filter(|failure| passed.mends(failure));
                 for card in mended.filter_map(|failure| Card::of(failure, &run, at)) {
-                    self.cards.entry(card.id).and_modify(|known| known.merge(card.clone())).or_insert(card);
+                    self.cards
+                        .entry(card.id)
+                        .and_modify(|known| known.merge(card.clone()))
+                        .or_insert(card);
                 }
             }
         }
@@ -263,17 +292,40 @@ impl Memory {
             self.recent.pop_first();
         }
         keep_best(&mut self.cards, MOST_CARDS, Card::rank);
-        keep_best(&mut self.recurring, MOST_RECURRING, |seen| (seen.last_seen, seen.key()));
+        keep_best(&mut self.recurring, MOST_RECURRING, |seen| {
+            (seen.last_seen, seen.key())
+        });
     }
 
     /// Counts the errors and the flaky tests of a line, and notes when they were seen last.
     fn see(&mut self, line: &MemoryLine) {
-        let name = |failure: &Failure| failure.test_name.as_ref().unwrap_or(&failure.error_message).clone();
-        let errors = line.failures.iter().map(|failure| (name(failure), Some(fingerprint_of(failure))));
-        for (name, fingerprint) in errors.chain(line.flaky.iter().map(|test| (test.clone(), None))) {
-            let new = Recurring { test: text::first_line(&name, 200), fingerprint, ..Recurring::default() };
-            let seen = self.recurring.entry(new.key()).or_insert_with(|| new.clone());
-            let count = if fingerprint.is_some() { &mut seen.occurrences } else { &mut seen.flips };
+        let name = |failure: &Failure| {
+            failure
+                .test_name
+                .as_ref()
+                .unwrap_or(&failure.error_message)
+                .clone()
+        };
+        let errors = line
+            .failures
+            .iter()
+            .map(|failure| (name(failure), Some(fingerprint_of(failure))));
+        for (name, fingerprint) in errors.chain(line.flaky.iter().map(|test| (test.clone(), None)))
+        {
+            let new = Recurring {
+                test: text::first_line(&name, 200),
+                fingerprint,
+                ..Recurring::default()
+            };
+            let seen = self
+                .recurring
+                .entry(new.key())
+                .or_insert_with(|| new.clone());
+            let count = if fingerprint.is_some() {
+                &mut seen.occurrences
+            } else {
+                &mut seen.flips
+            };
             *count = count.saturating_add(1);
             if (line.timestamp, &line.session_id) < (seen.last_seen, &seen.last_run) {
                 continue;
@@ -284,7 +336,9 @@ impl Memory {
             seen.last_pull_request = line.pull_request;
             seen.resolution = match seen.resolution {
                 Resolution::WontFix => Resolution::WontFix,
-                _ if fingerprint.is_some() && line.status == LineStatus::Escalated => Resolution::Escalated,
+                _ if fingerprint.is_some() && line.status == LineStatus::Escalated => {
+                    Resolution::Escalated
+                }
                 _ => Resolution::Pending,
             };
         }
@@ -303,8 +357,15 @@ impl Memory {
             }
         }
         for word in &line.settled {
-            for seen in self.recurring.values_mut().filter(|seen| seen.is(word.failure)) {
-                seen.settled = [word.clone()].into_iter().chain(seen.settled.take()).max_by_key(|word| word.at);
+            for seen in self
+                .recurring
+                .values_mut()
+                .filter(|seen| seen.is(word.failure))
+            {
+                seen.settled = [word.clone()]
+                    .into_iter()
+                    .chain(seen.settled.take())
+                    .max_by_key(|word| word.at);
             }
         }
         for found in &line.memory_matches {
@@ -319,8 +380,9 @@ impl Memory {
     /// Drops what is older than its retention, and cards that were found stale too often.
     pub fn drop_old(&mut self, retention: Retention, now: Timestamp) {
         let keeps = |folder, seen_at| retention.keeps(folder, seen_at, now);
-        self.cards
-            .retain(|_, card| card.stale < STALE_TIMES && keeps(Folder::Taught, card.last_seen.max(card.fixed_at)));
+        self.cards.retain(|_, card| {
+            card.stale < STALE_TIMES && keeps(Folder::Taught, card.last_seen.max(card.fixed_at))
+        });
         self.recurring.retain(|_, seen| {
             let folder = match seen.resolution {
                 Resolution::Pending => Folder::Failures,
@@ -341,7 +403,9 @@ impl Memory {
     /// Notes that an error will not be mended. Whether it is known.
     pub fn give_up(&mut self, id: FailureId) -> bool {
         let known = self.recurring.values_mut().find(|seen| seen.is(id));
-        known.map(|seen| seen.resolution = Resolution::WontFix).is_some()
+        known
+            .map(|seen| seen.resolution = Resolution::WontFix)
+            .is_some()
     }
 }
 
@@ -358,11 +422,15 @@ fn keep_best<K: Ord, V, R: Ord>(entries: &mut BTreeMap<K, V>, most: usize, rank:
 
 impl Recurring {
     fn is(&self, failure: FailureId) -> bool {
-        self.fingerprint.is_some_and(|fingerprint| FailureId::from(fingerprint) == failure)
+        self.fingerprint
+            .is_some_and(|fingerprint| FailureId::from(fingerprint) == failure)
     }
 
     /// Under what it is counted.
     pub fn key(&self) -> String {
-        self.fingerprint.map_or_else(|| format!("flaky:{}", self.test), |fingerprint| fingerprint.to_string())
+        self.fingerprint.map_or_else(
+            || format!("flaky:{}", self.test),
+            |fingerprint| fingerprint.to_string(),
+        )
     }
 }

@@ -24,7 +24,10 @@ impl From<Tier> for u8 {
 impl TryFrom<u8> for Tier {
     type Error = &'static str;
     fn try_from(number: u8) -> Result<Self, &'static str> {
-        [Self::SameError, Self::SameTest].into_iter().find(|tier| u8::from(*tier) == number).ok_or("no such tier")
+        [Self::SameError, Self::SameTest]
+            .into_iter()
+            .find(|tier| u8::from(*tier) == number)
+            .ok_or("no such tier")
     }
 }
 
@@ -115,7 +118,10 @@ impl Rate {
     }
 
     pub(crate) fn count(&mut self, gone: bool) {
-        self.add(Self { retries: 1, gone: u32::from(gone) });
+        self.add(Self {
+            retries: 1,
+            gone: u32::from(gone),
+        });
     }
 
     /// The share, where there is any.

@@ -124,27 +124,54 @@ pub struct Hunk {
 
 impl AppliedFix {
     /// The change to `files` that led to `commit`. `failing` are the files that the failures before it name.
-    pub fn of(commit: Sha, description: &str, files: &[ChangedFile], failing: &BTreeSet<String>) -> Self {
-        let sum = |lines: fn(&ChangedFile) -> u32| files.iter().map(|file| u64::from(lines(file))).sum::<u64>();
+    pub fn of(
+        commit: Sha,
+        description: &str,
+        files: &[ChangedFile],
+        failing: &BTreeSet<String>,
+    ) -> Self {
+        let sum = |lines: fn(&ChangedFile) -> u32| {
+            files.iter().map(|file| u64::from(lines(file))).sum::<u64>()
+        };
         let mut code: Vec<&ChangedFile> = files.iter().collect();
         code.sort_by_key(|file| !failing.contains(&file.path));
         // What is no code fixes nothing: tests, and what chooses them or silences findings.
         let hunks = |file: &ChangedFile| -> Vec<Hunk> {
             let is_setting = file_name(&file.path).contains(".config.");
-            let is_code = matches!(kind(&file.path), FileKind::Code | FileKind::Manifest) && !is_setting;
-            let patch = file.read_patch().filter(|_| is_code && !is_test(&file.path)).unwrap_or_default();
+            let is_code =
+                matches!(kind(&file.path), FileKind::Code | FileKind::Manifest) && !is_setting;
+            let patch = file
+                .read_patch()
+                .filter(|_| is_code && !is_test(&file.path))
+                .unwrap_or_default();
             let hunks = patch.hunks.iter().map(|hunk| {
-                let lines =
-                    hunk.lines.iter().take(HUNK_LINES).map(|line| format!("{}{}", line.change.sign(), line.text));
+                let lines = hunk
+                    .lines
+                    .iter()
+                    .take(HUNK_LINES)
+                    .map(|line| format!("{}{}", line.change.sign(), line.text));
                 let text = text::whole_lines(lines, HUNK_BYTES);
-                Hunk { path: text::start(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
+                Hunk {
+                    path: text::start(&file.path, 300),
+                    blob: file.blob,
+                    line: hunk.new_start,
+                    text,
+                }
             });
             hunks.filter(Hunk::changes_code).take(MOST_HUNKS).collect()
         };
         Self {
             description: text::start(description, 300),
-            diff_summary: format!("+{}/-{}", sum(|file| file.additions), sum(|file| file.deletions)),
-            files_modified: files.iter().take(50).map(|file| text::start(&file.path, 300)).collect(),
+            diff_summary: format!(
+                "+{}/-{}",
+                sum(|file| file.additions),
+                sum(|file| file.deletions)
+            ),
+            files_modified: files
+                .iter()
+                .take(50)
+                .map(|file| text::start(&file.path, 300))
+                .collect(),
             commit,
             hunks: code.into_iter().flat_map(hunks).take(MOST_HUNKS).collect(),
         }
@@ -156,19 +183,43 @@ impl Hunk {
     /// one side (`-` before the change, `+` after it) stand as in the hunk, nearest to where it stood. Lines without
     /// words do not count.
     pub(super) fn find(&self, side: char, text: &str) -> Option<u32> {
-        let change = self.text.lines().position(|line| line.starts_with(['+', '-'])).unwrap_or_default();
-        let numbered = self.text.lines().enumerate().filter(|(_, line)| line.starts_with([' ', side]));
-        let trimmed = numbered.map(|(at, line)| (at >= change, line.get(1..).unwrap_or_default().trim()));
+        let change = self
+            .text
+            .lines()
+            .position(|line| line.starts_with(['+', '-']))
+            .unwrap_or_default();
+        let numbered = self
+            .text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.starts_with([' ', side]));
+        let trimmed =
+            numbered.map(|(at, line)| (at >= change, line.get(1..).unwrap_or_default().trim()));
         let wanted: Vec<(bool, &str)> = trimmed.filter(|(_, line)| has_words(line)).collect();
-        let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| has_words(line));
+        let lines = (1..)
+            .zip(text.lines().map(str::trim))
+            .filter(|(_, line)| has_words(line));
         let lines: Vec<(u32, &str)> = lines.take(MOST_LINES).collect();
-        let found =
-            |part: &&[(u32, &str)]| part.iter().zip(&wanted).filter(|(line, sought)| line.1 == sought.1).count();
-        let nearness = |part: &&[(u32, &str)]| Reverse(part.first().map(|first| first.0.abs_diff(self.line)));
-        let best = lines.windows(wanted.len().max(1)).max_by_key(|part| (found(part), nearness(part)))?;
-        let place = best.iter().zip(&wanted).find(|(_, (is_changed, _))| *is_changed).map(|(line, _)| line.0);
+        let found = |part: &&[(u32, &str)]| {
+            part.iter()
+                .zip(&wanted)
+                .filter(|(line, sought)| line.1 == sought.1)
+                .count()
+        };
+        let nearness =
+            |part: &&[(u32, &str)]| Reverse(part.first().map(|first| first.0.abs_diff(self.line)));
+        let best = lines
+            .windows(wanted.len().max(1))
+            .max_by_key(|part| (found(part), nearness(part)))?;
+        let place = best
+            .iter()
+            .zip(&wanted)
+            .find(|(_, (is_changed, _))| *is_changed)
+            .map(|(line, _)| line.0);
         let behind = best.last().map(|line| line.0.saturating_add(1));
-        place.or(behind).filter(|_| !wanted.is_empty() && 3 * found(&best) >= 2 * wanted.len())
+        place
+            .or(behind)
+            .filter(|_| !wanted.is_empty() && 3 * found(&best) >= 2 * wanted.len())
     }
 
     /// Whether it does more than silence a check: some line of code goes or comes that is no comment and no
@@ -178,7 +229,9 @@ impl Hunk {
         let code = |side: char| -> Vec<String> {
             let lines = self.text.lines().filter_map(|line| line.strip_prefix(side));
             let (code, _) = Syntax::of(&self.path).without_comments(lines.map(str::trim));
-            code.into_iter().filter(|line| has_words(line) && !silences.is_match(line)).collect()
+            code.into_iter()
+                .filter(|line| has_words(line) && !silences.is_match(line))
+                .collect()
         };
         code('-') != code('+')
     }
@@ -186,7 +239,10 @@ impl Hunk {
 
 /// The lines that a hunk's text adds, without what only closes a block.
 pub(super) fn added(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| line.strip_prefix('+')).map(str::trim).filter(|line| has_words(line))
+    text.lines()
+        .filter_map(|line| line.strip_prefix('+'))
+        .map(str::trim)
+        .filter(|line| has_words(line))
 }
 
 fn has_words(line: &str) -> bool {
@@ -201,9 +257,13 @@ impl MemoryLine {
 
     /// Whether this attempt fixed a failure of the attempt before. A failure that names a test needs that test's pass.
     pub(super) fn mends(&self, failure: &Failure) -> bool {
-        let Some(name) = &failure.test_name else { return true };
+        let Some(name) = &failure.test_name else {
+            return true;
+        };
         // One of the two lines may have been cut more than the other.
-        self.fixed.iter().any(|fixed| text::start(fixed, 300) == text::start(name, 300))
+        self.fixed
+            .iter()
+            .any(|fixed| text::start(fixed, 300) == text::start(name, 300))
     }
 
     /// Cut to what is kept, without what must not be written, as JSON without a line break.
@@ -213,13 +273,24 @@ impl MemoryLine {
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let mut line = self.clone();
         line.failures.truncate(MOST_FAILURES);
-        line.failures.iter_mut().for_each(|failure| failure.fingerprint = Some(fingerprint_of(failure)));
+        line.failures
+            .iter_mut()
+            .for_each(|failure| failure.fingerprint = Some(fingerprint_of(failure)));
         // Statistics need no texts.
-        line.memory_matches.iter_mut().for_each(|found| found.fix = None);
+        line.memory_matches
+            .iter_mut()
+            .for_each(|found| found.fix = None);
         let mut value = serde_json::to_value(line)?;
         redact_value(&mut value);
         let mut text = String::new();
-        for (items, characters) in [(200, 1_000), (100, 300), (20, 300), (10, 300), (3, 120), (0, 120)] {
+        for (items, characters) in [
+            (200, 1_000),
+            (100, 300),
+            (20, 300),
+            (10, 300),
+            (3, 120),
+            (0, 120),
+        ] {
             shorten(&mut value, items, characters);
             text = value.to_string();
             if text.len() <= MOST_BYTES {
@@ -246,10 +317,13 @@ pub fn shorten(value: &mut Value, items: usize, characters: usize) {
         Value::String(text) => *text = text::start(text, characters),
         Value::Array(list) => {
             list.truncate(items);
-            list.iter_mut().for_each(|item| shorten(item, items, characters));
+            list.iter_mut()
+                .for_each(|item| shorten(item, items, characters));
         }
         Value::Object(fields) => {
-            let cut = fields.iter_mut().filter(|(name, _)| items == 0 || *name != "hunks");
+            let cut = fields
+                .iter_mut()
+                .filter(|(name, _)| items == 0 || *name != "hunks");
             cut.for_each(|(_, field)| shorten(field, items, characters));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -258,14 +332,23 @@ pub fn shorten(value: &mut Value, items: usize, characters: usize) {
 
 /// The message as look-ups compare it: redacted and cut, because lines are.
 pub(super) fn template(failure: &Failure) -> String {
-    let mut kept = Failure { stack_trace: None, ..failure.clone() };
-    let others = [&mut kept.test_name, &mut kept.expected, &mut kept.actual].into_iter().flatten();
-    others.chain([&mut kept.error_message]).for_each(|text| *text = text::start(&redact(text), 300));
+    let mut kept = Failure {
+        stack_trace: None,
+        ..failure.clone()
+    };
+    let others = [&mut kept.test_name, &mut kept.expected, &mut kept.actual]
+        .into_iter()
+        .flatten();
+    others
+        .chain([&mut kept.error_message])
+        .for_each(|text| *text = text::start(&redact(text), 300));
     text::start(&failure::template(&kept), 300)
 }
 
 pub(super) fn fingerprint_of(failure: &Failure) -> Fingerprint {
-    failure.fingerprint.unwrap_or_else(|| failure::fingerprint(failure))
+    failure
+        .fingerprint
+        .unwrap_or_else(|| failure::fingerprint(failure))
 }
 
 /// Two writers' lines as one list, in an order that does not depend on who wrote first. Of two lines of one attempt the
@@ -275,7 +358,11 @@ pub fn union(lines: impl IntoIterator<Item = MemoryLine>) -> Vec<MemoryLine> {
     let text = |line: &MemoryLine| line.to_json().unwrap_or_default();
     let mut lines: Vec<MemoryLine> = lines.into_iter().collect();
     lines.sort_by(|a, b| {
-        let age = || b.timestamp.cmp(&a.timestamp).then_with(|| text(b).cmp(&text(a)));
+        let age = || {
+            b.timestamp
+                .cmp(&a.timestamp)
+                .then_with(|| text(b).cmp(&text(a)))
+        };
         a.key().cmp(&b.key()).then_with(age)
     });
     lines.dedup_by(|older, newest| older.key() == newest.key());

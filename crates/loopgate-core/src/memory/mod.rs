@@ -18,7 +18,9 @@ mod retention;
 mod tests;
 
 pub use card::{Card, Memory, Recurring, Resolution};
-pub use found::{MatchOutcome, MemoryMatch, Offers, Rate, SettledDispute, Settlement, ShownFix, Tier};
+pub use found::{
+    MatchOutcome, MemoryMatch, Offers, Rate, SettledDispute, Settlement, ShownFix, Tier,
+};
 pub use line::{AppliedFix, Hunk, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, shorten, union};
 pub use recall::{MOST_SHOWN, RecalledCards, followed};
 pub use retention::{Folder, Retention, Week, redact, redact_value};

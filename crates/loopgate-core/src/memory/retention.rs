@@ -38,8 +38,12 @@ impl fmt::Display for Week {
 impl FromStr for Week {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let monday = NaiveDate::parse_from_str(&format!("{text}-1"), "%G-W%V-%u").ok().filter(|_| text.len() == 8);
-        monday.map(Self).ok_or_else(|| Malformed::new(text, "an ISO week, such as 2026-W47"))
+        let monday = NaiveDate::parse_from_str(&format!("{text}-1"), "%G-W%V-%u")
+            .ok()
+            .filter(|_| text.len() == 8);
+        monday
+            .map(Self)
+            .ok_or_else(|| Malformed::new(text, "an ISO week, such as 2026-W47"))
     }
 }
 
@@ -77,7 +81,10 @@ impl Retention {
 
     /// Whether all ordinary lines of a week are old enough to go, and the week's ref with them.
     pub fn is_over(self, week: Week, now: Timestamp) -> bool {
-        let next = week.0.checked_add_days(Days::new(7)).map(|monday| monday.and_time(NaiveTime::MIN).and_utc());
+        let next = week
+            .0
+            .checked_add_days(Days::new(7))
+            .map(|monday| monday.and_time(NaiveTime::MIN).and_utc());
         next.is_some_and(|next| next <= now - self.of(Folder::Failures))
     }
 
@@ -96,8 +103,16 @@ impl Retention {
 /// ```
 pub fn redact(text: &str) -> Cow<'_, str> {
     let forms = [
-        (pattern!(r"\b[\w.%+-]+(?::[^\s/@]+)?@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"), "[address]"),
-        (pattern!(r#"(?i)(?:/home/|/users/|\b[a-z]:[\\/]+users[\\/]+)[^/\\\s:"'<>|]+|/root\b"#), "~"),
+        (
+            pattern!(
+                r"\b[\w.%+-]+(?::[^\s/@]+)?@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
+            ),
+            "[address]",
+        ),
+        (
+            pattern!(r#"(?i)(?:/home/|/users/|\b[a-z]:[\\/]+users[\\/]+)[^/\\\s:"'<>|]+|/root\b"#),
+            "~",
+        ),
     ];
     let mut clean = without_secrets(text);
     for (form, instead) in forms {

@@ -11,8 +11,8 @@ use crate::{
     memory::{MatchOutcome, Offers},
     policy::Trigger,
     state::{
-        AttemptDigest, AuthorKind, CoverageMet, Dispute, DisputeEnd, LoopState, QueueExit, ReflexState, Settlement,
-        VerificationResult,
+        AttemptDigest, AuthorKind, CoverageMet, Dispute, DisputeEnd, LoopState, QueueExit,
+        ReflexState, Settlement, VerificationResult,
         history::{ArtifactCreated, Escalated, Event, GateInvalidated, HistoryLine},
     },
 };
@@ -84,12 +84,17 @@ impl MemoryUse {
     fn of(retries: &[(&AttemptDigest, &AttemptDigest)]) -> Option<Self> {
         let mut used = None;
         for (failed, next) in retries {
-            let Some(found) = &failed.memory_matches else { continue };
+            let Some(found) = &failed.memory_matches else {
+                continue;
+            };
             let use_of: &mut Self = used.get_or_insert_default();
             use_of.carried += u32::from(found.iter().any(|it| it.outcome == MatchOutcome::Shown));
             found.iter().for_each(|found| use_of.offers.count(found));
             let gone = |error| !next.fingerprints.contains(error);
-            failed.fingerprints.iter().for_each(|error| use_of.offers.all.count(gone(error)));
+            failed
+                .fingerprints
+                .iter()
+                .for_each(|error| use_of.offers.all.count(gone(error)));
         }
         used
     }
@@ -144,7 +149,12 @@ pub struct CheckUse {
 impl CheckUse {
     pub(crate) fn of(check: &CheckEvidence) -> Self {
         let failed = u32::from(check.outcome.is_failure());
-        Self { runs: 1, failed, total_ms: check.duration_ms, longest_ms: check.duration_ms }
+        Self {
+            runs: 1,
+            failed,
+            total_ms: check.duration_ms,
+            longest_ms: check.duration_ms,
+        }
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
@@ -157,33 +167,75 @@ impl CheckUse {
 
 impl RunLine {
     /// The line of a run as it stands. `checks` are those that its attempts recorded; `ended` is none while it is open.
-    pub fn of(state: &LoopState, history: &[HistoryLine], checks: &[CheckEvidence], ended: Option<Timestamp>) -> Self {
+    pub fn of(
+        state: &LoopState,
+        history: &[HistoryLine],
+        checks: &[CheckEvidence],
+        ended: Option<Timestamp>,
+    ) -> Self {
         let timeline = Timeline::of(state, history, ended.unwrap_or(state.updated_at));
-        let counted: Vec<&AttemptDigest> = state.attempts.iter().filter(|it| it.spent() || it.passes()).collect();
+        let counted: Vec<&AttemptDigest> = state
+            .attempts
+            .iter()
+            .filter(|it| it.spent() || it.passes())
+            .collect();
         // What was lost counts as failed.
-        let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX).saturating_add(state.lost_attempts);
-        let result = |passes| if passes { VerificationResult::Pass } else { VerificationResult::Fail };
+        let number = |index: usize| {
+            u32::try_from(index + 1)
+                .unwrap_or(u32::MAX)
+                .saturating_add(state.lost_attempts)
+        };
+        let result = |passes| {
+            if passes {
+                VerificationResult::Pass
+            } else {
+                VerificationResult::Fail
+            }
+        };
         let first = counted.first().filter(|_| state.lost_attempts == 0);
         let lost = (state.lost_attempts > 0).then_some(VerificationResult::Fail);
-        let pairs = counted.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
+        let pairs = counted
+            .windows(2)
+            .filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
         let retries: Vec<_> = pairs.filter(|(failed, _)| !failed.passes()).collect();
         let mut disputes: BTreeMap<DisputeOutcome, u32> = BTreeMap::new();
-        state.disputes.iter().for_each(|dispute| *disputes.entry(DisputeOutcome::of(dispute)).or_default() += 1);
+        state
+            .disputes
+            .iter()
+            .for_each(|dispute| *disputes.entry(DisputeOutcome::of(dispute)).or_default() += 1);
         let mut queue_exits: BTreeMap<QueueExit, u32> = BTreeMap::new();
-        for exit in state.queue.departures.iter().filter_map(|departure| departure.exit) {
+        for exit in state
+            .queue
+            .departures
+            .iter()
+            .filter_map(|departure| departure.exit)
+        {
             *queue_exits.entry(exit).or_default() += 1;
         }
         let mut check_uses: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
-        checks.iter().for_each(|one| check_uses.entry(one.name.clone()).or_default().add(&CheckUse::of(one)));
-        let is_of_an_agent = state.agent.is_some() || state.reflex.as_ref().is_some_and(ReflexState::has_fixer);
+        checks.iter().for_each(|one| {
+            check_uses
+                .entry(one.name.clone())
+                .or_default()
+                .add(&CheckUse::of(one))
+        });
+        let is_of_an_agent =
+            state.agent.is_some() || state.reflex.as_ref().is_some_and(ReflexState::has_fixer);
         let pass = counted.iter().find(|it| it.passes());
         let green_at = pass.map(|pass| timeline.passed_at(pass.number).unwrap_or(pass.at));
-        let saved = counted.iter().filter(|it| it.passes() && timeline.was_a_flake(it)).count();
+        let saved = counted
+            .iter()
+            .filter(|it| it.passes() && timeline.was_a_flake(it))
+            .count();
         Self {
             schema: RUN_SCHEMA.to_owned(),
             run_id: state.run_id.clone(),
             pull_request: state.pull_request,
-            author: state.author.unwrap_or(if is_of_an_agent { AuthorKind::Agent } else { AuthorKind::Person }),
+            author: state.author.unwrap_or(if is_of_an_agent {
+                AuthorKind::Agent
+            } else {
+                AuthorKind::Person
+            }),
             agent: state.agent.as_ref().map(|agent| agent.name.clone()),
             started_at: state.created_at,
             ended_at: ended,
@@ -207,7 +259,12 @@ impl RunLine {
     /// Whether a person was called for what the attempts came to. Gates that waited too long and services that were
     /// down call, too, and are counted apart.
     pub fn escalated(&self) -> bool {
-        self.calls.keys().any(|trigger| !matches!(trigger, Trigger::GateTimeout | Trigger::ExternalDependencyDown))
+        self.calls.keys().any(|trigger| {
+            !matches!(
+                trigger,
+                Trigger::GateTimeout | Trigger::ExternalDependencyDown
+            )
+        })
     }
 }
 
@@ -217,7 +274,10 @@ pub fn newest(lines: impl IntoIterator<Item = RunLine>) -> Vec<RunLine> {
     let mut runs: BTreeMap<String, RunLine> = BTreeMap::new();
     for line in lines {
         let rank = |line: &RunLine| line.ended_at.unwrap_or(Timestamp::MAX_UTC);
-        if runs.get(&line.run_id).is_none_or(|known| rank(known) <= rank(&line)) {
+        if runs
+            .get(&line.run_id)
+            .is_none_or(|known| rank(known) <= rank(&line))
+        {
             runs.insert(line.run_id.clone(), line);
         }
     }
@@ -266,7 +326,11 @@ struct Timeline {
 impl Timeline {
     /// `until` is when the run ended, or when it was last looked at.
     fn of(state: &LoopState, history: &[HistoryLine], until: Timestamp) -> Self {
-        let mut run = Self { at: state.created_at, waiting: Some(Waited::Ci), ..Self::default() };
+        let mut run = Self {
+            at: state.created_at,
+            waiting: Some(Waited::Ci),
+            ..Self::default()
+        };
         for line in history.iter().filter(|line| line.run_id == state.run_id) {
             run.pass_time(line.ts);
             run.take(&line.event, line.ts);
@@ -288,14 +352,22 @@ impl Timeline {
     fn take(&mut self, event: &Event, at: Timestamp) {
         match event {
             Event::RunStarted(_) | Event::ChecksPrepared { .. } => self.waiting = Some(Waited::Ci),
-            Event::ArtifactCreated(ArtifactCreated::HeadSeen { .. } | ArtifactCreated::Head { .. }) => {
+            Event::ArtifactCreated(
+                ArtifactCreated::HeadSeen { .. } | ArtifactCreated::Head { .. },
+            ) => {
                 self.passed = false;
                 self.waiting = Some(Waited::Ci);
             }
-            Event::EvaluationDone { attempt, passed, .. } => {
+            Event::EvaluationDone {
+                attempt, passed, ..
+            } => {
                 self.evaluations.push((*attempt, at, *passed));
                 self.passed = *passed;
-                self.waiting = if *passed { self.approvers() } else { Some(Waited::Author) };
+                self.waiting = if *passed {
+                    self.approvers()
+                } else {
+                    Some(Waited::Author)
+                };
             }
             Event::GateRequested { gate, .. } => {
                 self.gates.entry(gate.clone()).or_default().rounds += 1;
@@ -306,7 +378,8 @@ impl Timeline {
             }
             Event::GateApproved { gate, .. }
             | Event::GateInvalidated(
-                GateInvalidated::Unbound { gate, .. } | GateInvalidated::CommentChanged { gate, .. },
+                GateInvalidated::Unbound { gate, .. }
+                | GateInvalidated::CommentChanged { gate, .. },
             ) => self.decided(gate, at),
             Event::GateRejected { gate, .. } => {
                 self.decided(gate, at);
@@ -318,10 +391,14 @@ impl Timeline {
                     Escalated::PullRequest { triggers, .. } => triggers.first().copied(),
                     Escalated::LocalLoop { trigger, .. } => Some(*trigger),
                 };
-                trigger.into_iter().for_each(|trigger| *self.calls.entry(trigger).or_default() += 1);
+                trigger
+                    .into_iter()
+                    .for_each(|trigger| *self.calls.entry(trigger).or_default() += 1);
                 self.waiting = Some(Waited::Human);
             }
-            Event::Resumed(_) if self.waiting == Some(Waited::Human) => self.waiting = Some(Waited::Author),
+            Event::Resumed(_) if self.waiting == Some(Waited::Human) => {
+                self.waiting = Some(Waited::Author)
+            }
             Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => self.waiting = None,
             _ => {}
         }
@@ -349,7 +426,10 @@ impl Timeline {
 
     /// Whether an attempt that passes now did not at first, or has a test that failed and passed on its head.
     fn was_a_flake(&self, attempt: &AttemptDigest) -> bool {
-        let first = self.evaluations.iter().find(|(number, ..)| *number == attempt.number);
+        let first = self
+            .evaluations
+            .iter()
+            .find(|(number, ..)| *number == attempt.number);
         !attempt.flaky.is_empty() || first.is_some_and(|(.., passed)| !passed)
     }
 }

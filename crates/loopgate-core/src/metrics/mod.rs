@@ -11,7 +11,8 @@ pub use crate::state::CoverageMet;
 pub use self::{
     line::{CheckUse, DisputeOutcome, GateUse, MemoryUse, RUN_SCHEMA, RunLine, Waited, newest},
     report::{
-        Compared, Difference, Estimate, Figure, Group, Interval, Metric, MetricValue, Point, Report, Target, Window,
+        Compared, Difference, Estimate, Figure, Group, Interval, Metric, MetricValue, Point,
+        Report, Target, Window,
     },
 };
 

@@ -30,21 +30,34 @@ pub struct Window {
 impl Window {
     /// The time up to `now`.
     pub fn back(now: Timestamp, length: TimeDelta) -> Self {
-        Self { from: now - length, to: now }
+        Self {
+            from: now - length,
+            to: now,
+        }
     }
 
     /// As long, right before.
     pub fn before(self) -> Self {
-        Self { from: self.from - (self.to - self.from), to: self.from }
+        Self {
+            from: self.from - (self.to - self.from),
+            to: self.from,
+        }
     }
 
     /// Equal parts, the oldest first, of whole days where the window has so many.
     fn parts(self) -> Vec<Self> {
         let step = ((self.to - self.from) / POINTS).max(TimeDelta::days(1));
-        let mut ends: Vec<Timestamp> =
-            (0..POINTS).map(|part| self.to - step * part).filter(|end| *end > self.from).collect();
+        let mut ends: Vec<Timestamp> = (0..POINTS)
+            .map(|part| self.to - step * part)
+            .filter(|end| *end > self.from)
+            .collect();
         ends.reverse();
-        ends.into_iter().map(|to| Self { from: self.from.max(to - step), to }).collect()
+        ends.into_iter()
+            .map(|to| Self {
+                from: self.from.max(to - step),
+                to,
+            })
+            .collect()
     }
 }
 
@@ -83,22 +96,35 @@ impl Metric {
     fn of(self, line: &RunLine) -> (u64, u64) {
         let one = |counts: bool| u64::from(counts);
         match self {
-            Self::FirstAttemptPassRate => {
-                (one(line.first_result == Some(VerificationResult::Pass)), one(line.first_result.is_some()))
-            }
-            Self::AverageAttempts => (line.first_pass.unwrap_or(0).into(), one(line.first_pass.is_some())),
+            Self::FirstAttemptPassRate => (
+                one(line.first_result == Some(VerificationResult::Pass)),
+                one(line.first_result.is_some()),
+            ),
+            Self::AverageAttempts => (
+                line.first_pass.unwrap_or(0).into(),
+                one(line.first_pass.is_some()),
+            ),
             Self::EscalationRate => (one(line.escalated()), 1),
             Self::DebugMemoryReuse => {
-                let carried = line.memory.as_ref().map(|memory| memory.carried.min(line.retries));
+                let carried = line
+                    .memory
+                    .as_ref()
+                    .map(|memory| memory.carried.min(line.retries));
                 carried.map_or((0, 0), |carried| (carried.into(), line.retries.into()))
             }
-            Self::CoverageMetRate => (one(line.coverage == Some(CoverageMet::Met)), one(line.coverage.is_some())),
+            Self::CoverageMetRate => (
+                one(line.coverage == Some(CoverageMet::Met)),
+                one(line.coverage.is_some()),
+            ),
         }
     }
 
     /// The value over these runs, `None` if no run counts; what was counted, and of how many.
     #[expect(clippy::cast_precision_loss, reason = "counts of runs")]
-    pub fn value<'a>(self, lines: impl IntoIterator<Item = &'a RunLine>) -> (Option<f64>, u64, u64) {
+    pub fn value<'a>(
+        self,
+        lines: impl IntoIterator<Item = &'a RunLine>,
+    ) -> (Option<f64>, u64, u64) {
         let sum = |(counted, of): (u64, u64), line| {
             let (more, of_more) = self.of(line);
             (counted.saturating_add(more), of.saturating_add(of_more))
@@ -203,17 +229,35 @@ impl Report {
             };
             let (before, ..) = metric.value(before.iter().copied());
             let trend = parts.iter().map(point).collect();
-            MetricValue { metric, value, counted, of, target: metric.target(), met, before, trend }
+            MetricValue {
+                metric,
+                value,
+                counted,
+                of,
+                target: metric.target(),
+                met,
+                before,
+                trend,
+            }
         };
         let (mut waited, mut calls) = (BTreeMap::new(), BTreeMap::new());
         let mut gates: BTreeMap<GateName, GateTotals> = BTreeMap::new();
         let mut checks: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
-        let (mut offers, mut disputes, mut queue_exits) = (Offers::default(), BTreeMap::new(), BTreeMap::new());
+        let (mut offers, mut disputes, mut queue_exits) =
+            (Offers::default(), BTreeMap::new(), BTreeMap::new());
         for line in &runs {
-            line.waited.iter().for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
-            line.calls.iter().for_each(|(trigger, count)| *calls.entry(*trigger).or_default() += u64::from(*count));
-            line.disputes.iter().for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
-            line.queue_exits.iter().for_each(|(exit, runs)| *queue_exits.entry(*exit).or_default() += u64::from(*runs));
+            line.waited
+                .iter()
+                .for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
+            line.calls.iter().for_each(|(trigger, count)| {
+                *calls.entry(*trigger).or_default() += u64::from(*count)
+            });
+            line.disputes
+                .iter()
+                .for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
+            line.queue_exits.iter().for_each(|(exit, runs)| {
+                *queue_exits.entry(*exit).or_default() += u64::from(*runs)
+            });
             if let Some(MemoryUse { offers: of_run, .. }) = line.memory {
                 offers.shown.add(of_run.shown);
                 offers.followed.add(of_run.followed);
@@ -226,7 +270,9 @@ impl Report {
                 used.rejections = used.rejections.saturating_add(of_run.rejections);
                 used.waited_seconds = used.waited_seconds.saturating_add(of_run.waited_seconds);
             }
-            line.checks.iter().for_each(|(check, used)| checks.entry(check.clone()).or_default().add(used));
+            line.checks
+                .iter()
+                .for_each(|(check, used)| checks.entry(check.clone()).or_default().add(used));
         }
         Self {
             schema: SCHEMA,
@@ -237,7 +283,10 @@ impl Report {
             median_seconds_to_green: median(&runs),
             waited,
             calls,
-            saved_by_flakes: runs.iter().map(|line| u64::from(line.saved_by_flakes)).sum(),
+            saved_by_flakes: runs
+                .iter()
+                .map(|line| u64::from(line.saved_by_flakes))
+                .sum(),
             offers,
             disputes,
             queue_exits,
@@ -267,7 +316,10 @@ fn groups(runs: &[&RunLine], name: impl Fn(&RunLine) -> Option<String>) -> Vec<G
 }
 
 fn median(runs: &[&RunLine]) -> Option<u64> {
-    let mut seconds: Vec<u64> = runs.iter().filter_map(|line| line.seconds_to_green).collect();
+    let mut seconds: Vec<u64> = runs
+        .iter()
+        .filter_map(|line| line.seconds_to_green)
+        .collect();
     seconds.sort_unstable();
     seconds.get(seconds.len().checked_sub(1)? / 2).copied()
 }
@@ -337,7 +389,10 @@ fn compared(runs: &[&RunLine]) -> Vec<Compared> {
     let of = |kind: AuthorKind| runs.iter().copied().filter(move |line| line.author == kind);
     let mut agents: BTreeMap<&str, Vec<&RunLine>> = BTreeMap::new();
     for line in of(AuthorKind::Agent) {
-        agents.entry(line.agent.as_deref().unwrap_or("unnamed")).or_default().push(line);
+        agents
+            .entry(line.agent.as_deref().unwrap_or("unnamed"))
+            .or_default()
+            .push(line);
     }
     if agents.is_empty() {
         return Vec::new();
@@ -349,14 +404,20 @@ fn compared(runs: &[&RunLine]) -> Vec<Compared> {
         runs: runs.len(),
         estimates: Figure::ALL.map(|figure| {
             let estimate = figure.estimate(runs);
-            let people = measured.iter().find(|people| people.figure == figure).and_then(|people| people.value);
+            let people = measured
+                .iter()
+                .find(|people| people.figure == figure)
+                .and_then(|people| people.value);
             // Only where the intervals do not overlap.
             let than_people = match estimate.value.zip(people) {
                 Some((own, people)) if own.low > people.high => Some(Difference::Higher),
                 Some((own, people)) if own.high < people.low => Some(Difference::Lower),
                 _ => None,
             };
-            Estimate { than_people, ..estimate }
+            Estimate {
+                than_people,
+                ..estimate
+            }
         }),
     };
     let all: Vec<&RunLine> = of(AuthorKind::Agent).collect();
@@ -388,7 +449,12 @@ impl Figure {
             Self::FirstAttemptPassRate | Self::TamperingRate | Self::DisputeRate => wilson(&values),
             Self::Attempts | Self::WaitedSeconds => mean(&values),
         });
-        Estimate { figure: self, of: values.len(), value, than_people: None }
+        Estimate {
+            figure: self,
+            of: values.len(),
+            value,
+            than_people: None,
+        }
     }
 }
 
@@ -399,15 +465,27 @@ fn wilson(values: &[f64]) -> Interval {
     let middle = share + square / (2.0 * n);
     let half = Z * (share * (1.0 - share) / n + square / (4.0 * n * n)).sqrt();
     let scale = 1.0 + square / n;
-    Interval { value: share, low: ((middle - half) / scale).max(0.0), high: ((middle + half) / scale).min(1.0) }
+    Interval {
+        value: share,
+        low: ((middle - half) / scale).max(0.0),
+        high: ((middle + half) / scale).min(1.0),
+    }
 }
 
 /// The mean with its normal interval; these figures are never below 0.
 fn mean(values: &[f64]) -> Interval {
     let (n, mean) = size_and_mean(values);
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    let variance = values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / (n - 1.0).max(1.0);
     let half = Z * (variance / n).sqrt();
-    Interval { value: mean, low: (mean - half).max(0.0), high: mean + half }
+    Interval {
+        value: mean,
+        low: (mean - half).max(0.0),
+        high: mean + half,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of runs")]

@@ -14,13 +14,20 @@ use crate::{
 
 /// Merged, a minute after the last look.
 fn merge(story: &mut Story) {
-    story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: None, at: Some(story.now) };
+    story.snapshot.pull_request.lifecycle = Lifecycle::Merged {
+        by: None,
+        at: Some(story.now),
+    };
     story.decide();
 }
 
 fn line(story: &Story) -> RunLine {
     let ended = (story.snapshot.pull_request.lifecycle != Lifecycle::Open).then_some(story.now);
-    let checks: Vec<_> = story.attempts.values().flat_map(|attempt| attempt.checks.clone()).collect();
+    let checks: Vec<_> = story
+        .attempts
+        .values()
+        .flat_map(|attempt| attempt.checks.clone())
+        .collect();
     RunLine::of(&story.state, &story.history, &checks, ended)
 }
 
@@ -35,7 +42,11 @@ fn merged(play: impl FnOnce(&mut Story)) -> RunLine {
 fn with_coverage(story: &mut Story, changed_covered: u64) {
     for received in &mut story.snapshot.evidence {
         if let ReceivedEvidence::Accepted(evidence) = received {
-            let uncovered = if changed_covered == 0 { vec!["src/lib.rs:1".to_owned()] } else { Vec::new() };
+            let uncovered = if changed_covered == 0 {
+                vec!["src/lib.rs:1".to_owned()]
+            } else {
+                Vec::new()
+            };
             let (lines_covered, lines_total, changed_total) = (8 + changed_covered, 10, 1);
             let files = Default::default();
             evidence.coverage = Some(ChangedCoverage {
@@ -108,7 +119,11 @@ fn twelve_runs() -> Vec<RunLine> {
         let mut passing = BTreeSet::from(["z"]);
         for (number, failing) in (1..).zip(heads) {
             passing.retain(|test| !failing.contains(test));
-            story.push(number, failing, &passing.iter().copied().collect::<Vec<_>>());
+            story.push(
+                number,
+                failing,
+                &passing.iter().copied().collect::<Vec<_>>(),
+            );
             passing.extend(failing.iter());
         }
     };
@@ -121,7 +136,9 @@ fn twelve_runs() -> Vec<RunLine> {
         found(story, 1, MatchOutcome::Seen, Tier::SameError, true);
         story.state.attempts[1].memory_matches = Some(Vec::new());
     }));
-    let agents = |story: &mut Story| "Agent: claude-code 2.1".clone_into(&mut story.snapshot.pull_request.body);
+    let agents = |story: &mut Story| {
+        "Agent: claude-code 2.1".clone_into(&mut story.snapshot.pull_request.body)
+    };
     lines.push(merged(|story| {
         agents(story);
         heads(story, &[&["a"], &["a"], &["a"], &[]]);
@@ -142,9 +159,19 @@ fn twelve_runs() -> Vec<RunLine> {
         story.decide();
     }));
     lines.push(merged(|story| {
-        let ReceivedEvidence::Accepted(base) = evidence(sha(0xba), &["a"], &[]) else { unreachable!() };
-        let checks = base.checks.into_iter().map(|check| (check.name.clone(), check)).collect();
-        story.snapshot.base_evidence = Some(BaseEvidence { sha: sha(0xba), checks, coverage: None });
+        let ReceivedEvidence::Accepted(base) = evidence(sha(0xba), &["a"], &[]) else {
+            unreachable!()
+        };
+        let checks = base
+            .checks
+            .into_iter()
+            .map(|check| (check.name.clone(), check))
+            .collect();
+        story.snapshot.base_evidence = Some(BaseEvidence {
+            sha: sha(0xba),
+            checks,
+            coverage: None,
+        });
         heads(story, &[&["a"], &[]]);
     }));
     let mut closed = Story::opened();
@@ -165,7 +192,9 @@ fn twelve_runs() -> Vec<RunLine> {
         story.snapshot.pull_request.author = person(1, "updates-bot");
         story.snapshot.pull_request.author.kind = crate::observed::AccountKind::Bot;
         story.set_head(1);
-        let ReceivedEvidence::Accepted(mut lost) = evidence(sha(1), &[], &[]) else { unreachable!() };
+        let ReceivedEvidence::Accepted(mut lost) = evidence(sha(1), &[], &[]) else {
+            unreachable!()
+        };
         lost.checks[1].outcome = Outcome::Cancelled;
         story.snapshot.evidence = vec![ReceivedEvidence::Accepted(lost)];
         story.decide();
@@ -187,7 +216,10 @@ fn window() -> Window {
 #[test]
 fn twelve_runs_come_to_what_was_counted_by_hand() {
     let lines = twelve_runs();
-    let (pass, fail) = (Some(VerificationResult::Pass), Some(VerificationResult::Fail));
+    let (pass, fail) = (
+        Some(VerificationResult::Pass),
+        Some(VerificationResult::Fail),
+    );
     let table = [
         (pass, 1, Some(1), Some(CoverageMet::Met)),
         (pass, 1, Some(1), Some(CoverageMet::Short)),
@@ -203,10 +235,24 @@ fn twelve_runs_come_to_what_was_counted_by_hand() {
         (pass, 1, Some(1), None),
     ];
     for (line, expected) in lines.iter().zip(table) {
-        assert_eq!((line.first_result, line.attempts, line.first_pass, line.coverage), expected, "{}", line.run_id);
+        assert_eq!(
+            (
+                line.first_result,
+                line.attempts,
+                line.first_pass,
+                line.coverage
+            ),
+            expected,
+            "{}",
+            line.run_id
+        );
     }
     let report = Report::of(&lines, window());
-    let values: Vec<_> = report.metrics.iter().map(|it| (it.metric.as_str(), it.value, it.met)).collect();
+    let values: Vec<_> = report
+        .metrics
+        .iter()
+        .map(|it| (it.metric.as_str(), it.value, it.met))
+        .collect();
     assert_eq!(
         values,
         [
@@ -217,13 +263,37 @@ fn twelve_runs_come_to_what_was_counted_by_hand() {
             ("coverage_met_rate", Some(2.0 / 3.0), Some(false)),
         ]
     );
-    assert_eq!((report.runs, report.open, report.saved_by_flakes), (12, 1, 1));
+    assert_eq!(
+        (report.runs, report.open, report.saved_by_flakes),
+        (12, 1, 1)
+    );
     let rate = |retries, gone| Rate { retries, gone };
-    assert_eq!(report.offers, Offers { shown: rate(2, 2), followed: rate(0, 0), all: rate(6, 4) });
-    assert_eq!(report.calls, BTreeMap::from([(Trigger::SameError, 1), (Trigger::ExternalDependencyDown, 1)]));
-    let authors: Vec<_> = report.by_author.iter().map(|group| (group.name.as_str(), group.runs)).collect();
+    assert_eq!(
+        report.offers,
+        Offers {
+            shown: rate(2, 2),
+            followed: rate(0, 0),
+            all: rate(6, 4)
+        }
+    );
+    assert_eq!(
+        report.calls,
+        BTreeMap::from([
+            (Trigger::SameError, 1),
+            (Trigger::ExternalDependencyDown, 1)
+        ])
+    );
+    let authors: Vec<_> = report
+        .by_author
+        .iter()
+        .map(|group| (group.name.as_str(), group.runs))
+        .collect();
     assert_eq!(authors, [("agent", 2), ("bot", 1), ("person", 9)]);
-    assert_eq!(report.by_author[0].values[1], Some(2.5), "the agent's runs passed at their fourth and first attempt");
+    assert_eq!(
+        report.by_author[0].values[1],
+        Some(2.5),
+        "the agent's runs passed at their fourth and first attempt"
+    );
     assert_eq!(report.by_agent[0].name, "claude-code");
 }
 
@@ -231,14 +301,28 @@ fn twelve_runs_come_to_what_was_counted_by_hand() {
 fn who_was_waited_for_is_told_in_seconds() {
     let lines = twelve_runs();
     // #3: head 1 seen at minute 1 and judged at 2, head 2 seen at 3 and judged at 4, merged at 5.
-    let minutes = |line: &RunLine| line.waited.iter().map(|(who, seconds)| (*who, seconds / 60)).collect::<Vec<_>>();
+    let minutes = |line: &RunLine| {
+        line.waited
+            .iter()
+            .map(|(who, seconds)| (*who, seconds / 60))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(minutes(&lines[2]), [(Waited::Ci, 3), (Waited::Author, 1)]);
     assert_eq!(lines[2].seconds_to_green, Some(4 * 60));
     // #11: asked for at minute 1, judged at 2, approved at 32.
     let gate = lines[10].gates.values().next().unwrap();
-    assert_eq!((gate.rounds, gate.rejections, gate.waited_seconds), (1, 0, 31 * 60));
-    assert_eq!(minutes(&lines[10]), [(Waited::Ci, 2), (Waited::Approver, 30)]);
-    assert_eq!(lines[4].checks["unit".parse::<crate::CheckName>().as_ref().unwrap()].failed, 3);
+    assert_eq!(
+        (gate.rounds, gate.rejections, gate.waited_seconds),
+        (1, 0, 31 * 60)
+    );
+    assert_eq!(
+        minutes(&lines[10]),
+        [(Waited::Ci, 2), (Waited::Approver, 30)]
+    );
+    assert_eq!(
+        lines[4].checks["unit".parse::<crate::CheckName>().as_ref().unwrap()].failed,
+        3
+    );
 }
 
 #[test]
@@ -246,8 +330,16 @@ fn a_run_counts_by_its_newest_line_and_an_open_one_by_its_state() {
     let first = merged(|story| {
         story.push(1, &[], &["z"]);
     });
-    let again = RunLine { ended_at: Some(start() + TimeDelta::hours(5)), attempts: 2, ..first.clone() };
-    let open = RunLine { ended_at: None, attempts: 3, ..first.clone() };
+    let again = RunLine {
+        ended_at: Some(start() + TimeDelta::hours(5)),
+        attempts: 2,
+        ..first.clone()
+    };
+    let open = RunLine {
+        ended_at: None,
+        attempts: 3,
+        ..first.clone()
+    };
     let attempts = |lines: &[&RunLine]| {
         let newest = newest(lines.iter().map(|line| (*line).clone()));
         newest.iter().map(|line| line.attempts).collect::<Vec<_>>()
@@ -269,15 +361,44 @@ fn a_trend_has_the_window_in_equal_parts_and_the_time_before_it() {
         first_pass: Some(attempts),
         ..line.clone()
     };
-    let lines = [at(0, 1), at(3, 2), at(4, 4), at(29, 3), at(31, 7), at(61, 9)];
+    let lines = [
+        at(0, 1),
+        at(3, 2),
+        at(4, 4),
+        at(29, 3),
+        at(31, 7),
+        at(61, 9),
+    ];
     let to = start() + TimeDelta::hours(1);
     let report = Report::of(&lines, Window::back(to, TimeDelta::days(30)));
     let average = &report.metrics[1];
-    assert_eq!((report.runs, average.value, average.before), (4, Some(2.5), Some(7.0)));
+    assert_eq!(
+        (report.runs, average.value, average.before),
+        (4, Some(2.5), Some(7.0))
+    );
     let points: Vec<Option<f64>> = average.trend.iter().map(|point| point.value).collect();
-    assert_eq!(points, [Some(3.0), None, None, None, None, None, None, None, Some(3.0), Some(1.0)]);
+    assert_eq!(
+        points,
+        [
+            Some(3.0),
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+            Some(3.0),
+            Some(1.0)
+        ]
+    );
     // A week has days, not parts of days.
-    assert_eq!(Report::of(&lines, Window::back(to, TimeDelta::days(7))).metrics[0].trend.len(), 7);
+    assert_eq!(
+        Report::of(&lines, Window::back(to, TimeDelta::days(7))).metrics[0]
+            .trend
+            .len(),
+        7
+    );
 }
 
 #[test]
@@ -299,8 +420,20 @@ fn retries_with_a_card_are_counted_where_the_memory_tells() {
         story.push(3, &[], &["z"]);
     });
     assert_eq!((line.retries, line.memory.clone()), (2, None));
-    let memory = Some(MemoryUse { carried: 1, offers: Offers::default() });
-    let lines = [RunLine { memory, ..line.clone() }, RunLine { run_id: "other".to_owned(), ..line }];
+    let memory = Some(MemoryUse {
+        carried: 1,
+        offers: Offers::default(),
+    });
+    let lines = [
+        RunLine {
+            memory,
+            ..line.clone()
+        },
+        RunLine {
+            run_id: "other".to_owned(),
+            ..line
+        },
+    ];
     // The run that says nothing of the memory is on neither side.
     assert_eq!(Metric::DebugMemoryReuse.value(&lines), (Some(0.5), 1, 2));
 }
@@ -316,16 +449,32 @@ fn disputes_are_counted_by_how_they_stand() {
         serde_json::from_value::<crate::state::Dispute>(dispute).unwrap()
     };
     let settled = |outcome: serde_json::Value| serde_json::json!({ "settled": { "outcome": outcome, "by": "olga", "by_id": 9, "at": start() } });
-    let ends = ["test".into(), "code".into(), "test".into(), serde_json::json!({ "neither": "Round up." })];
+    let ends = [
+        "test".into(),
+        "code".into(),
+        "test".into(),
+        serde_json::json!({ "neither": "Round up." }),
+    ];
     story.state.disputes = ends.map(|outcome| dispute(settled(outcome))).into();
     story.state.disputes.push(dispute(serde_json::Value::Null));
-    story.state.disputes.push(dispute(serde_json::json!({ "mended": { "head_sha": sha(2) } })));
+    story.state.disputes.push(dispute(
+        serde_json::json!({ "mended": { "head_sha": sha(2) } }),
+    ));
     use DisputeOutcome as D;
-    let expected = [(D::Open, 1), (D::Test, 2), (D::Code, 1), (D::Neither, 1), (D::Mended, 1)];
+    let expected = [
+        (D::Open, 1),
+        (D::Test, 2),
+        (D::Code, 1),
+        (D::Neither, 1),
+        (D::Mended, 1),
+    ];
     let line = line(&story);
     assert_eq!(line.disputes, expected.into());
     let report = Report::of(&[line], window());
-    assert_eq!(report.disputes, expected.map(|(end, count)| (end, u64::from(count))).into());
+    assert_eq!(
+        report.disputes,
+        expected.map(|(end, count)| (end, u64::from(count))).into()
+    );
 }
 
 /// So many runs of an author, of which so many pass at first.
@@ -338,7 +487,11 @@ fn runs_of(author: AuthorKind, agent: Option<&str>, runs: usize, passing: usize)
             run_id: format!("{author:?}-{agent:?}-{at}"),
             author,
             agent: agent.map(str::to_owned),
-            first_result: Some(if at < passing { VerificationResult::Pass } else { VerificationResult::Fail }),
+            first_result: Some(if at < passing {
+                VerificationResult::Pass
+            } else {
+                VerificationResult::Fail
+            }),
             attempts: if at < passing { 1 } else { 3 },
             ..line.clone()
         })
@@ -364,17 +517,36 @@ fn agents_are_compared_with_people_where_there_are_enough_runs() {
     let people = first(0).value.unwrap();
     // Wilson's interval of 38 of 40.
     assert!(
-        (people.value - 0.95).abs() < 1e-9 && (people.low - 0.8350).abs() < 1e-3 && (people.high - 0.9862).abs() < 1e-3
+        (people.value - 0.95).abs() < 1e-9
+            && (people.low - 0.8350).abs() < 1e-3
+            && (people.high - 0.9862).abs() < 1e-3
     );
-    assert_eq!([first(0), first(2)].map(|it| it.than_people), [None, Some(Difference::Lower)]);
-    assert_eq!(rows[2].estimates[0].than_people, Some(Difference::Higher), "more attempts: {:?}", rows[2].estimates[0]);
-    assert_eq!((first(3).of, first(3).value, first(3).than_people), (4, None, None), "too few to say");
+    assert_eq!(
+        [first(0), first(2)].map(|it| it.than_people),
+        [None, Some(Difference::Lower)]
+    );
+    assert_eq!(
+        rows[2].estimates[0].than_people,
+        Some(Difference::Higher),
+        "more attempts: {:?}",
+        rows[2].estimates[0]
+    );
+    assert_eq!(
+        (first(3).of, first(3).value, first(3).than_people),
+        (4, None, None),
+        "too few to say"
+    );
 }
 
 #[test]
 fn what_may_be_chance_is_not_called_a_difference() {
     let mut lines = runs_of(AuthorKind::Person, None, 20, 16);
     lines.extend(runs_of(AuthorKind::Agent, Some("codex"), 20, 13));
-    assert!(compared(&lines).iter().flat_map(|row| row.estimates).all(|it| it.than_people.is_none()));
+    assert!(
+        compared(&lines)
+            .iter()
+            .flat_map(|row| row.estimates)
+            .all(|it| it.than_people.is_none())
+    );
     assert!(compared(&runs_of(AuthorKind::Person, None, 20, 16)).is_empty());
 }

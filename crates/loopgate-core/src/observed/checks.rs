@@ -51,7 +51,10 @@ pub struct JobOutput {
 pub enum CheckProgress {
     Queued,
     InProgress,
-    Completed { conclusion: Conclusion, at: Option<Timestamp> },
+    Completed {
+        conclusion: Conclusion,
+        at: Option<Timestamp>,
+    },
 }
 
 impl CheckProgress {
@@ -65,7 +68,10 @@ impl CheckProgress {
 
     /// Whether it ended with a green mark.
     pub const fn succeeded(self) -> bool {
-        matches!(self.conclusion(), Some(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped))
+        matches!(
+            self.conclusion(),
+            Some(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped)
+        )
     }
 }
 
@@ -120,7 +126,12 @@ pub enum ReceivedEvidence {
     Accepted(Box<Evidence>),
     /// Refused, with the reason that is shown: wrong head, unknown workflow, too large, not the schema. `run` uploaded
     /// it, where it is about one.
-    Refused { artifact: String, workflow: Option<String>, run: Option<WorkflowRunId>, reason: String },
+    Refused {
+        artifact: String,
+        workflow: Option<String>,
+        run: Option<WorkflowRunId>,
+        reason: String,
+    },
 }
 
 /// A run on the head commit of a workflow that may bring evidence.
@@ -140,7 +151,9 @@ pub struct WorkflowRun {
 impl WorkflowRun {
     /// Whether none of these is a newer run of its workflow.
     pub fn is_newest_of(&self, runs: &[Self]) -> bool {
-        !runs.iter().any(|other| other.path == self.path && other.id > self.id)
+        !runs
+            .iter()
+            .any(|other| other.path == self.path && other.id > self.id)
     }
 }
 
@@ -181,7 +194,9 @@ const LONGEST_NAME: usize = 100;
 impl OwnCheck {
     /// The name people see, and branch rules ask for. A name that would be too long ends in a digest of the whole.
     pub fn name(self, scope: &CheckScope) -> String {
-        let (CheckScope::Branch(base) | CheckScope::Pattern(base)) = scope else { return self.as_str().to_owned() };
+        let (CheckScope::Branch(base) | CheckScope::Pattern(base)) = scope else {
+            return self.as_str().to_owned();
+        };
         let name = format!("{} ({base})", self.as_str());
         if name.chars().count() <= LONGEST_NAME {
             return name;
@@ -240,9 +255,18 @@ pub struct Layer {
 impl Stack {
     /// The lowest layer whose check does not pass, and how that one stands.
     pub fn waits_for(&self, check: OwnCheck) -> Option<(PrNumber, CheckProgress)> {
-        let standing = |layer: &Layer| layer.checks.get(&check).copied().unwrap_or(CheckProgress::Queued);
+        let standing = |layer: &Layer| {
+            layer
+                .checks
+                .get(&check)
+                .copied()
+                .unwrap_or(CheckProgress::Queued)
+        };
         let passes = |progress: CheckProgress| progress.conclusion() == Some(Conclusion::Success);
-        let layers = self.beneath.iter().map(|layer| (layer.number, standing(layer)));
+        let layers = self
+            .beneath
+            .iter()
+            .map(|layer| (layer.number, standing(layer)));
         layers.into_iter().find(|(_, progress)| !passes(*progress))
     }
 }
@@ -255,7 +279,10 @@ mod tests {
     fn names_that_look_like_ours_are_recognised() {
         assert_eq!(OwnCheck::named("loopgate / verify"), Some(OwnCheck::Verify));
         assert_eq!(OwnCheck::named("Loopgate/Gates"), Some(OwnCheck::Gates));
-        assert_eq!(OwnCheck::named("loopgate / gates (release/1)"), Some(OwnCheck::Gates));
+        assert_eq!(
+            OwnCheck::named("loopgate / gates (release/1)"),
+            Some(OwnCheck::Gates)
+        );
         for other in ["verify", "loopgate / gatesX", "loopgate / gates x"] {
             assert_eq!(OwnCheck::named(other), None, "{other}");
         }
@@ -264,12 +291,25 @@ mod tests {
     #[test]
     fn names_carry_their_base() {
         let branch = |name: &str| CheckScope::Branch(name.to_owned());
-        assert_eq!(OwnCheck::Gates.name(&CheckScope::DefaultBranch), "loopgate / gates");
-        assert_eq!(OwnCheck::Verify.name(&branch("release/1")), "loopgate / verify (release/1)");
+        assert_eq!(
+            OwnCheck::Gates.name(&CheckScope::DefaultBranch),
+            "loopgate / gates"
+        );
+        assert_eq!(
+            OwnCheck::Verify.name(&branch("release/1")),
+            "loopgate / verify (release/1)"
+        );
         let pattern = CheckScope::Pattern("release/*".into());
-        assert_eq!(OwnCheck::Gates.name(&pattern), "loopgate / gates (release/*)");
-        let [one, other] = ["a", "b"].map(|end| OwnCheck::Gates.name(&branch(&format!("{}{end}", "ü/".repeat(120)))));
-        assert!(one.chars().count() == LONGEST_NAME && OwnCheck::named(&one) == Some(OwnCheck::Gates), "{one}");
+        assert_eq!(
+            OwnCheck::Gates.name(&pattern),
+            "loopgate / gates (release/*)"
+        );
+        let [one, other] = ["a", "b"]
+            .map(|end| OwnCheck::Gates.name(&branch(&format!("{}{end}", "ü/".repeat(120)))));
+        assert!(
+            one.chars().count() == LONGEST_NAME && OwnCheck::named(&one) == Some(OwnCheck::Gates),
+            "{one}"
+        );
         assert_ne!(one, other, "two long names stay two");
     }
 }

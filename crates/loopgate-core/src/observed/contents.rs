@@ -68,30 +68,49 @@ impl Contents {
 
     /// Whether a file at a commit is the three-way merge of the base, our side and theirs. `None` if that is unknown;
     /// what was not read and would decide it is added to `missing`.
-    pub fn is_merged(&self, sides: [Sha; 3], merged: Sha, path: &str, missing: &mut FilesToRead) -> Option<bool> {
+    pub fn is_merged(
+        &self,
+        sides: [Sha; 3],
+        merged: Sha,
+        path: &str,
+        missing: &mut FilesToRead,
+    ) -> Option<bool> {
         let commits = || sides.into_iter().chain([merged]);
-        let entries: Vec<Option<FileEntry>> = commits().filter_map(|commit| self.entry(commit, path)).collect();
+        let entries: Vec<Option<FileEntry>> = commits()
+            .filter_map(|commit| self.entry(commit, path))
+            .collect();
         let [base, ours, theirs, merged] = entries[..] else {
-            missing.entries.extend(commits().map(|commit| (commit, path.to_owned())));
+            missing
+                .entries
+                .extend(commits().map(|commit| (commit, path.to_owned())));
             return None;
         };
         if let Some(whole) = merge_whole(base, ours, theirs) {
             return Some(whole == merged);
         }
-        let (Some(base), Some(ours), Some(theirs), Some(merged)) = (base, ours, theirs, merged) else {
+        let (Some(base), Some(ours), Some(theirs), Some(merged)) = (base, ours, theirs, merged)
+        else {
             return Some(false);
         };
-        if merge_whole(base.mode, ours.mode, theirs.mode) != Some(merged.mode) || !merged.is_file() {
+        if merge_whole(base.mode, ours.mode, theirs.mode) != Some(merged.mode) || !merged.is_file()
+        {
             return Some(false);
         }
-        let texts: Vec<&Content> = commits().filter_map(|commit| self.get(commit, path)).collect();
+        let texts: Vec<&Content> = commits()
+            .filter_map(|commit| self.get(commit, path))
+            .collect();
         match texts[..] {
-            [Content::Text(base), Content::Text(ours), Content::Text(theirs), Content::Text(merged)] => {
-                Some(merge_lines(base, ours, theirs).is_some_and(|lines| lines == **merged))
-            }
+            [
+                Content::Text(base),
+                Content::Text(ours),
+                Content::Text(theirs),
+                Content::Text(merged),
+            ] => Some(merge_lines(base, ours, theirs).is_some_and(|lines| lines == **merged)),
             [_, _, _, _] => None,
             _ => {
-                missing.texts.extend(commits().map(|commit| (commit, path.to_owned())));
+                missing
+                    .texts
+                    .extend(commits().map(|commit| (commit, path.to_owned())));
                 None
             }
         }
@@ -121,7 +140,8 @@ impl FilesToRead {
     #[must_use]
     pub fn missing_in(mut self, contents: &Contents) -> Self {
         self.texts.retain(|file| !contents.texts.contains_key(file));
-        self.entries.retain(|file| !contents.entries.contains_key(file));
+        self.entries
+            .retain(|file| !contents.entries.contains_key(file));
         self
     }
 }
@@ -157,9 +177,12 @@ mod tests {
 
     #[test]
     fn the_side_that_changed_it_wins() {
-        for (base, ours, theirs, merged) in
-            [(1, 2, 1, Some(2)), (1, 1, 2, Some(2)), (1, 2, 2, Some(2)), (1, 2, 3, None)]
-        {
+        for (base, ours, theirs, merged) in [
+            (1, 2, 1, Some(2)),
+            (1, 1, 2, Some(2)),
+            (1, 2, 2, Some(2)),
+            (1, 2, 3, None),
+        ] {
             assert_eq!(merge_whole(base, ours, theirs), merged);
         }
     }
@@ -169,6 +192,9 @@ mod tests {
         let base = "a\nb\nc\nd\ne\n";
         let merged = merge_lines(base, "A\nb\nc\nd\ne\n", "a\nb\nc\nd\nE\n");
         assert_eq!(merged.as_deref(), Some("A\nb\nc\nd\nE\n"));
-        assert_eq!(merge_lines(base, "a\nb\nX\nd\ne\n", "a\nb\nY\nd\ne\n"), None);
+        assert_eq!(
+            merge_lines(base, "a\nb\nX\nd\ne\n", "a\nb\nY\nd\ne\n"),
+            None
+        );
     }
 }

@@ -39,7 +39,11 @@ pub enum Hint {
     Pushed(AnnouncedPush),
     /// The pull request was opened with this head, into this branch: by GitHub's own clock, however late the event
     /// came.
-    Opened { sha: Sha, base: String, at: Timestamp },
+    Opened {
+        sha: Sha,
+        base: String,
+        at: Timestamp,
+    },
     /// Somebody wrote a comment. What is read shows it, or is older than the event; the same holds for the hints that
     /// follow.
     CommentWritten { comment: CommentId },
@@ -56,13 +60,21 @@ pub enum Hint {
     /// The pull request was opened again.
     Reopened,
     /// A comment was edited; the REST API shows that, but not by whom.
-    CommentEdited { comment: CommentId, by: Actor, at: Timestamp },
+    CommentEdited {
+        comment: CommentId,
+        by: Actor,
+        at: Timestamp,
+    },
     /// Somebody deleted a comment; the API merely stops listing it.
     CommentDeleted { comment: CommentId, by: Actor },
     /// Somebody edited the body of a review.
     ReviewEdited { review: ReviewId, by: Actor },
     /// Somebody pressed a button of one of our check runs. `identifier` is the one we gave the button, ≤ 20 characters.
-    ButtonPressed { check_run: CheckRunId, identifier: String, by: Actor },
+    ButtonPressed {
+        check_run: CheckRunId,
+        identifier: String,
+        by: Actor,
+    },
     /// Somebody asked for one of our check runs again.
     CheckRunRerequested { check_run: CheckRunId, by: Actor },
     /// Somebody asked for all of our check runs on this commit again.
@@ -108,14 +120,27 @@ mod tests {
 
     #[test]
     fn hints_are_kept_as_small_json() {
-        let by = Actor { id: UserId::new(7), login: "alice".parse().unwrap() };
+        let by = Actor {
+            id: UserId::new(7),
+            login: "alice".parse().unwrap(),
+        };
         let sha: Sha = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
         let at: Timestamp = "2026-11-20T10:15:00Z".parse().unwrap();
         let hints = vec![
             Hint::HeadSeen { sha, at },
-            Hint::CommentEdited { comment: CommentId::new(1), by: by.clone(), at },
-            Hint::ButtonPressed { check_run: CheckRunId::new(2), identifier: "retry".into(), by },
-            Hint::NamedPulls { pulls: vec![PrNumber::new(12)] },
+            Hint::CommentEdited {
+                comment: CommentId::new(1),
+                by: by.clone(),
+                at,
+            },
+            Hint::ButtonPressed {
+                check_run: CheckRunId::new(2),
+                identifier: "retry".into(),
+                by,
+            },
+            Hint::NamedPulls {
+                pulls: vec![PrNumber::new(12)],
+            },
         ];
         let text = serde_json::to_string(&hints).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Hint>>(&text).unwrap(), hints);

@@ -82,7 +82,8 @@ impl DiffLine<'_> {
 impl<'a> DiffHunk<'a> {
     /// Neighbouring lines that are all changed, or all unchanged.
     pub fn runs(&self) -> impl Iterator<Item = &[DiffLine<'a>]> {
-        self.lines.chunk_by(|one, next| one.is_changed() == next.is_changed())
+        self.lines
+            .chunk_by(|one, next| one.is_changed() == next.is_changed())
     }
 }
 
@@ -96,7 +97,12 @@ impl<'a> Patch<'a> {
             if let Some(header) = line.strip_prefix("@@ ") {
                 let (places, heading) = header.split_once("@@").unwrap_or((header, ""));
                 (old, new) = (start(places, '-')?, start(places, '+')?);
-                hunks.push(DiffHunk { old_start: old, new_start: new, heading: heading.trim(), lines: Vec::new() });
+                hunks.push(DiffHunk {
+                    old_start: old,
+                    new_start: new,
+                    heading: heading.trim(),
+                    lines: Vec::new(),
+                });
                 continue;
             }
             let change = match line.as_bytes().first() {
@@ -107,7 +113,12 @@ impl<'a> Patch<'a> {
                 _ => LineChange::Unchanged,
             };
             let text = line.get(1..).unwrap_or_default();
-            let line = DiffLine { change, old, new, text: text.strip_suffix('\r').unwrap_or(text) };
+            let line = DiffLine {
+                change,
+                old,
+                new,
+                text: text.strip_suffix('\r').unwrap_or(text),
+            };
             old = old.saturating_add(u32::from(line.is_old()));
             new = new.saturating_add(u32::from(line.is_new()));
             hunks.last_mut()?.lines.push(line);
@@ -118,20 +129,52 @@ impl<'a> Patch<'a> {
     /// Compares two texts line by line.
     pub fn between(old: &'a str, new: &'a str) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-        let same_start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-        let ends = old[same_start..].iter().rev().zip(new[same_start..].iter().rev());
+        let same_start = old
+            .iter()
+            .zip(&new)
+            .take_while(|(old, new)| old == new)
+            .count();
+        let ends = old[same_start..]
+            .iter()
+            .rev()
+            .zip(new[same_start..].iter().rev());
         let same_end = ends.take_while(|(old, new)| old == new).count();
-        let (old_middle, new_middle) = (same_start..old.len() - same_end, same_start..new.len() - same_end);
-        let equal = |old_index, new_index, len| (len > 0).then_some(DiffOp::Equal { old_index, new_index, len });
+        let (old_middle, new_middle) = (
+            same_start..old.len() - same_end,
+            same_start..new.len() - same_end,
+        );
+        let equal = |old_index, new_index, len| {
+            (len > 0).then_some(DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            })
+        };
         let mut ops: Vec<DiffOp> = equal(0, 0, same_start).into_iter().collect();
         if old_middle.len().saturating_mul(new_middle.len()) > MOST_STEPS {
             let (old_len, new_len) = (old_middle.len(), new_middle.len());
-            ops.push(DiffOp::Replace { old_index: same_start, old_len, new_index: same_start, new_len });
+            ops.push(DiffOp::Replace {
+                old_index: same_start,
+                old_len,
+                new_index: same_start,
+                new_len,
+            });
         } else {
-            ops.extend(capture_diff(Algorithm::Myers, &old[..], old_middle.clone(), &new[..], new_middle.clone()));
+            ops.extend(capture_diff(
+                Algorithm::Myers,
+                &old[..],
+                old_middle.clone(),
+                &new[..],
+                new_middle.clone(),
+            ));
         }
         ops.extend(equal(old_middle.end, new_middle.end, same_end));
-        Self { hunks: group_diff_ops(ops, CONTEXT).iter().map(|ops| hunk_of(ops, &old, &new)).collect() }
+        Self {
+            hunks: group_diff_ops(ops, CONTEXT)
+                .iter()
+                .map(|ops| hunk_of(ops, &old, &new))
+                .collect(),
+        }
     }
 
     pub fn lines(&self) -> impl Iterator<Item = &DiffLine<'a>> + Clone {
@@ -143,7 +186,8 @@ impl<'a> Patch<'a> {
     }
 
     pub fn removed(&self) -> impl Iterator<Item = &DiffLine<'a>> {
-        self.lines().filter(|line| line.change == LineChange::Removed)
+        self.lines()
+            .filter(|line| line.change == LineChange::Removed)
     }
 }
 
@@ -169,19 +213,35 @@ fn start(places: &str, sign: char) -> Option<u32> {
 /// Changes that stand near each other, with the lines around and between them.
 fn hunk_of<'a>(ops: &[DiffOp], old: &[&'a str], new: &[&'a str]) -> DiffHunk<'a> {
     let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
-    let line = |change, at_old, at_new, text| DiffLine { change, old: number(at_old), new: number(at_new), text };
+    let line = |change, at_old, at_new, text| DiffLine {
+        change,
+        old: number(at_old),
+        new: number(at_new),
+        text,
+    };
     let mut lines = Vec::new();
     for op in ops {
         let (tag, olds, news) = op.as_tag_tuple();
         if tag == DiffTag::Equal {
-            lines.extend(olds.zip(news).map(|(at, to)| line(LineChange::Unchanged, at, to, old[at])));
+            lines.extend(
+                olds.zip(news)
+                    .map(|(at, to)| line(LineChange::Unchanged, at, to, old[at])),
+            );
         } else {
-            lines.extend(olds.clone().map(|at| line(LineChange::Removed, at, news.start, old[at])));
+            lines.extend(
+                olds.clone()
+                    .map(|at| line(LineChange::Removed, at, news.start, old[at])),
+            );
             lines.extend(news.map(|at| line(LineChange::Added, olds.end, at, new[at])));
         }
     }
     let (old_start, new_start) = lines.first().map_or((0, 0), |first| (first.old, first.new));
-    DiffHunk { old_start, new_start, heading: "", lines }
+    DiffHunk {
+        old_start,
+        new_start,
+        heading: "",
+        lines,
+    }
 }
 
 #[cfg(test)]
@@ -189,19 +249,36 @@ mod tests {
     use super::*;
 
     fn shown(patch: &Patch<'_>) -> String {
-        let line = |line: &DiffLine<'_>| format!("{}{}:{} {}", line.change.sign(), line.old, line.new, line.text);
+        let line = |line: &DiffLine<'_>| {
+            format!(
+                "{}{}:{} {}",
+                line.change.sign(),
+                line.old,
+                line.new,
+                line.text
+            )
+        };
         patch.lines().map(line).collect::<Vec<_>>().join("|")
     }
 
     #[test]
     fn lines_carry_their_numbers_on_both_sides() {
-        let text =
-            "@@ -1,2 +1,3 @@ fn a() {\n one\n-two\n+2\n+3\r\n\\ No newline at end of file\n@@ -9 +10 @@\n-x\n+y\n";
+        let text = "@@ -1,2 +1,3 @@ fn a() {\n one\n-two\n+2\n+3\r\n\\ No newline at end of file\n@@ -9 +10 @@\n-x\n+y\n";
         let patch = Patch::read(text).unwrap();
-        assert_eq!(shown(&patch), " 1:1 one|-2:2 two|+3:2 2|+3:3 3|-9:10 x|+10:10 y");
-        let headings: Vec<_> = patch.hunks.iter().map(|hunk| (hunk.old_start, hunk.new_start, hunk.heading)).collect();
+        assert_eq!(
+            shown(&patch),
+            " 1:1 one|-2:2 two|+3:2 2|+3:3 3|-9:10 x|+10:10 y"
+        );
+        let headings: Vec<_> = patch
+            .hunks
+            .iter()
+            .map(|hunk| (hunk.old_start, hunk.new_start, hunk.heading))
+            .collect();
         assert_eq!(headings, [(1, 1, "fn a() {"), (9, 10, "")]);
-        assert_eq!(patch.hunks[0].runs().map(<[_]>::len).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!(
+            patch.hunks[0].runs().map(<[_]>::len).collect::<Vec<_>>(),
+            [1, 3]
+        );
     }
 
     #[test]
@@ -225,9 +302,16 @@ mod tests {
 
     #[test]
     fn texts_that_differ_everywhere_count_as_replaced() {
-        let text = |word: &str| (0..5_000).map(|line| format!("{word} {line}\n")).collect::<String>();
+        let text = |word: &str| {
+            (0..5_000)
+                .map(|line| format!("{word} {line}\n"))
+                .collect::<String>()
+        };
         let (old, new) = (text("old"), text("new"));
         let patch = Patch::between(&old, &new);
-        assert_eq!((patch.removed().count(), patch.added().count()), (5_000, 5_000));
+        assert_eq!(
+            (patch.removed().count(), patch.added().count()),
+            (5_000, 5_000)
+        );
     }
 }

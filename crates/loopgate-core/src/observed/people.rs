@@ -39,11 +39,22 @@ impl Authority {
 
     /// Why something of it could not be looked up; what depends on that waits.
     pub fn unknown(&self) -> Option<&str> {
-        let people =
-            self.people.values().filter_map(|one| if let Standing::Unknown(why) = one { Some(why) } else { None });
+        let people = self.people.values().filter_map(|one| {
+            if let Standing::Unknown(why) = one {
+                Some(why)
+            } else {
+                None
+            }
+        });
         let accounts = self.logins.values().filter_map(|one| one.as_ref().err());
         let names = accounts.chain(self.teams.values().filter_map(|one| one.as_ref().err()));
-        let names = names.filter_map(|one| if let Unusable::Unknown(why) = one { Some(why) } else { None });
+        let names = names.filter_map(|one| {
+            if let Unusable::Unknown(why) = one {
+                Some(why)
+            } else {
+                None
+            }
+        });
         people.chain(names).next().map(String::as_str)
     }
 }
@@ -78,7 +89,10 @@ pub enum Unusable {
 pub enum Standing {
     /// GitHub says what they may do. `teams` are those named in the policy that the person belongs to, child teams
     /// included.
-    Known { permission: Permission, teams: BTreeSet<TeamSlug> },
+    Known {
+        permission: Permission,
+        teams: BTreeSet<TeamSlug>,
+    },
     /// Suspended or removed account.
     Gone,
     /// The look-up failed (404, 403, outage): no authority, for this reason.
@@ -207,7 +221,11 @@ pub enum PushContent {
 impl Makers {
     /// Whether somebody pushed, and nothing but merges of the base and rebases.
     pub fn only_merged(&self, account: &Account) -> bool {
-        let mut pushes = self.pushes.iter().filter(|push| push.by.id == account.id).peekable();
+        let mut pushes = self
+            .pushes
+            .iter()
+            .filter(|push| push.by.id == account.id)
+            .peekable();
         pushes.peek().is_some() && pushes.all(|push| push.content == PushContent::Merged)
     }
 }

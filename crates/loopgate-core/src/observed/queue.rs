@@ -78,9 +78,23 @@ impl QueueGroup {
     const MOST_NAME: usize = 60;
 
     /// A group of which no check is known yet.
-    pub fn without_evidence(head: Sha, tree: Option<Sha>, entries: Vec<PrNumber>, made_at: Timestamp) -> Self {
+    pub fn without_evidence(
+        head: Sha,
+        tree: Option<Sha>,
+        entries: Vec<PrNumber>,
+        made_at: Timestamp,
+    ) -> Self {
         let (failing, unfinished, recovered) = (Vec::new(), Vec::new(), Vec::new());
-        Self { head, tree, entries, made_at, result: GroupResult::Running, failing, unfinished, recovered }
+        Self {
+            head,
+            tree,
+            entries,
+            made_at,
+            result: GroupResult::Running,
+            failing,
+            unfinished,
+            recovered,
+        }
     }
 
     /// Whether no check of it is known.
@@ -175,9 +189,15 @@ mod tests {
             ("CI_FAILURE", RemovalReason::FailedChecks),
             ("failed_checks", RemovalReason::FailedChecks),
             ("CI_TIMEOUT", RemovalReason::TimedOut),
-            ("INVALID_MERGE_COMMIT", RemovalReason::Other("INVALID_MERGE_COMMIT".into())),
+            (
+                "INVALID_MERGE_COMMIT",
+                RemovalReason::Other("INVALID_MERGE_COMMIT".into()),
+            ),
             ("ROLL_BACK", RemovalReason::Other("ROLL_BACK".into())),
-            ("taken out of the merge queue", RemovalReason::Other("taken out of the merge queue".into())),
+            (
+                "taken out of the merge queue",
+                RemovalReason::Other("taken out of the merge queue".into()),
+            ),
             ("", RemovalReason::Other(String::new())),
         ] {
             assert_eq!(RemovalReason::from_github(text), reason, "{text}");

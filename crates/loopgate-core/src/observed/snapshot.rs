@@ -13,8 +13,9 @@ use crate::{
     evidence::Evidence,
     ids::{AppId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId},
     observed::{
-        Assignments, Authority, BaseEvidence, CheckScope, Comment, Contents, ExternalCheck, ForgedCheck, Hint, Makers,
-        QueueStanding, ReceivedEvidence, Review, ReviewThread, Stack, WorkflowRun,
+        Assignments, Authority, BaseEvidence, CheckScope, Comment, Contents, ExternalCheck,
+        ForgedCheck, Hint, Makers, QueueStanding, ReceivedEvidence, Review, ReviewThread, Stack,
+        WorkflowRun,
     },
 };
 
@@ -89,13 +90,19 @@ impl Snapshot {
 
     /// Whether it comes from a fork that is still there.
     pub fn is_from_fork(&self) -> bool {
-        self.pull_request.head.repository.as_ref().is_some_and(|head| head != &self.repository)
+        self.pull_request
+            .head
+            .repository
+            .as_ref()
+            .is_some_and(|head| head != &self.repository)
     }
 
     /// The evidence of the head that was not refused.
     pub fn evidence_of_head(&self) -> impl Iterator<Item = &Evidence> + Clone {
         self.evidence.iter().filter_map(|received| match received {
-            ReceivedEvidence::Accepted(evidence) if evidence.head_sha == self.pull_request.head.sha => {
+            ReceivedEvidence::Accepted(evidence)
+                if evidence.head_sha == self.pull_request.head.sha =>
+            {
                 Some(evidence.as_ref())
             }
             _ => None,
@@ -103,8 +110,19 @@ impl Snapshot {
     }
 
     /// A pull request of which only the files are known: no comments, no reviews, no check runs.
-    pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
-        Self { repository, app, pull_request, files, ..Self::default() }
+    pub fn of_files(
+        repository: RepoName,
+        app: AppIdentity,
+        pull_request: PullRequest,
+        files: ChangedFiles,
+    ) -> Self {
+        Self {
+            repository,
+            app,
+            pull_request,
+            files,
+            ..Self::default()
+        }
     }
 }
 
@@ -121,7 +139,9 @@ impl AppIdentity {
     /// Whether we act with a workflow's own token, as every workflow of the repository does. Then no event arrives when
     /// a button is pressed, no team can be read or asked, and check runs of jobs bear our App's name.
     pub fn is_actions(&self) -> bool {
-        self.bot.as_str().eq_ignore_ascii_case("github-actions[bot]")
+        self.bot
+            .as_str()
+            .eq_ignore_ascii_case("github-actions[bot]")
     }
 }
 
@@ -141,7 +161,10 @@ impl<T> Default for Listing<T> {
 
 impl<T> Listing<T> {
     pub const fn complete(items: Vec<T>) -> Self {
-        Self { items, is_complete: true }
+        Self {
+            items,
+            is_complete: true,
+        }
     }
 }
 
@@ -217,7 +240,10 @@ pub enum Lifecycle {
     /// It was closed without a merge.
     Closed,
     /// It was merged.
-    Merged { by: Option<Login>, at: Option<Timestamp> },
+    Merged {
+        by: Option<Login>,
+        at: Option<Timestamp>,
+    },
 }
 
 /// The head branch and commit.
@@ -253,7 +279,10 @@ pub enum ChangedFiles {
     /// All of them.
     Complete(Vec<ChangedFile>),
     /// More than the platform lists (3,000), or a page that could not be read: every content trigger matches.
-    TooLarge { known: Vec<ChangedFile>, reason: String },
+    TooLarge {
+        known: Vec<ChangedFile>,
+        reason: String,
+    },
 }
 
 /// None.

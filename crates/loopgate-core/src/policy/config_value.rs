@@ -24,7 +24,9 @@ pub trait ConfigValue: Sized {
 ///
 /// # Errors
 /// When what stands there is none.
-pub fn config_value<'de, T: ConfigValue, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub fn config_value<'de, T: ConfigValue, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     let found = Value::deserialize(deserializer)?;
     let found = match &found {
         Value::Null => Unexpected::Unit,
@@ -110,13 +112,25 @@ pub struct Whole<const MIN: u32, const MAX: u32>(pub u32);
 
 impl<const MIN: u32, const MAX: u32> ConfigValue for Whole<MIN, MAX> {
     fn form() -> (Cow<'static, str>, Schema) {
-        let range = if MIN == MAX { format!("`{MIN}`") } else { format!("a whole number from {MIN} to {MAX}") };
-        (range.into(), json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX }))
+        let range = if MIN == MAX {
+            format!("`{MIN}`")
+        } else {
+            format!("a whole number from {MIN} to {MAX}")
+        };
+        (
+            range.into(),
+            json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX }),
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Signed(value) = found else { return None };
-        u32::try_from(value).ok().filter(|value| (MIN..=MAX).contains(value)).map(Self)
+        let Unexpected::Signed(value) = found else {
+            return None;
+        };
+        u32::try_from(value)
+            .ok()
+            .filter(|value| (MIN..=MAX).contains(value))
+            .map(Self)
     }
 }
 
@@ -127,7 +141,10 @@ pub struct UpTo<const MAX: u32>(pub f64);
 impl<const MAX: u32> ConfigValue for UpTo<MAX> {
     fn form() -> (Cow<'static, str>, Schema) {
         let range = format!("a number from 0 to {MAX}");
-        (range.into(), json_schema!({ "type": "number", "minimum": 0, "maximum": MAX }))
+        (
+            range.into(),
+            json_schema!({ "type": "number", "minimum": 0, "maximum": MAX }),
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -137,7 +154,9 @@ impl<const MAX: u32> ConfigValue for UpTo<MAX> {
             Unexpected::Float(value) => value,
             _ => return None,
         };
-        (0.0..=f64::from(MAX)).contains(&number).then_some(Self(number))
+        (0.0..=f64::from(MAX))
+            .contains(&number)
+            .then_some(Self(number))
     }
 }
 
@@ -151,12 +170,18 @@ const LONGEST_SECONDS: i64 = 366 * 86_400;
 impl ConfigValue for Period {
     fn form() -> (Cow<'static, str>, Schema) {
         let examples = ["30s", "60m", "24h", "3d"];
-        let schema = json_schema!({ "type": "string", "pattern": "^[0-9]+ ?[smhd]$", "examples": examples });
-        ("a period such as `30s`, `60m`, `24h` or `3d` (at most 366d)".into(), schema)
+        let schema =
+            json_schema!({ "type": "string", "pattern": "^[0-9]+ ?[smhd]$", "examples": examples });
+        (
+            "a period such as `30s`, `60m`, `24h` or `3d` (at most 366d)".into(),
+            schema,
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Str(text) = found else { return None };
+        let Unexpected::Str(text) = found else {
+            return None;
+        };
         let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
         let seconds_each = match unit.trim_start() {
             "s" => 1,
@@ -166,7 +191,9 @@ impl ConfigValue for Period {
             _ => return None,
         };
         let seconds = digits.parse::<i64>().ok()?.checked_mul(seconds_each)?;
-        (1..=LONGEST_SECONDS).contains(&seconds).then(|| Self(TimeDelta::seconds(seconds)))
+        (1..=LONGEST_SECONDS)
+            .contains(&seconds)
+            .then(|| Self(TimeDelta::seconds(seconds)))
     }
 }
 
@@ -176,8 +203,12 @@ pub struct Timeout(pub TimeDelta);
 
 impl ConfigValue for Timeout {
     fn form() -> (Cow<'static, str>, Schema) {
-        let schema = json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, Period::form().1] });
-        ("a number of seconds, or a period such as `90s` or `5m`".into(), schema)
+        let schema =
+            json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, Period::form().1] });
+        (
+            "a number of seconds, or a period such as `90s` or `5m`".into(),
+            schema,
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -199,7 +230,9 @@ impl<'de> Deserialize<'de> for Yes {
         if bool::deserialize(deserializer)? {
             Ok(Self)
         } else {
-            Err(de::Error::custom("`false` is not a condition\nwrite `not: { … : true }`, or leave it out"))
+            Err(de::Error::custom(
+                "`false` is not a condition\nwrite `not: { … : true }`, or leave it out",
+            ))
         }
     }
 }
@@ -214,7 +247,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for NonEmpty<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let items = Vec::deserialize(deserializer)?;
         if items.is_empty() {
-            return Err(de::Error::custom("an empty list matches nothing\nwrite at least one, or leave out the key"));
+            return Err(de::Error::custom(
+                "an empty list matches nothing\nwrite at least one, or leave out the key",
+            ));
         }
         Ok(Self(items))
     }
@@ -259,7 +294,11 @@ mod tests {
             ("99999999999999999999d", None),
             ("9223372036854775807d", None),
         ] {
-            assert_eq!(Period::read(Unexpected::Str(text)).map(|period| period.0.num_seconds()), seconds, "{text}");
+            assert_eq!(
+                Period::read(Unexpected::Str(text)).map(|period| period.0.num_seconds()),
+                seconds,
+                "{text}"
+            );
         }
     }
 }

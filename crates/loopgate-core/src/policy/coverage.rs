@@ -30,14 +30,33 @@ impl Default for CoveragePolicy {
         use CoverageTarget::Percent;
         use RequiredTest as T;
         let row = |code_type: CodeType, target: CoverageTarget, required_tests: &[T]| {
-            (code_type, TypeCoverage { target, required_tests: required_tests.to_vec() })
+            (
+                code_type,
+                TypeCoverage {
+                    target,
+                    required_tests: required_tests.to_vec(),
+                },
+            )
         };
-        let endpoint_tests = [T::HappyPath, T::ErrorCases, T::IntegrationTest, T::ValidationTest];
+        let endpoint_tests = [
+            T::HappyPath,
+            T::ErrorCases,
+            T::IntegrationTest,
+            T::ValidationTest,
+        ];
         Self {
             by_type: BTreeMap::from([
-                row(CodeType::NewFunction, Percent(80.0), &[T::HappyPath, T::EdgeCases, T::ErrorHandling]),
+                row(
+                    CodeType::NewFunction,
+                    Percent(80.0),
+                    &[T::HappyPath, T::EdgeCases, T::ErrorHandling],
+                ),
                 row(CodeType::BugFix, Percent(100.0), &[T::RegressionTest]),
-                row(CodeType::Refactor, CoverageTarget::MatchBase, &[T::ExistingTestsPass]),
+                row(
+                    CodeType::Refactor,
+                    CoverageTarget::MatchBase,
+                    &[T::ExistingTestsPass],
+                ),
                 row(CodeType::ApiEndpoint, Percent(90.0), &endpoint_tests),
                 row(CodeType::Integration, Percent(80.0), &[T::IntegrationTest]),
             ]),
@@ -53,7 +72,11 @@ impl CoveragePolicy {
     /// The sorts of tests a type of change must come with, of which something can be known: those judged by a proof or
     /// by comparison, and those with a pattern of names. The others stay unknown and are no rule.
     pub fn judged_tests(&self, code_type: CodeType) -> impl Iterator<Item = RequiredTest> + '_ {
-        let required = self.by_type.get(&code_type).into_iter().flat_map(|row| &row.required_tests);
+        let required = self
+            .by_type
+            .get(&code_type)
+            .into_iter()
+            .flat_map(|row| &row.required_tests);
         required.copied().filter(|sort| match sort {
             RequiredTest::RegressionTest | RequiredTest::OriginalBugReproduction => {
                 self.prove_regression || self.test_names.contains_key(sort)
@@ -64,7 +87,10 @@ impl CoveragePolicy {
     }
 
     pub fn target(&self, code_type: CodeType) -> CoverageTarget {
-        self.by_type.get(&code_type).map(|row| row.target).unwrap_or_default()
+        self.by_type
+            .get(&code_type)
+            .map(|row| row.target)
+            .unwrap_or_default()
     }
 }
 

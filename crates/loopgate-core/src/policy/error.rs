@@ -28,14 +28,25 @@ const FRAME_WIDTH: usize = 100;
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chars: Vec<char> = self.snippet.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let chars: Vec<char> = self
+            .snippet
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
         let place = self.column.saturating_sub(1).min(chars.len());
-        let start = if chars.len() <= FRAME_WIDTH { 0 } else { place.saturating_sub(FRAME_WIDTH / 2) };
+        let start = if chars.len() <= FRAME_WIDTH {
+            0
+        } else {
+            place.saturating_sub(FRAME_WIDTH / 2)
+        };
         let cut = |index: usize| {
-            (index == start && start > 0) || (index + 1 == start + FRAME_WIDTH && index + 1 < chars.len())
+            (index == start && start > 0)
+                || (index + 1 == start + FRAME_WIDTH && index + 1 < chars.len())
         };
         let shown = chars.iter().enumerate().skip(start).take(FRAME_WIDTH);
-        let shown: String = shown.map(|(index, c)| if cut(index) { '…' } else { *c }).collect();
+        let shown: String = shown
+            .map(|(index, c)| if cut(index) { '…' } else { *c })
+            .collect();
         let room = (start + FRAME_WIDTH).saturating_sub(place);
         let marked = word_length(chars.get(place..).unwrap_or_default()).clamp(1, room.max(1));
         let gutter = " ".repeat(self.line.to_string().len());
@@ -43,8 +54,15 @@ impl fmt::Display for ConfigError {
         writeln!(f, "{gutter}--> {}:{}:{}", self.file, self.line, self.column)?;
         writeln!(f, "{gutter} |")?;
         writeln!(f, "{} | {}", self.line, shown.trim_end())?;
-        write!(f, "{gutter} | {}{}", " ".repeat(place - start), "^".repeat(marked))?;
-        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n{gutter} = {hint}"))
+        write!(
+            f,
+            "{gutter} | {}{}",
+            " ".repeat(place - start),
+            "^".repeat(marked)
+        )?;
+        self.hint
+            .as_ref()
+            .map_or(Ok(()), |hint| write!(f, "\n{gutter} = {hint}"))
     }
 }
 
@@ -52,8 +70,15 @@ impl fmt::Display for ConfigError {
 /// value of a flow collection.
 fn word_length(text: &[char]) -> usize {
     match text.first() {
-        Some(quote @ ('"' | '\'')) => text.iter().skip(1).position(|c| c == quote).map_or(1, |closing| closing + 2),
-        _ => text.iter().take_while(|c| !matches!(c, ':' | ',' | ']' | '}') && !c.is_whitespace()).count(),
+        Some(quote @ ('"' | '\'')) => text
+            .iter()
+            .skip(1)
+            .position(|c| c == quote)
+            .map_or(1, |closing| closing + 2),
+        _ => text
+            .iter()
+            .take_while(|c| !matches!(c, ':' | ',' | ']' | '}') && !c.is_whitespace())
+            .count(),
     }
 }
 
@@ -62,7 +87,11 @@ pub fn shorten(text: &str) -> String {
     let plain = |c: char| matches!(c, '\\' | '"' | '\'');
     let mut quoted = String::new();
     for c in text.chars().take(60) {
-        if plain(c) { quoted.push(c) } else { quoted.extend(c.escape_debug()) }
+        if plain(c) {
+            quoted.push(c)
+        } else {
+            quoted.extend(c.escape_debug())
+        }
     }
     if text.chars().nth(60).is_some() {
         quoted.push('…');
@@ -110,11 +139,20 @@ mod tests {
     #[test]
     fn any_place_can_be_shown() {
         let long = "x".repeat(5_000);
-        for (snippet, column) in
-            [("", 1), ("", 900), ("a", 0), ("\t\u{1b}[31m", 2), (&long, 1), (&long, 2_500), (&long, 6_000)]
-        {
+        for (snippet, column) in [
+            ("", 1),
+            ("", 900),
+            ("a", 0),
+            ("\t\u{1b}[31m", 2),
+            (&long, 1),
+            (&long, 2_500),
+            (&long, 6_000),
+        ] {
             let frame = error(snippet, 1, column).to_string();
-            assert!(frame.contains('^') && frame.lines().all(|line| line.chars().count() < 120), "{frame}");
+            assert!(
+                frame.contains('^') && frame.lines().all(|line| line.chars().count() < 120),
+                "{frame}"
+            );
             assert!(!frame.contains('\u{1b}'), "{frame}");
         }
     }

@@ -83,11 +83,16 @@ impl ConfigValue for Recipient {
     fn form() -> (Cow<'static, str>, Schema) {
         let expected = "a login (`alice`), a team (`acme/maintainers`) or the approvers of a gate (`gate:security`)";
         let pattern = "^(gate: ?[a-z0-9][a-z0-9_-]*|@?[A-Za-z0-9_-]+(\\[bot\\])?|@?[A-Za-z0-9_-]+/[A-Za-z0-9._-]+)$";
-        (expected.into(), json_schema!({ "type": "string", "pattern": pattern }))
+        (
+            expected.into(),
+            json_schema!({ "type": "string", "pattern": pattern }),
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Str(text) = found else { return None };
+        let Unexpected::Str(text) = found else {
+            return None;
+        };
         let name = text.strip_prefix('@').unwrap_or(text);
         match text.split_once(':') {
             Some(("gate", gate)) => Some(Self::GateApprovers(gate.trim().parse().ok()?)),
@@ -149,14 +154,22 @@ words! {
 impl Trigger {
     /// Whether a later passing push is not enough: a person must say `/loop resume`.
     pub const fn needs_a_decision(self) -> bool {
-        matches!(self, Self::SecurityIssueFound | Self::Tampering | Self::Disputed | Self::AmbiguousRequirement)
+        matches!(
+            self,
+            Self::SecurityIssueFound
+                | Self::Tampering
+                | Self::Disputed
+                | Self::AmbiguousRequirement
+        )
     }
 
     pub const fn default_action(self) -> EscalationAction {
         match self {
             // A report helps a check that says nothing, and a person does not. So a person is called at the limit, not
             // at the second attempt.
-            Self::CoverageThresholdUnmet | Self::NoChange | Self::UnknownErrorType => EscalationAction::FlagAndContinue,
+            Self::CoverageThresholdUnmet | Self::NoChange | Self::UnknownErrorType => {
+                EscalationAction::FlagAndContinue
+            }
             _ => EscalationAction::HumanReview,
         }
     }
@@ -183,13 +196,28 @@ mod tests {
     fn recipients_are_people_teams_and_gates() {
         for (text, recipient) in [
             ("alice", Recipient::User("alice".parse().unwrap())),
-            ("@dependabot[bot]", Recipient::User("dependabot[bot]".parse().unwrap())),
+            (
+                "@dependabot[bot]",
+                Recipient::User("dependabot[bot]".parse().unwrap()),
+            ),
             ("@acme/ops", Recipient::Team("acme/ops".parse().unwrap())),
-            ("gate: security", Recipient::GateApprovers("security".parse().unwrap())),
+            (
+                "gate: security",
+                Recipient::GateApprovers("security".parse().unwrap()),
+            ),
         ] {
             assert_eq!(Recipient::read(Unexpected::Str(text)), Some(recipient));
         }
-        for bad in ["", "@", "al ice", "a/b/c", "team:x", "gate:", "gate:Security", "alice,bob"] {
+        for bad in [
+            "",
+            "@",
+            "al ice",
+            "a/b/c",
+            "team:x",
+            "gate:",
+            "gate:Security",
+            "alice,bob",
+        ] {
             assert_eq!(Recipient::read(Unexpected::Str(bad)), None, "{bad}");
         }
     }

@@ -25,7 +25,11 @@ pub struct EvaluatePolicy {
 
 impl Default for EvaluatePolicy {
     fn default() -> Self {
-        Self { thresholds: PhaseThresholds::default(), no_major_issues: vec![Phase::B], rules: Vec::new() }
+        Self {
+            thresholds: PhaseThresholds::default(),
+            no_major_issues: vec![Phase::B],
+            rules: Vec::new(),
+        }
     }
 }
 
@@ -49,7 +53,10 @@ fn threshold<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Score, D::Err
 
 impl Default for PhaseThresholds {
     fn default() -> Self {
-        Self { a: Score::from_ratio(0.8, 1.0), b: Score::from_ratio(0.9, 1.0) }
+        Self {
+            a: Score::from_ratio(0.8, 1.0),
+            b: Score::from_ratio(0.9, 1.0),
+        }
     }
 }
 
@@ -63,7 +70,20 @@ impl PhaseThresholds {
 }
 
 /// The phase of the evaluation: A activates rules of level A, B those of A and B.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 pub enum Phase {
     #[default]
     A,
@@ -104,7 +124,9 @@ impl Rule {
 }
 
 /// How much a rule matters; shown as High, Medium, Low.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     Info,
@@ -116,7 +138,12 @@ impl CheckKind {
     /// Severity of the own rule of a check of this kind.
     pub const fn severity(self) -> Severity {
         match self {
-            Self::Build | Self::Types | Self::Test | Self::Integration | Self::Security | Self::Lint => Severity::Fail,
+            Self::Build
+            | Self::Types
+            | Self::Test
+            | Self::Integration
+            | Self::Security
+            | Self::Lint => Severity::Fail,
             Self::Performance | Self::Coverage | Self::Custom => Severity::Warn,
             Self::Docs => Severity::Info,
         }

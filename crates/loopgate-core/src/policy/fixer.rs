@@ -61,7 +61,12 @@ impl AnswersApps {
     /// its input `allowed_bots` (<https://github.com/anthropics/claude-code-action/blob/main/docs/usage.md>); Codex and Amazon
     /// Q answer accounts that are connected with theirs.
     pub fn of(agent: &Login) -> Self {
-        match agent.as_str().trim_end_matches("[bot]").to_ascii_lowercase().as_str() {
+        match agent
+            .as_str()
+            .trim_end_matches("[bot]")
+            .to_ascii_lowercase()
+            .as_str()
+        {
             "copilot"
             | "copilot-swe-agent"
             | "codex"
@@ -96,7 +101,10 @@ pub struct CommitAuthor {
 
 impl Default for CommitAuthor {
     fn default() -> Self {
-        Self { name: "loopgate".to_owned(), email: "loopgate@users.noreply.github.com".to_owned() }
+        Self {
+            name: "loopgate".to_owned(),
+            email: "loopgate@users.noreply.github.com".to_owned(),
+        }
     }
 }
 

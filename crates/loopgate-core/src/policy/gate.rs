@@ -41,7 +41,9 @@ pub struct GatePolicy {
 
 impl GatePolicy {
     pub fn has_role(&self, role: GateRole) -> bool {
-        self.preset.as_ref().is_some_and(|preset| preset.role == Some(role))
+        self.preset
+            .as_ref()
+            .is_some_and(|preset| preset.role == Some(role))
     }
 
     /// The team a preset prefers if no approver is named, in the organisation that owns the repository.
@@ -80,7 +82,10 @@ pub enum GateTrigger {
     /// commits.
     Agent(BTreeSet<Login>),
     /// More than so many changed lines or files.
-    Size { lines: Option<u64>, files: Option<u64> },
+    Size {
+        lines: Option<u64>,
+        files: Option<u64>,
+    },
     /// It is a draft.
     Draft,
     /// A finding of at least this severity in the head's evidence.
@@ -91,7 +96,9 @@ impl GateTrigger {
     /// The conditions that it is made of, those inside of `any`, `all` and `not`.
     pub fn conditions(&self) -> Vec<&Self> {
         match self {
-            Self::Any(parts) | Self::All(parts) => parts.iter().flat_map(Self::conditions).collect(),
+            Self::Any(parts) | Self::All(parts) => {
+                parts.iter().flat_map(Self::conditions).collect()
+            }
             Self::Not(part) => part.conditions(),
             condition => vec![condition],
         }
@@ -100,7 +107,9 @@ impl GateTrigger {
     /// These conditions, to be changed.
     pub fn conditions_mut(&mut self) -> Vec<&mut Self> {
         match self {
-            Self::Any(parts) | Self::All(parts) => parts.iter_mut().flat_map(Self::conditions_mut).collect(),
+            Self::Any(parts) | Self::All(parts) => {
+                parts.iter_mut().flat_map(Self::conditions_mut).collect()
+            }
             Self::Not(part) => part.conditions_mut(),
             condition => vec![condition],
         }

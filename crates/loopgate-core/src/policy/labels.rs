@@ -55,7 +55,11 @@ impl LabelPolicy {
         ];
         labels.map(|(key, LoopLabel { name, color }, usual)| {
             let name = format!("{prefix}{}", name.as_deref().unwrap_or(key));
-            (key, name, color.as_ref().map_or(usual, |color| &color.0).to_owned())
+            (
+                key,
+                name,
+                color.as_ref().map_or(usual, |color| &color.0).to_owned(),
+            )
         })
     }
 }
@@ -76,13 +80,19 @@ config_value!([] Colour);
 impl ConfigValue for Colour {
     fn form() -> (Cow<'static, str>, Schema) {
         let expected = "a colour as six hexadecimal digits in quotes, such as \"1d76db\"";
-        (expected.into(), json_schema!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" }))
+        (
+            expected.into(),
+            json_schema!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" }),
+        )
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
-        let Unexpected::Str(text) = found else { return None };
+        let Unexpected::Str(text) = found else {
+            return None;
+        };
         let digits = text.strip_prefix('#').unwrap_or(text).to_ascii_lowercase();
-        (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())).then_some(Self(digits))
+        (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+            .then_some(Self(digits))
     }
 }
 

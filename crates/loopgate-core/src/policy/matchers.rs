@@ -66,13 +66,17 @@ impl NameGlob {
 
     fn path_in_case(text: &str, as_written: bool) -> Result<Self, globset::Error> {
         let mut glob = GlobBuilder::new(text);
-        glob.literal_separator(true).case_insensitive(!as_written).empty_alternates(true);
+        glob.literal_separator(true)
+            .case_insensitive(!as_written)
+            .empty_alternates(true);
         glob.build().map(|glob| Self(Lazy::new(glob)))
     }
 
     pub fn matches(&self, name: &str) -> bool {
         let (glob, matcher) = &*self.0.0;
-        matcher.get_or_init(|| glob.compile_matcher()).is_match(name)
+        matcher
+            .get_or_init(|| glob.compile_matcher())
+            .is_match(name)
     }
 
     pub fn as_str(&self) -> &str {
@@ -101,7 +105,9 @@ impl PathGlobs {
     pub fn all(&self, path: &str) -> Vec<usize> {
         match self.any() {
             Some(any) => any.matches(path),
-            None => (0..self.as_slice().len()).filter(|&index| self.as_slice()[index].matches(path)).collect(),
+            None => (0..self.as_slice().len())
+                .filter(|&index| self.as_slice()[index].matches(path))
+                .collect(),
         }
     }
 
@@ -118,7 +124,9 @@ impl PathGlobs {
 
     /// The first glob, in the order of the list, that matches.
     pub fn first(&self, path: &str) -> Option<&NameGlob> {
-        self.matches(path).then(|| self.as_slice().iter().find(|glob| glob.matches(path))).flatten()
+        self.matches(path)
+            .then(|| self.as_slice().iter().find(|glob| glob.matches(path)))
+            .flatten()
     }
 
     pub fn as_slice(&self) -> &[NameGlob] {
@@ -150,12 +158,17 @@ impl Pattern {
     /// # Panics
     /// When it is asked and does not compile: tests compile them all.
     pub fn constant(text: &str) -> Self {
-        Self { name: None, regex: Lazy::new(text.to_owned()) }
+        Self {
+            name: None,
+            regex: Lazy::new(text.to_owned()),
+        }
     }
 
     pub fn matches(&self, text: &str) -> bool {
         let (source, regex) = &*self.regex.0;
-        regex.get_or_init(|| expressions::compile(source)).is_match(text)
+        regex
+            .get_or_init(|| expressions::compile(source))
+            .is_match(text)
     }
 
     pub fn as_str(&self) -> &str {
@@ -174,21 +187,32 @@ impl WrittenGlob {
     fn read<E: Error>(text: &str, parse: ParseGlob) -> Result<NameGlob, E> {
         match text {
             "" => Err(E::custom("an empty glob matches nothing")),
-            text if text.len() > LONGEST_GLOB => Err(E::custom("this glob is too long\nmake several of it")),
-            text => {
-                parse(text).map_err(|error| E::custom(format!("`{}` is not a glob: {}", shorten(text), error.kind())))
+            text if text.len() > LONGEST_GLOB => {
+                Err(E::custom("this glob is too long\nmake several of it"))
             }
+            text => parse(text).map_err(|error| {
+                E::custom(format!(
+                    "`{}` is not a glob: {}",
+                    shorten(text),
+                    error.kind()
+                ))
+            }),
         }
     }
 
     fn read_path<E: Error>(text: &str, parse: ParseGlob) -> Result<NameGlob, E> {
         if let Some(relative) = text.strip_prefix('/') {
             let message = "paths are relative to the root of the repository";
-            return Err(E::custom(format!("{message}\nwrite `{}`", shorten(relative))));
+            return Err(E::custom(format!(
+                "{message}\nwrite `{}`",
+                shorten(relative)
+            )));
         }
         if text.ends_with('/') {
             let text = shorten(text);
-            return Err(E::custom(format!("`{text}` matches a folder, and files are matched\nwrite `{text}**`")));
+            return Err(E::custom(format!(
+                "`{text}` matches a folder, and files are matched\nwrite `{text}**`"
+            )));
         }
         Self::read(text, parse)
     }
@@ -208,7 +232,11 @@ pub struct FileGlob<const EXCLUDED: bool>(pub NameGlob);
 
 impl<'de, const EXCLUDED: bool> Deserialize<'de> for FileGlob<EXCLUDED> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let parse = if EXCLUDED { NameGlob::excluded_path } else { NameGlob::path };
+        let parse = if EXCLUDED {
+            NameGlob::excluded_path
+        } else {
+            NameGlob::path
+        };
         WrittenGlob::read_path(&WrittenGlob::deserialize(deserializer)?.0, parse).map(Self)
     }
 }
@@ -225,7 +253,11 @@ impl<'de> Deserialize<'de> for SignedGlobs {
         let (mut globs, mut except) = (Vec::new(), Vec::new());
         for glob in NonEmpty::<SignedGlob>::deserialize(deserializer)?.0 {
             let SignedGlob { glob, is_excluded } = glob;
-            if is_excluded { except.push(glob) } else { globs.push(glob) }
+            if is_excluded {
+                except.push(glob)
+            } else {
+                globs.push(glob)
+            }
         }
         if globs.is_empty() {
             let message = "only paths that never match are listed";
@@ -244,9 +276,14 @@ struct SignedGlob {
 impl<'de> Deserialize<'de> for SignedGlob {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let WrittenGlob(text) = WrittenGlob::deserialize(deserializer)?;
-        let excluded = text.strip_prefix('!').map(|text| WrittenGlob::read_path(text, NameGlob::excluded_path));
+        let excluded = text
+            .strip_prefix('!')
+            .map(|text| WrittenGlob::read_path(text, NameGlob::excluded_path));
         let is_excluded = excluded.is_some();
-        Ok(Self { glob: excluded.unwrap_or_else(|| WrittenGlob::read_path(&text, NameGlob::path))?, is_excluded })
+        Ok(Self {
+            glob: excluded.unwrap_or_else(|| WrittenGlob::read_path(&text, NameGlob::path))?,
+            is_excluded,
+        })
     }
 }
 
@@ -263,8 +300,16 @@ impl<'de> Deserialize<'de> for Pattern {
         Self::parse(&text).map_err(|error| {
             let reason = error.to_string();
             // The library draws a picture of the expression; its last line says what is wrong.
-            let reason = reason.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
-            D::Error::custom(format!("`{}` is not a regular expression: {reason}", shorten(&text)))
+            let reason = reason
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim()
+                .trim_start_matches("error: ");
+            D::Error::custom(format!(
+                "`{}` is not a regular expression: {reason}",
+                shorten(&text)
+            ))
         })
     }
 }
@@ -280,9 +325,16 @@ mod tests {
 
     #[test]
     fn a_list_names_the_first_of_its_order_that_matches() {
-        let globs = PathGlobs::new(["docs/**", "**/*.md", "**"].map(|glob| NameGlob::path(glob).unwrap()).to_vec());
+        let globs = PathGlobs::new(
+            ["docs/**", "**/*.md", "**"]
+                .map(|glob| NameGlob::path(glob).unwrap())
+                .to_vec(),
+        );
         let first = |path| globs.first(path).map(NameGlob::as_str);
-        assert_eq!([first("docs/a.md"), first("a.md"), first("a")], [Some("docs/**"), Some("**/*.md"), Some("**")]);
+        assert_eq!(
+            [first("docs/a.md"), first("a.md"), first("a")],
+            [Some("docs/**"), Some("**/*.md"), Some("**")]
+        );
         assert!(!PathGlobs::default().matches("a") && !PathGlobs::new(Vec::new()).matches("a"));
     }
 
@@ -299,7 +351,11 @@ mod tests {
             ("**/{api,http}{_,}client.rs", "src/httpclient.rs", true),
             ("src/auth/**", "src/author/a.rs", false),
         ] {
-            assert_eq!(NameGlob::path(glob).unwrap().matches(path), matched, "{glob} {path}");
+            assert_eq!(
+                NameGlob::path(glob).unwrap().matches(path),
+                matched,
+                "{glob} {path}"
+            );
         }
         assert!(NameGlob::path("a{b").is_err());
     }
@@ -311,7 +367,11 @@ mod tests {
             ("**/*Test.java", "src/Latest.java", false),
             ("**/tests/**", "Signer/Tests/a.cs", true),
         ] {
-            assert_eq!(NameGlob::excluded_path(glob).unwrap().matches(path), matched, "{glob} {path}");
+            assert_eq!(
+                NameGlob::excluded_path(glob).unwrap().matches(path),
+                matched,
+                "{glob} {path}"
+            );
         }
     }
 
@@ -323,7 +383,11 @@ mod tests {
             ("test", "test 2", false),
             ("release/*", "release/1.0/rc", true),
         ] {
-            assert_eq!(NameGlob::parse(glob).unwrap().matches(name), matched, "{glob} {name}");
+            assert_eq!(
+                NameGlob::parse(glob).unwrap().matches(name),
+                matched,
+                "{glob} {name}"
+            );
         }
     }
 }

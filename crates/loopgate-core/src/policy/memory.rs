@@ -37,7 +37,11 @@ impl Default for MemoryPolicy {
             apply_learnings: true,
             persist_per_iteration: true,
             cross_iteration_learning: true,
-            patterns_to_check: vec![P::SimilarFileEdits, P::SameTestFailures, P::RecurringErrorTypes],
+            patterns_to_check: vec![
+                P::SimilarFileEdits,
+                P::SameTestFailures,
+                P::RecurringErrorTypes,
+            ],
         }
     }
 }

@@ -23,8 +23,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    config_value::*, coverage::*, error::*, escalation::*, evaluate::*, fixer::*, gate::*, labels::*, matchers::*,
-    memory::*, retry::*, rules::*, verify::*,
+    config_value::*, coverage::*, error::*, escalation::*, evaluate::*, fixer::*, gate::*,
+    labels::*, matchers::*, memory::*, retry::*, rules::*, verify::*,
 };
 use super::{
     ids::{GateName, Login, Sha, Timestamp},
@@ -75,7 +75,9 @@ pub struct Context<'a> {
 /// The coding agents that Loopgate knows: `data/coding_agents.txt`.
 pub fn known_coding_agents() -> impl Iterator<Item = Login> {
     let lines = include_str!("../../data/coding_agents.txt").lines();
-    lines.filter(|line| !line.starts_with('#')).filter_map(|line| line.trim().parse().ok())
+    lines
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.trim().parse().ok())
 }
 
 impl Policy {
@@ -97,7 +99,11 @@ pub enum PolicyOrigin {
     /// The file as it stands at this commit of the base branch.
     Base { commit: Sha },
     /// The file at the base's head does not validate: the newest older commit that does governs.
-    LastGood { commit: Sha, broken_at: Sha, error: ConfigError },
+    LastGood {
+        commit: Sha,
+        broken_at: Sha,
+        error: ConfigError,
+    },
     /// No commit of the file's recent history validates: the presets govern.
     Presets { broken_at: Sha, error: ConfigError },
     /// The working tree of a local repository.

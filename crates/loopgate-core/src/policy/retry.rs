@@ -140,7 +140,10 @@ pub struct ExecutionGate {
 
 impl Default for ExecutionGate {
     fn default() -> Self {
-        Self { require_passing_tests: true, allow_skip: false }
+        Self {
+            require_passing_tests: true,
+            allow_skip: false,
+        }
     }
 }
 
@@ -194,28 +197,46 @@ pub struct Waits {
 impl Default for ExternalRetry {
     fn default() -> Self {
         let (first_wait, longest_wait) = (TimeDelta::seconds(1), TimeDelta::seconds(30));
-        Self { first_wait, longest_wait, times: 5, workflows: Waits::default() }
+        Self {
+            first_wait,
+            longest_wait,
+            times: 5,
+            workflows: Waits::default(),
+        }
     }
 }
 
 impl Default for Waits {
     fn default() -> Self {
-        Self { first_wait: TimeDelta::minutes(1), longest_wait: TimeDelta::minutes(15), times: 5 }
+        Self {
+            first_wait: TimeDelta::minutes(1),
+            longest_wait: TimeDelta::minutes(15),
+            times: 5,
+        }
     }
 }
 
 impl ExternalRetry {
     /// Of a command that `verify` runs itself.
     pub const fn commands(&self) -> Waits {
-        Waits { first_wait: self.first_wait, longest_wait: self.longest_wait, times: self.times }
+        Waits {
+            first_wait: self.first_wait,
+            longest_wait: self.longest_wait,
+            times: self.times,
+        }
     }
 }
 
 impl Waits {
     /// The wait before the repetition after `tries` of them: doubling from the first to the longest.
     pub fn after(&self, tries: u32) -> TimeDelta {
-        let factor = 1_i32.checked_shl(tries).filter(|factor| *factor > 0).unwrap_or(i32::MAX);
-        self.first_wait.checked_mul(factor).map_or(self.longest_wait, |wait| wait.min(self.longest_wait))
+        let factor = 1_i32
+            .checked_shl(tries)
+            .filter(|factor| *factor > 0)
+            .unwrap_or(i32::MAX);
+        self.first_wait
+            .checked_mul(factor)
+            .map_or(self.longest_wait, |wait| wait.min(self.longest_wait))
     }
 }
 
@@ -227,7 +248,10 @@ pub fn backoff(backoff: Backoff, calls: u32, waits: &Waits) -> TimeDelta {
         (Backoff::Linear, calls) => i32::try_from(calls).unwrap_or(i32::MAX),
         (Backoff::Exponential, calls) => return waits.after(calls - 1),
     };
-    waits.first_wait.checked_mul(factor).map_or(waits.longest_wait, |wait| wait.min(waits.longest_wait))
+    waits
+        .first_wait
+        .checked_mul(factor)
+        .map_or(waits.longest_wait, |wait| wait.min(waits.longest_wait))
 }
 
 #[cfg(test)]
@@ -237,7 +261,8 @@ mod tests {
     #[test]
     fn waits_double_from_the_first_to_the_longest() {
         let retry = ExternalRetry::default();
-        let all = |waits: &Waits| [0, 1, 2, 3, 4, 5, 40].map(|tries| waits.after(tries).num_seconds());
+        let all =
+            |waits: &Waits| [0, 1, 2, 3, 4, 5, 40].map(|tries| waits.after(tries).num_seconds());
         assert_eq!(all(&retry.commands()), [1, 2, 4, 8, 16, 30, 30]);
         assert_eq!(all(&retry.workflows), [60, 120, 240, 480, 900, 900, 900]);
     }
@@ -245,7 +270,9 @@ mod tests {
     #[test]
     fn waits_grow_as_configured_and_never_beyond_the_longest() {
         let waits = ExternalRetry::default().commands();
-        let seconds = |kind: Backoff| [0, 1, 2, 3, 40].map(|calls| backoff(kind, calls, &waits).num_seconds());
+        let seconds = |kind: Backoff| {
+            [0, 1, 2, 3, 40].map(|calls| backoff(kind, calls, &waits).num_seconds())
+        };
         assert_eq!(seconds(Backoff::None), [0, 0, 0, 0, 0]);
         assert_eq!(seconds(Backoff::Linear), [0, 1, 2, 3, 30]);
         assert_eq!(seconds(Backoff::Exponential), [0, 1, 2, 4, 30]);

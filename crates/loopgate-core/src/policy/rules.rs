@@ -59,7 +59,12 @@ pub struct GateRule {
 }
 
 fn kinds_that_run() -> BTreeSet<FileKind> {
-    BTreeSet::from([FileKind::Code, FileKind::Config, FileKind::Ci, FileKind::Manifest])
+    BTreeSet::from([
+        FileKind::Code,
+        FileKind::Config,
+        FileKind::Ci,
+        FileKind::Manifest,
+    ])
 }
 
 /// Words, of which one must be there, or an expression over one line.
@@ -73,9 +78,14 @@ pub enum RuleTerms {
 impl GateRule {
     /// Its terms for changed lines, by the side of the diff that they are for.
     pub fn of_lines(&self) -> impl Iterator<Item = (RulePlace, &RuleTerms)> {
-        let sides =
-            [(RulePlace::Added, &self.added), (RulePlace::Removed, &self.removed), (RulePlace::Changed, &self.changed)];
-        sides.into_iter().filter_map(|(place, terms)| Some((place, terms.as_ref()?)))
+        let sides = [
+            (RulePlace::Added, &self.added),
+            (RulePlace::Removed, &self.removed),
+            (RulePlace::Changed, &self.changed),
+        ];
+        sides
+            .into_iter()
+            .filter_map(|(place, terms)| Some((place, terms.as_ref()?)))
     }
 }
 
@@ -136,24 +146,44 @@ impl RuleBook {
                     }
                 };
                 for phrase in phrases {
-                    let mut all = LineWords::of(phrase).iter().map(str::to_owned).collect::<Vec<_>>().into_iter();
+                    let mut all = LineWords::of(phrase)
+                        .iter()
+                        .map(str::to_owned)
+                        .collect::<Vec<_>>()
+                        .into_iter();
                     if place == RulePlace::Path && phrase.contains(['/', '*', '.']) {
                         globs.push(NameGlob::path(phrase)?);
                         owners.push(index);
                     } else if let Some(first) = all.next() {
-                        words.entry(first).or_default().push((all.collect(), index, place));
+                        words
+                            .entry(first)
+                            .or_default()
+                            .push((all.collect(), index, place));
                     }
                 }
             }
         }
         let any = Pattern::constant(&sources.join("|"));
-        Ok(Self { rules, words, globs: PathGlobs::new(globs), owners, patterns, any })
+        Ok(Self {
+            rules,
+            words,
+            globs: PathGlobs::new(globs),
+            owners,
+            patterns,
+            any,
+        })
     }
 
     /// The rules, by their index, that name a path: by a glob, or by a word of one of its folders or its name.
     pub(crate) fn of_path(&self, path: &str) -> BTreeSet<usize> {
-        let globs = self.globs.all(path).into_iter().filter_map(|glob| self.owners.get(glob).copied());
-        let words = path.split('/').flat_map(|part| self.with_word_in(part, |place| place == RulePlace::Path));
+        let globs = self
+            .globs
+            .all(path)
+            .into_iter()
+            .filter_map(|glob| self.owners.get(glob).copied());
+        let words = path
+            .split('/')
+            .flat_map(|part| self.with_word_in(part, |place| place == RulePlace::Path));
         globs.chain(words).collect()
     }
 
@@ -166,8 +196,14 @@ impl RuleBook {
             RulePlace::Removed => !is_added,
             RulePlace::Changed => true,
         };
-        let patterns = if self.any.matches(text) { &*self.patterns } else { &[] };
-        let matching = patterns.iter().filter(|(pattern, _, place)| counts(*place) && pattern.matches(text));
+        let patterns = if self.any.matches(text) {
+            &*self.patterns
+        } else {
+            &[]
+        };
+        let matching = patterns
+            .iter()
+            .filter(|(pattern, _, place)| counts(*place) && pattern.matches(text));
         let mut named: BTreeSet<usize> = matching.map(|(_, rule, _)| *rule).collect();
         if !is_joined {
             named.extend(self.with_word_in(text, counts));
@@ -180,7 +216,8 @@ impl RuleBook {
         let (line, mut found) = (LineWords::of(text), BTreeSet::new());
         for (index, word) in line.iter().enumerate() {
             let phrases = self.words.get(word).into_iter().flatten();
-            let here = phrases.filter(|(rest, _, place)| counts(*place) && line.continues(index, rest));
+            let here =
+                phrases.filter(|(rest, _, place)| counts(*place) && line.continues(index, rest));
             found.extend(here.map(|(_, rule, _)| *rule));
         }
         found
@@ -198,11 +235,20 @@ pub struct ChosenRules {
 impl ChosenRules {
     /// The rules of a preset, as they come.
     pub fn of_preset(book: &Arc<RuleBook>, preset: &GateName) -> Self {
-        let own = book.rules.iter().enumerate().filter(|(_, rule)| rule.gate == *preset);
-        Self { book: Arc::clone(book), tiers: own.map(|(index, rule)| (index, rule.tier)).collect() }
+        let own = book
+            .rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| rule.gate == *preset);
+        Self {
+            book: Arc::clone(book),
+            tiers: own.map(|(index, rule)| (index, rule.tier)).collect(),
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (usize, &GateRule, RuleTier)> {
-        self.tiers.iter().filter_map(|(&index, &tier)| Some((index, self.book.rules.get(index)?, tier)))
+        self.tiers
+            .iter()
+            .filter_map(|(&index, &tier)| Some((index, self.book.rules.get(index)?, tier)))
     }
 }

@@ -28,7 +28,9 @@ pub struct VerifyPolicy {
 impl VerifyPolicy {
     /// The AI reviewers among the checks.
     pub fn reviewers(&self) -> impl Iterator<Item = (&CheckName, &ReviewerSource)> {
-        self.checks.iter().filter_map(|(name, check)| Some((name, check.reviewer()?)))
+        self.checks
+            .iter()
+            .filter_map(|(name, check)| Some((name, check.reviewer()?)))
     }
 }
 
@@ -54,17 +56,23 @@ pub struct CheckPolicy {
 
 impl CheckPolicy {
     const fn reviewer(&self) -> Option<&ReviewerSource> {
-        if let CheckSource::Reviewer(reviewer) = &self.source { Some(reviewer) } else { None }
+        if let CheckSource::Reviewer(reviewer) = &self.source {
+            Some(reviewer)
+        } else {
+            None
+        }
     }
 
     /// How much its failure matters.
     pub fn severity(&self) -> Severity {
-        self.reviewer().map_or(self.kind.severity(), |reviewer| reviewer.severity)
+        self.reviewer()
+            .map_or(self.kind.severity(), |reviewer| reviewer.severity)
     }
 
     /// Whether it is only shown: it holds no verdict and costs no attempt.
     pub fn is_opinion(&self) -> bool {
-        self.reviewer().is_some_and(|reviewer| reviewer.severity != Severity::Fail)
+        self.reviewer()
+            .is_some_and(|reviewer| reviewer.severity != Severity::Fail)
     }
 }
 

@@ -146,17 +146,36 @@ pub struct Merge<'a> {
 
 impl Statement {
     /// The statement about a merge; none while the pull request is not merged.
-    pub fn of(merge: Merge<'_>, snapshot: &Snapshot, policy: &Policy, decision: &Decision) -> Option<Self> {
+    pub fn of(
+        merge: Merge<'_>,
+        snapshot: &Snapshot,
+        policy: &Policy,
+        decision: &Decision,
+    ) -> Option<Self> {
         let pull = &snapshot.pull_request;
-        let Lifecycle::Merged { by, at } = &pull.lifecycle else { return None };
+        let Lifecycle::Merged { by, at } = &pull.lifecycle else {
+            return None;
+        };
         let agent_commits = snapshot.commits.items.iter().filter_map(|commit| {
             let agent = agent_of(commit, &policy.coding_agents)?;
-            Some(AgentCommit { commit: commit.sha, agent })
+            Some(AgentCommit {
+                commit: commit.sha,
+                agent,
+            })
         });
-        let applying = decision.view.gates.iter().filter(|gate| gate.status != GateStatus::NotApplicable);
+        let applying = decision
+            .view
+            .gates
+            .iter()
+            .filter(|gate| gate.status != GateStatus::NotApplicable);
         let approval = |one: &Approval| {
             let (by, url) = (one.by.clone(), one.url.clone());
-            ProvenApproval { by, at: one.at, head: one.head, url }
+            ProvenApproval {
+                by,
+                at: one.at,
+                head: one.head,
+                url,
+            }
         };
         let gate = |gate: &GateReport| ProvenGate {
             name: gate.name.clone(),
@@ -166,14 +185,24 @@ impl Statement {
         };
         let check = |check: &CheckView| {
             use CheckStanding::{Absent, Done, NotApplicable, Skipped};
-            let is_skipped = matches!(check.standing, Skipped { .. } | NotApplicable { .. } | Absent { .. });
+            let is_skipped = matches!(
+                check.standing,
+                Skipped { .. } | NotApplicable { .. } | Absent { .. }
+            );
             let outcome = is_skipped.then_some(Outcome::Skipped);
             match &check.standing {
                 Done(evidence) => ProvenCheck::of(evidence),
-                _ => ProvenCheck { name: check.name.clone(), outcome, tests: None },
+                _ => ProvenCheck {
+                    name: check.name.clone(),
+                    outcome,
+                    tests: None,
+                },
             }
         };
-        let subject = |name: &str, commit| Subject { name: name.to_owned(), digest: CommitDigest { commit } };
+        let subject = |name: &str, commit| Subject {
+            name: name.to_owned(),
+            digest: CommitDigest { commit },
+        };
         Some(Self {
             kind: STATEMENT_TYPE.to_owned(),
             subject: vec![subject(MERGE, merge.commit), subject(HEAD, pull.head.sha)],
@@ -201,69 +230,163 @@ impl Statement {
 
     /// The commit of a subject.
     pub fn commit(&self, name: &str) -> Option<Sha> {
-        self.subject.iter().find(|subject| subject.name == name).map(|subject| subject.digest.commit)
+        self.subject
+            .iter()
+            .find(|subject| subject.name == name)
+            .map(|subject| subject.digest.commit)
     }
 
     /// What the statement itself says against the merge: that it is none of ours, a gate without an approval before the
     /// merge, a check that failed or did not end, what was merged over.
     pub fn objections(&self) -> Vec<String> {
-        let Provenance { created_on, loopgate: Grounds { gates, checks, bypassed, .. }, .. } = &self.predicate;
+        let Provenance {
+            created_on,
+            loopgate:
+                Grounds {
+                    gates,
+                    checks,
+                    bypassed,
+                    ..
+                },
+            ..
+        } = &self.predicate;
         let mut objections = Vec::new();
-        if self.kind != STATEMENT_TYPE || self.predicate_type != PREDICATE_TYPE || self.subject.len() != 2 {
+        if self.kind != STATEMENT_TYPE
+            || self.predicate_type != PREDICATE_TYPE
+            || self.subject.len() != 2
+        {
             objections.push("it is no statement about a merge".to_owned());
         }
         for gate in gates.iter().filter(|gate| gate.holds) {
             // Who approves after the merge approves nothing.
-            let is_approved = gate.approvals.iter().any(|approval| approval.at <= *created_on);
+            let is_approved = gate
+                .approvals
+                .iter()
+                .any(|approval| approval.at <= *created_on);
             if gate.status != GateStatus::Approved || !is_approved {
-                objections.push(format!("no one approved the gate {}: it is {}", gate.name, gate.status.as_str()));
+                objections.push(format!(
+                    "no one approved the gate {}: it is {}",
+                    gate.name,
+                    gate.status.as_str()
+                ));
             }
         }
-        let failed = checks.iter().filter(|check| check.outcome.is_some_and(Outcome::is_failure));
+        let failed = checks
+            .iter()
+            .filter(|check| check.outcome.is_some_and(Outcome::is_failure));
         objections.extend(failed.map(|check| format!("the check {} failed", check.name)));
         let unended = checks.iter().filter(|check| check.outcome.is_none());
-        objections.extend(unended.map(|check| format!("the check {} did not end before the merge", check.name)));
+        objections.extend(
+            unended.map(|check| format!("the check {} did not end before the merge", check.name)),
+        );
         objections.extend(bypassed.iter().map(|what| format!("merged over: {what}")));
         objections
     }
 
     /// Where it contradicts the record of the run, one clause each: the state, and the checks of the attempt.
     pub fn differences(&self, state: &LoopState, recorded: &[CheckEvidence]) -> Vec<String> {
-        let Grounds { repository, pull_request, run, attempt, gates, checks, agent_commits: _, bypassed } =
-            &self.predicate.loopgate;
+        let Grounds {
+            repository,
+            pull_request,
+            run,
+            attempt,
+            gates,
+            checks,
+            agent_commits: _,
+            bypassed,
+        } = &self.predicate.loopgate;
         let mut found = Vec::new();
         let mut compare = |what: &str, stated: String, recorded: String| {
             if stated != recorded {
-                found.push(format!("{what}: the statement says {stated}, the record {recorded}"));
+                found.push(format!(
+                    "{what}: the statement says {stated}, the record {recorded}"
+                ));
             }
         };
-        let shown = |commit: Option<Sha>| commit.map_or("none".to_owned(), |commit| commit.to_string());
+        let shown =
+            |commit: Option<Sha>| commit.map_or("none".to_owned(), |commit| commit.to_string());
         compare("head", shown(self.commit(HEAD)), state.head_sha.to_string());
-        compare("repository", repository.to_string(), state.repository.to_string());
-        compare("pull request", format!("{:?}", Some(pull_request)), format!("{:?}", state.pull_request.as_ref()));
+        compare(
+            "repository",
+            repository.to_string(),
+            state.repository.to_string(),
+        );
+        compare(
+            "pull request",
+            format!("{:?}", Some(pull_request)),
+            format!("{:?}", state.pull_request.as_ref()),
+        );
         compare("run", run.clone(), state.run_id.clone());
         compare("attempt", attempt.to_string(), state.iteration.to_string());
-        compare("branch", self.predicate.branch.clone(), format!("refs/heads/{}", state.base_ref));
-        compare("merged over", format!("{bypassed:?}"), format!("{:?}", state.bypassed));
+        compare(
+            "branch",
+            self.predicate.branch.clone(),
+            format!("refs/heads/{}", state.base_ref),
+        );
+        compare(
+            "merged over",
+            format!("{bypassed:?}"),
+            format!("{:?}", state.bypassed),
+        );
         let names = |names: BTreeSet<&str>| format!("{:?}", names.iter().collect::<Vec<_>>());
-        let applying = state.gates.iter().filter(|(_, gate)| gate.status != GateStatus::NotApplicable);
+        let applying = state
+            .gates
+            .iter()
+            .filter(|(_, gate)| gate.status != GateStatus::NotApplicable);
         let stated = names(gates.iter().map(|gate| gate.name.as_str()).collect());
-        compare("gates", stated, names(applying.map(|(name, _)| name.as_str()).collect()));
+        compare(
+            "gates",
+            stated,
+            names(applying.map(|(name, _)| name.as_str()).collect()),
+        );
         for gate in gates {
-            let Some(recorded) = state.gates.get(&gate.name) else { continue };
-            compare(&format!("gate {}", gate.name), gate.status.to_string(), recorded.status.to_string());
-            let stated = names(gate.approvals.iter().map(|approval| approval.by.as_str()).collect());
-            let by = names(recorded.approved_by.iter().flatten().map(Login::as_str).collect());
+            let Some(recorded) = state.gates.get(&gate.name) else {
+                continue;
+            };
+            compare(
+                &format!("gate {}", gate.name),
+                gate.status.to_string(),
+                recorded.status.to_string(),
+            );
+            let stated = names(
+                gate.approvals
+                    .iter()
+                    .map(|approval| approval.by.as_str())
+                    .collect(),
+            );
+            let by = names(
+                recorded
+                    .approved_by
+                    .iter()
+                    .flatten()
+                    .map(Login::as_str)
+                    .collect(),
+            );
             compare(&format!("who approved {}", gate.name), stated, by);
             if let (Some(head), false) = (recorded.head_sha, gate.approvals.is_empty()) {
-                let heads: BTreeSet<Sha> = gate.approvals.iter().map(|approval| approval.head).collect();
-                let last = heads.contains(&head).then_some(head).or_else(|| heads.first().copied());
-                compare(&format!("the head approved for {}", gate.name), shown(last), head.to_string());
+                let heads: BTreeSet<Sha> = gate
+                    .approvals
+                    .iter()
+                    .map(|approval| approval.head)
+                    .collect();
+                let last = heads
+                    .contains(&head)
+                    .then_some(head)
+                    .or_else(|| heads.first().copied());
+                compare(
+                    &format!("the head approved for {}", gate.name),
+                    shown(last),
+                    head.to_string(),
+                );
             }
         }
         for check in checks {
             if let Some(recorded) = recorded.iter().find(|recorded| recorded.name == check.name) {
-                compare(&format!("check {}", check.name), check.in_words(), ProvenCheck::of(recorded).in_words());
+                compare(
+                    &format!("check {}", check.name),
+                    check.in_words(),
+                    ProvenCheck::of(recorded).in_words(),
+                );
             }
         }
         found
@@ -278,15 +401,26 @@ impl ProvenCheck {
             failed: results.failed + results.errors,
             skipped: results.skipped,
         });
-        Self { name: evidence.name.clone(), outcome: Some(evidence.outcome), tests }
+        Self {
+            name: evidence.name.clone(),
+            outcome: Some(evidence.outcome),
+            tests,
+        }
     }
 
     /// How it ended, with its counts.
     pub fn in_words(&self) -> String {
         let outcome = self.outcome.map_or("no result", Outcome::as_str);
         match self.tests {
-            Some(TestCounts { total, passed, failed, skipped }) => {
-                format!("{outcome} ({total} tests, {passed} passed, {failed} failed, {skipped} skipped)")
+            Some(TestCounts {
+                total,
+                passed,
+                failed,
+                skipped,
+            }) => {
+                format!(
+                    "{outcome} ({total} tests, {passed} passed, {failed} failed, {skipped} skipped)"
+                )
             }
             None => outcome.to_owned(),
         }

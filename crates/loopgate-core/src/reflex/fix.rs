@@ -66,7 +66,13 @@ pub fn judge_edits(
     state: Option<&LoopState>,
     configuration: &str,
 ) -> EditVerdict {
-    let Edits { files, contents, before, after, base_tests } = edits;
+    let Edits {
+        files,
+        contents,
+        before,
+        after,
+        base_tests,
+    } = edits;
     let known = files.known();
     if let (true, ChangedFiles::Complete(_)) = (known.is_empty(), files) {
         return EditVerdict::Nothing;
@@ -74,10 +80,15 @@ pub fn judge_edits(
     let mut refusals = intrusions(files, configuration);
     let mut change = tamper::Change::of_fixer(files, contents, before, after, failed, state);
     change.runs.base_tests = base_tests.iter().collect();
-    let passing = base_tests.iter().filter(|run| run.on_head == ProofEnd::Passed);
+    let passing = base_tests
+        .iter()
+        .filter(|run| run.on_head == ProofEnd::Passed);
     change.runs.proven = passing.map(|run| run.file.as_str()).collect();
-    let is_protected =
-        |path: &str| refusals.iter().any(|one| matches!(one, EditRefusal::Protected { path: known } if known == path));
+    let is_protected = |path: &str| {
+        refusals
+            .iter()
+            .any(|one| matches!(one, EditRefusal::Protected { path: known } if known == path))
+    };
     let mut findings = tamper::findings(&change);
     findings.retain(|one| !one.path.as_deref().is_some_and(is_protected));
     refusals.extend(findings.into_iter().map(EditRefusal::Weakens));
@@ -86,7 +97,12 @@ pub fn judge_edits(
     }
     let outside = |path: &&str| !scope.is_empty() && !scope.contains(*path) && !is_test(path);
     EditVerdict::Take {
-        outside: known.iter().map(|file| file.path.as_str()).filter(outside).map(str::to_owned).collect(),
+        outside: known
+            .iter()
+            .map(|file| file.path.as_str())
+            .filter(outside)
+            .map(str::to_owned)
+            .collect(),
     }
 }
 
@@ -108,24 +124,51 @@ impl<'a> PutBack<'a> {
         checks: &IndexMap<CheckName, CheckPolicy>,
         failures: &[FailureView],
     ) -> Self {
-        let weakens_only = |refusals: &[EditRefusal]| refusals.iter().all(|one| matches!(one, EditRefusal::Weakens(_)));
-        let is_refused = matches!(verdict, EditVerdict::Refuse(refusals) if !weakens_only(refusals));
+        let weakens_only = |refusals: &[EditRefusal]| {
+            refusals
+                .iter()
+                .all(|one| matches!(one, EditRefusal::Weakens(_)))
+        };
+        let is_refused =
+            matches!(verdict, EditVerdict::Refuse(refusals) if !weakens_only(refusals));
         let counts = |path: &str| belongs_to_tests(path) || tamper::decides_what_runs(path);
-        let wanted = edited.known().iter().filter(|file| !is_refused && file.paths().any(counts));
+        let wanted = edited
+            .known()
+            .iter()
+            .filter(|file| !is_refused && file.paths().any(counts));
         let files: BTreeSet<&str> = wanted.flat_map(ChangedFile::paths).collect();
         let are_of_checks = files.iter().any(|file| tamper::decides_what_runs(file));
         let runs_tests = |check: &CheckPolicy| check.kind.is_of_tests();
         let fails = |name: &CheckName| failures.iter().any(|view| view.check == *name);
         let is_run = |(name, check): &(&CheckName, &CheckPolicy)| {
-            matches!(check.source, CheckSource::Command(_)) && (runs_tests(check) || are_of_checks && fails(name))
+            matches!(check.source, CheckSource::Command(_))
+                && (runs_tests(check) || are_of_checks && fails(name))
         };
-        let to_run: BTreeSet<CheckName> = checks.iter().filter(is_run).map(|(name, _)| name.clone()).collect();
+        let to_run: BTreeSet<CheckName> = checks
+            .iter()
+            .filter(is_run)
+            .map(|(name, _)| name.clone())
+            .collect();
         // What is wrong with a file itself is wrong again where the file is put back.
-        let is_in_them =
-            |view: &FailureView| view.failure.source.as_ref().is_some_and(|place| files.contains(place.file.as_str()));
-        let shows = |view: &&FailureView| checks.get(&view.check).is_some_and(runs_tests) || !is_in_them(view);
-        let failures = failures.iter().filter(shows).filter_map(|view| view.failure.fingerprint).collect();
-        Self { files, checks: to_run, failures }
+        let is_in_them = |view: &FailureView| {
+            view.failure
+                .source
+                .as_ref()
+                .is_some_and(|place| files.contains(place.file.as_str()))
+        };
+        let shows = |view: &&FailureView| {
+            checks.get(&view.check).is_some_and(runs_tests) || !is_in_them(view)
+        };
+        let failures = failures
+            .iter()
+            .filter(shows)
+            .filter_map(|view| view.failure.fingerprint)
+            .collect();
+        Self {
+            files,
+            checks: to_run,
+            failures,
+        }
     }
 }
 
@@ -134,14 +177,26 @@ impl<'a> PutBack<'a> {
 pub fn intrusions(files: &ChangedFiles, configuration: &str) -> Vec<EditRefusal> {
     let mut refusals = Vec::new();
     for file in files.known() {
-        let is_submodule = file.patch.as_deref().is_some_and(|patch| patch.contains("\n+Subproject commit "));
-        let protected = file.paths().filter(|path| is_submodule || is_protected(path, configuration));
-        refusals.extend(protected.map(|path| EditRefusal::Protected { path: path.to_owned() }));
+        let is_submodule = file
+            .patch
+            .as_deref()
+            .is_some_and(|patch| patch.contains("\n+Subproject commit "));
+        let protected = file
+            .paths()
+            .filter(|path| is_submodule || is_protected(path, configuration));
+        refusals.extend(protected.map(|path| EditRefusal::Protected {
+            path: path.to_owned(),
+        }));
         let commands = runs_by_itself(file).into_iter();
-        refusals.extend(commands.map(|command| EditRefusal::RunsByItself { path: file.path.clone(), command }));
+        refusals.extend(commands.map(|command| EditRefusal::RunsByItself {
+            path: file.path.clone(),
+            command,
+        }));
     }
     if let ChangedFiles::TooLarge { reason, .. } = files {
-        refusals.push(EditRefusal::TooLarge { reason: reason.clone() });
+        refusals.push(EditRefusal::TooLarge {
+            reason: reason.clone(),
+        });
     }
     refusals
 }
@@ -150,9 +205,15 @@ fn is_protected(path: &str, configuration: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or_default();
-    let is_hook = |part: &str| matches!(part, ".husky" | ".githooks" | ".git-hooks" | ".hooks" | ".git");
-    let runs_hooks =
-        name.starts_with("lefthook.") || name.starts_with(".lefthook.") || name == ".pre-commit-config.yaml";
+    let is_hook = |part: &str| {
+        matches!(
+            part,
+            ".husky" | ".githooks" | ".git-hooks" | ".hooks" | ".git"
+        )
+    };
+    let runs_hooks = name.starts_with("lefthook.")
+        || name.starts_with(".lefthook.")
+        || name == ".pre-commit-config.yaml";
     lower.starts_with(".github/")
         || matches!(name, "codeowners" | ".gitmodules")
         || path == configuration
@@ -166,10 +227,20 @@ fn runs_by_itself(file: &ChangedFile) -> Vec<String> {
     let by_itself = pattern!(
         r#""(?:(?:pre|post)-?(?:install|prepare|publish|pack|update|autoload|test|check|lint|build|start)[\w:-]*|install|prepare)"\s*:"#
     );
-    let is_manifest = ["package.json", "composer.json"].iter().any(|name| file.path.rsplit('/').next() == Some(*name));
-    let patch = file.read_patch().filter(|_| is_manifest).unwrap_or_default();
-    let known: BTreeSet<&str> = patch.removed().map(|line| line.text.trim().trim_end_matches(',')).collect();
-    let added = patch.added().map(|line| line.text.trim().trim_end_matches(','));
+    let is_manifest = ["package.json", "composer.json"]
+        .iter()
+        .any(|name| file.path.rsplit('/').next() == Some(*name));
+    let patch = file
+        .read_patch()
+        .filter(|_| is_manifest)
+        .unwrap_or_default();
+    let known: BTreeSet<&str> = patch
+        .removed()
+        .map(|line| line.text.trim().trim_end_matches(','))
+        .collect();
+    let added = patch
+        .added()
+        .map(|line| line.text.trim().trim_end_matches(','));
     let gained = added.filter(|line| !known.contains(line) && by_itself.is_match(line));
     gained.map(|line| text::start(line, 200)).collect()
 }
@@ -183,7 +254,13 @@ pub fn failing_scope(view: &View, change: &ChangedFiles) -> BTreeSet<String> {
         scope.extend(failure.test_file.clone());
     }
     if !scope.is_empty() {
-        scope.extend(change.known().iter().flat_map(|file| file.paths()).map(str::to_owned));
+        scope.extend(
+            change
+                .known()
+                .iter()
+                .flat_map(|file| file.paths())
+                .map(str::to_owned),
+        );
     }
     scope
 }

@@ -11,8 +11,8 @@ use crate::{
     ids::{Alias, CheckName, Timestamp},
     observed::{CodeType, Snapshot},
     policy::{
-        CapabilityMode, CheckPolicy, CheckSource, CommandCheck, FixerBudget, Phase, Policy, ReviewRequirement, Rule,
-        RuleCheck, Severity,
+        CapabilityMode, CheckPolicy, CheckSource, CommandCheck, FixerBudget, Phase, Policy,
+        ReviewRequirement, Rule, RuleCheck, Severity,
     },
     state::{LoopState, Major, ReflexState, Settings, Spent, Step, Task, criteria},
     verdict::evaluate,
@@ -32,24 +32,45 @@ pub fn govern(policy: &Policy, settings: &Settings, max_iterations: u32) -> Poli
             // A test, unless the name says otherwise.
             let kind = CheckKind::of_name(name.as_str()).unwrap_or(CheckKind::Test);
             let source = CheckSource::Command(CommandCheck::new(run));
-            (name.clone(), CheckPolicy { kind, source, is_detected: true })
+            (
+                name.clone(),
+                CheckPolicy {
+                    kind,
+                    source,
+                    is_detected: true,
+                },
+            )
         };
         policy.verify.checks = settings.checks.iter().map(check).collect();
     }
-    policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
+    policy
+        .verify
+        .checks
+        .retain(|_, check| matches!(check.source, CheckSource::Command(_)));
     // Rules that must pass by the settings, whatever their severity was: mandatory checks, and those that were given
     // with the task, which has nothing else to be measured by.
     let given = settings.checks.iter().map(|(name, _)| name);
-    let mandatory: BTreeSet<&str> = settings.mandatory.iter().chain(given).map(CheckName::as_str).collect();
+    let mandatory: BTreeSet<&str> = settings
+        .mandatory
+        .iter()
+        .chain(given)
+        .map(CheckName::as_str)
+        .collect();
     let raised: Vec<Rule> = evaluate::rules(&policy, settings.task_type)
         .into_iter()
         .filter(|rule| {
             let warns = settings.major == Major::Warn && rule.severity == Severity::Warn;
             rule.severity != Severity::Fail && (warns || mandatory.contains(rule.id.as_str()))
         })
-        .map(|rule| Rule { severity: Severity::Fail, ..rule })
+        .map(|rule| Rule {
+            severity: Severity::Fail,
+            ..rule
+        })
         .collect();
-    policy.evaluate.rules.retain(|own| raised.iter().all(|rule| rule.id != own.id));
+    policy
+        .evaluate
+        .rules
+        .retain(|own| raised.iter().all(|rule| rule.id != own.id));
     policy.evaluate.rules.extend(raised);
     policy
 }
@@ -57,8 +78,13 @@ pub fn govern(policy: &Policy, settings: &Settings, max_iterations: u32) -> Poli
 /// PREPARE: the concrete checks that the active rules look at, in the policy's order, with what they need.
 pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<CheckName> {
     let active: Vec<&Rule> = rules.iter().filter(|rule| rule.phase <= phase).collect();
-    let checks =
-        active.iter().filter_map(|rule| if let RuleCheck::Check(name) = &rule.check { Some(name) } else { None });
+    let checks = active.iter().filter_map(|rule| {
+        if let RuleCheck::Check(name) = &rule.check {
+            Some(name)
+        } else {
+            None
+        }
+    });
     let named: BTreeSet<&CheckName> = checks.collect();
     let looks_at = |kind: CheckKind| {
         active.iter().any(|rule| match rule.check {
@@ -68,16 +94,34 @@ pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<Che
             _ => false,
         })
     };
-    let is_asked = |(name, check): &(&CheckName, &CheckPolicy)| named.contains(name) || looks_at(check.kind);
-    let mut wanted: BTreeSet<&CheckName> = policy.verify.checks.iter().filter(is_asked).map(|(name, _)| name).collect();
+    let is_asked =
+        |(name, check): &(&CheckName, &CheckPolicy)| named.contains(name) || looks_at(check.kind);
+    let mut wanted: BTreeSet<&CheckName> = policy
+        .verify
+        .checks
+        .iter()
+        .filter(is_asked)
+        .map(|(name, _)| name)
+        .collect();
     let mut open: Vec<&CheckName> = wanted.iter().copied().collect();
     while let Some(name) = open.pop() {
-        if let Some(CheckSource::Command(command)) = policy.verify.checks.get(name).map(|check| &check.source) {
-            let known = command.needs.iter().filter(|need| policy.verify.checks.contains_key(*need));
+        if let Some(CheckSource::Command(command)) =
+            policy.verify.checks.get(name).map(|check| &check.source)
+        {
+            let known = command
+                .needs
+                .iter()
+                .filter(|need| policy.verify.checks.contains_key(*need));
             open.extend(known.filter(|need| wanted.insert(*need)));
         }
     }
-    policy.verify.checks.keys().filter(|name| wanted.contains(name)).cloned().collect()
+    policy
+        .verify
+        .checks
+        .keys()
+        .filter(|name| wanted.contains(name))
+        .cloned()
+        .collect()
 }
 
 /// The task as the title of a change, with the prefix of its type. A prefix of another type is replaced, since the type
@@ -102,22 +146,33 @@ pub fn title(task_type: CodeType, task: &str) -> String {
 /// Infers the type of a task from the first word in the table below. It is a proposal that a person confirms.
 pub fn infer_type(task: &str) -> Option<CodeType> {
     let words = task.to_lowercase();
-    words.split(|c: char| !c.is_alphanumeric()).find_map(|word| {
-        Some(match word {
-            "fix" | "fixes" | "bug" | "bugfix" | "hotfix" | "repair" | "mend" | "regression" => CodeType::BugFix,
-            "refactor" | "rename" | "simplify" | "restructure" => CodeType::Refactor,
-            "endpoint" | "route" | "api" => CodeType::ApiEndpoint,
-            "integrate" | "integration" | "connect" => CodeType::Integration,
-            "feat" | "feature" | "add" | "implement" | "write" | "create" => CodeType::NewFunction,
-            _ => return None,
+    words
+        .split(|c: char| !c.is_alphanumeric())
+        .find_map(|word| {
+            Some(match word {
+                "fix" | "fixes" | "bug" | "bugfix" | "hotfix" | "repair" | "mend"
+                | "regression" => CodeType::BugFix,
+                "refactor" | "rename" | "simplify" | "restructure" => CodeType::Refactor,
+                "endpoint" | "route" | "api" => CodeType::ApiEndpoint,
+                "integrate" | "integration" | "connect" => CodeType::Integration,
+                "feat" | "feature" | "add" | "implement" | "write" | "create" => {
+                    CodeType::NewFunction
+                }
+                _ => return None,
+            })
         })
-    })
 }
 
 /// A number of iterations the task text asks for, 1 to 10; a proposal, confirmed before it counts.
 pub fn infer_limit(task: &str) -> Option<u32> {
     let limit = pattern!(r"(?i)\b(\d{1,2})\s+(?:iterations?|attempts?|tries|rounds?)\b");
-    limit.captures(task)?.get(1)?.as_str().parse().ok().filter(|limit| (1..=10).contains(limit))
+    limit
+        .captures(task)?
+        .get(1)?
+        .as_str()
+        .parse()
+        .ok()
+        .filter(|limit| (1..=10).contains(limit))
 }
 
 /// A new local loop over what `snapshot` shows, under the policy that governs it.
@@ -134,8 +189,11 @@ pub fn begin(
     state.run_id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
     state.workflow_id = workflow_id(&state.repository, &state.run_id);
     state.task_alias = alias.to_string();
-    state.title =
-        if task.prompt.trim().is_empty() { alias.to_string() } else { title(settings.task_type, &task.prompt) };
+    state.title = if task.prompt.trim().is_empty() {
+        alias.to_string()
+    } else {
+        title(settings.task_type, &task.prompt)
+    };
     state.task = task;
     state.phase = Phase::A;
     state.current_step = Step::Plan;
@@ -143,8 +201,15 @@ pub fn begin(
     state.code_artifact.code_type = settings.task_type;
     // Nothing has been produced yet.
     state.code_artifact.content_hash = String::new();
-    state.criteria = criteria(&policy.evaluate, &evaluate::rules(policy, settings.task_type));
-    state.reflex = Some(ReflexState { settings, began_at: state.head_sha, ..ReflexState::default() });
+    state.criteria = criteria(
+        &policy.evaluate,
+        &evaluate::rules(policy, settings.task_type),
+    );
+    state.reflex = Some(ReflexState {
+        settings,
+        began_at: state.head_sha,
+        ..ReflexState::default()
+    });
     state
 }
 
@@ -169,12 +234,24 @@ pub fn time_left(budget: &FixerBudget, spent: &Spent) -> Result<Option<TimeDelta
         return Err(Exhausted::Calls { calls: spent.calls });
     }
     if let Some(cap) = budget.cost_usd.filter(|cap| spent.cost_usd >= cap.0) {
-        return Err(Exhausted::Cost { spent: spent.cost_usd, cap: cap.0 });
+        return Err(Exhausted::Cost {
+            spent: spent.cost_usd,
+            cap: cap.0,
+        });
     }
-    let Some(most) = budget.wall_time else { return Ok(None) };
-    let used = TimeDelta::milliseconds(i64::try_from(spent.wall_ms).unwrap_or(i64::MAX / 1_000_000));
+    let Some(most) = budget.wall_time else {
+        return Ok(None);
+    };
+    let used =
+        TimeDelta::milliseconds(i64::try_from(spent.wall_ms).unwrap_or(i64::MAX / 1_000_000));
     let left = most.0 - used;
-    if left > TimeDelta::zero() { Ok(Some(left)) } else { Err(Exhausted::WallTime { seconds: used.num_seconds() }) }
+    if left > TimeDelta::zero() {
+        Ok(Some(left))
+    } else {
+        Err(Exhausted::WallTime {
+            seconds: used.num_seconds(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -194,29 +271,67 @@ mod tests {
 
     fn severity(policy: &Policy, id: &str) -> Option<Severity> {
         let rules = evaluate::rules(policy, CodeType::NewFunction);
-        rules.iter().find(|rule| rule.id.as_str() == id).map(|rule| rule.severity)
+        rules
+            .iter()
+            .find(|rule| rule.id.as_str() == id)
+            .map(|rule| rule.severity)
     }
 
     #[test]
     fn what_counts_as_major_is_raised() {
         let policy = fixtures::policy();
-        assert_eq!(severity(&govern(&policy, &settings(), 4), "tests_added"), Some(Severity::Warn));
-        let strict = Settings { major: Major::Warn, ..settings() };
-        assert_eq!(severity(&govern(&policy, &strict, 4), "tests_added"), Some(Severity::Fail));
+        assert_eq!(
+            severity(&govern(&policy, &settings(), 4), "tests_added"),
+            Some(Severity::Warn)
+        );
+        let strict = Settings {
+            major: Major::Warn,
+            ..settings()
+        };
+        assert_eq!(
+            severity(&govern(&policy, &strict, 4), "tests_added"),
+            Some(Severity::Fail)
+        );
         let checks = vec![("docs".parse().unwrap(), "true".to_owned())];
-        let given = Settings { checks, ..settings() };
-        assert_eq!(severity(&govern(&policy, &given, 4), "docs"), Some(Severity::Fail));
-        let mandatory = Settings { mandatory: vec!["tests_added".parse().unwrap()], ..settings() };
-        assert_eq!(severity(&govern(&policy, &mandatory, 4), "tests_added"), Some(Severity::Fail));
+        let given = Settings {
+            checks,
+            ..settings()
+        };
+        assert_eq!(
+            severity(&govern(&policy, &given, 4), "docs"),
+            Some(Severity::Fail)
+        );
+        let mandatory = Settings {
+            mandatory: vec!["tests_added".parse().unwrap()],
+            ..settings()
+        };
+        assert_eq!(
+            severity(&govern(&policy, &mandatory, 4), "tests_added"),
+            Some(Severity::Fail)
+        );
     }
 
     #[test]
     fn phase_a_prepares_only_what_its_rules_look_at() {
         let checks = [("build", "a"), ("unit", "b"), ("security", "c")];
-        let checks = checks.map(|(name, run)| (name.parse().unwrap(), run.to_owned())).into();
-        let policy = govern(&fixtures::policy(), &Settings { checks, ..settings() }, 4);
+        let checks = checks
+            .map(|(name, run)| (name.parse().unwrap(), run.to_owned()))
+            .into();
+        let policy = govern(
+            &fixtures::policy(),
+            &Settings {
+                checks,
+                ..settings()
+            },
+            4,
+        );
         let rules = evaluate::rules(&policy, CodeType::NewFunction);
-        let names = |phase| prepared_checks(&policy, &rules, phase).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let names = |phase| {
+            prepared_checks(&policy, &rules, phase)
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(names(Phase::A), ["build", "unit"]);
         assert_eq!(names(Phase::B), ["build", "unit", "security"]);
     }
@@ -224,29 +339,74 @@ mod tests {
     #[test]
     fn what_is_read_from_a_task() {
         for (task, code_type, limit) in [
-            ("Fix the sum, at most 3 attempts", Some(CodeType::BugFix), Some(3)),
-            ("add an endpoint for widgets", Some(CodeType::NewFunction), None),
-            ("rename the parser in 99 rounds", Some(CodeType::Refactor), None),
+            (
+                "Fix the sum, at most 3 attempts",
+                Some(CodeType::BugFix),
+                Some(3),
+            ),
+            (
+                "add an endpoint for widgets",
+                Some(CodeType::NewFunction),
+                None,
+            ),
+            (
+                "rename the parser in 99 rounds",
+                Some(CodeType::Refactor),
+                None,
+            ),
             ("widgets", None, None),
         ] {
-            assert_eq!((infer_type(task), infer_limit(task)), (code_type, limit), "{task}");
+            assert_eq!(
+                (infer_type(task), infer_limit(task)),
+                (code_type, limit),
+                "{task}"
+            );
         }
-        assert_eq!(title(CodeType::BugFix, "the sum is wrong"), "fix: the sum is wrong");
+        assert_eq!(
+            title(CodeType::BugFix, "the sum is wrong"),
+            "fix: the sum is wrong"
+        );
         assert_eq!(title(CodeType::BugFix, "fix: the sum"), "fix: the sum");
-        assert_eq!(title(CodeType::Refactor, "fix(calc): the sum"), "refactor: the sum");
-        assert_eq!(title(CodeType::BugFix, "the sum: it begins at 1"), "fix: the sum: it begins at 1");
+        assert_eq!(
+            title(CodeType::Refactor, "fix(calc): the sum"),
+            "refactor: the sum"
+        );
+        assert_eq!(
+            title(CodeType::BugFix, "the sum: it begins at 1"),
+            "fix: the sum: it begins at 1"
+        );
     }
 
     #[test]
     fn each_part_of_the_budget_ends_it() {
-        let spent = |calls, wall_ms, cost_usd| Spent { calls, wall_ms, cost_usd };
+        let spent = |calls, wall_ms, cost_usd| Spent {
+            calls,
+            wall_ms,
+            cost_usd,
+        };
         let wall_time = Some(Period(TimeDelta::seconds(60)));
-        let budget = FixerBudget { attempts: Some(Whole(2)), wall_time, cost_usd: Some(UpTo(1.5)) };
+        let budget = FixerBudget {
+            attempts: Some(Whole(2)),
+            wall_time,
+            cost_usd: Some(UpTo(1.5)),
+        };
         let left = |spent| time_left(&budget, &spent);
-        assert_eq!(left(spent(1, 20_000, 1.0)), Ok(Some(TimeDelta::seconds(40))));
+        assert_eq!(
+            left(spent(1, 20_000, 1.0)),
+            Ok(Some(TimeDelta::seconds(40)))
+        );
         assert_eq!(left(spent(2, 0, 0.0)), Err(Exhausted::Calls { calls: 2 }));
-        assert_eq!(left(spent(1, 60_000, 0.0)), Err(Exhausted::WallTime { seconds: 60 }));
-        assert!(matches!(left(spent(1, 0, 1.5)), Err(Exhausted::Cost { .. })));
-        assert_eq!(time_left(&FixerBudget::default(), &spent(99, u64::MAX, 1e9)), Ok(None));
+        assert_eq!(
+            left(spent(1, 60_000, 0.0)),
+            Err(Exhausted::WallTime { seconds: 60 })
+        );
+        assert!(matches!(
+            left(spent(1, 0, 1.5)),
+            Err(Exhausted::Cost { .. })
+        ));
+        assert_eq!(
+            time_left(&FixerBudget::default(), &spent(99, u64::MAX, 1e9)),
+            Ok(None)
+        );
     }
 }

@@ -18,11 +18,14 @@ mod replay;
 mod turn;
 
 pub use fix::{EditRefusal, EditVerdict, Edits, PutBack, failing_scope, intrusions, judge_edits};
-pub use govern::{Exhausted, begin, govern, infer_limit, infer_type, prepared_checks, time_left, title};
+pub use govern::{
+    Exhausted, begin, govern, infer_limit, infer_type, prepared_checks, time_left, title,
+};
 pub use replay::replay;
 pub use turn::{Breach, Evaluated, Produced, Turn};
 
 pub use crate::ids::Alias;
 pub use crate::state::{
-    Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
+    Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior,
+    Settings, Spent,
 };

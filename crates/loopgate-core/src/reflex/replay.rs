@@ -7,14 +7,19 @@ use crate::{
     escalation::escalation_call,
     policy::Trigger,
     state::{
-        CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopCall, LoopState, RunStatus, Step, StopReason,
+        CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopCall, LoopState, RunStatus, Step,
+        StopReason,
         history::{ArtifactCreated, Escalated, Event, HistoryLine, Resumed, RunEnd},
     },
 };
 
 /// Does to the state what the turn did that wrote this line, as far as the line holds it. A line without data on where
 /// the loop stands changes nothing. `call` makes the call to a person for a cause, with the notes of the line.
-pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigger, Vec<String>) -> LoopCall) {
+pub fn replay(
+    state: &mut LoopState,
+    line: &HistoryLine,
+    call: impl FnOnce(Trigger, Vec<String>) -> LoopCall,
+) {
     if state.reflex.is_none() {
         return;
     }
@@ -30,9 +35,19 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
             turn.state.prepared_checks.clone_from(checks);
             turn.go_to(Step::Evaluate);
         }
-        Event::EvaluationDone { score, passed, failed_rules, .. } => {
+        Event::EvaluationDone {
+            score,
+            passed,
+            failed_rules,
+            ..
+        } => {
             let (score, passed, failed_rules) = (*score, *passed, failed_rules.clone());
-            turn.state.evaluation = Some(EvaluationSummary { score, passed, failed_rules, warnings: Vec::new() });
+            turn.state.evaluation = Some(EvaluationSummary {
+                score,
+                passed,
+                failed_rules,
+                warnings: Vec::new(),
+            });
             turn.state.critique = None;
             // Each call of a person, and each end, is a line of its own after this one.
             turn.go_to(Step::Critique);
@@ -44,14 +59,25 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
         }
         Event::RefinementDone { .. } => turn = refined(turn, line),
         Event::IterationAdvanced { .. } => turn.go_to(Step::Plan),
-        Event::Escalated(Escalated::LocalLoop { trigger, also, notes }) => {
-            let triggers: Vec<Trigger> = std::iter::once(*trigger).chain(also.iter().copied()).collect();
+        Event::Escalated(Escalated::LocalLoop {
+            trigger,
+            also,
+            notes,
+        }) => {
+            let triggers: Vec<Trigger> = std::iter::once(*trigger)
+                .chain(also.iter().copied())
+                .collect();
             turn.state.blocked = escalation_call::block(&triggers, state, line.ts);
             turn.state.status = RunStatus::Escalated;
             turn.state.current_step = line.step;
             turn.ask(call(*trigger, notes.clone()));
         }
-        Event::Resumed(Resumed::LocalLoop { by, accepted, accepted_tampering, .. }) => {
+        Event::Resumed(Resumed::LocalLoop {
+            by,
+            accepted,
+            accepted_tampering,
+            ..
+        }) => {
             let accepted = accepted.map(|_| accepted_tampering.clone());
             turn = turn.resumed(by.clone(), accepted, None);
             turn.state.current_step = line.step;
@@ -70,8 +96,16 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
 }
 
 fn refined(mut turn: Turn, line: &HistoryLine) -> Turn {
-    let Event::RefinementDone { by, head, subject, diff_summary, files_modified, outside_scope, cost_usd, .. } =
-        &line.event
+    let Event::RefinementDone {
+        by,
+        head,
+        subject,
+        diff_summary,
+        files_modified,
+        outside_scope,
+        cost_usd,
+        ..
+    } = &line.event
     else {
         return turn;
     };
@@ -105,7 +139,10 @@ fn ended(mut turn: Turn, line: &HistoryLine) -> Turn {
         }
         // What the cause was stays beside it, for the report.
         Event::Failed(RunEnd::Aborted { .. }) => turn.state.status = RunStatus::Aborted,
-        Event::Stopped(RunEnd::ShortOfPassing { reason, distance_to_success }) => {
+        Event::Stopped(RunEnd::ShortOfPassing {
+            reason,
+            distance_to_success,
+        }) => {
             turn.reflex().distance_to_success = Some(distance_to_success.clone());
             turn.end(RunStatus::Stopped, *reason, None);
         }
@@ -113,7 +150,9 @@ fn ended(mut turn: Turn, line: &HistoryLine) -> Turn {
             let words = turn.state.stop.words.take();
             turn.end(RunStatus::Failed, StopReason::PhaseError, words);
         }
-        Event::Completed(RunEnd::LocalLoop { reason, .. }) => turn.end(RunStatus::Completed, *reason, None),
+        Event::Completed(RunEnd::LocalLoop { reason, .. }) => {
+            turn.end(RunStatus::Completed, *reason, None)
+        }
         _ => {}
     }
     turn

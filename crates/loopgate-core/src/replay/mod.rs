@@ -17,7 +17,10 @@ use crate::{
     ids::{CheckName, GateName, Score, Sha, Timestamp},
     metrics::CheckUse,
     observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, Trigger, WhenSkipped},
+    policy::{
+        CheckPolicy, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, Trigger,
+        WhenSkipped,
+    },
     state::{AttemptDigest, LoopState, RunChanges, VerificationResult},
     text,
     verdict::coverage,
@@ -59,7 +62,11 @@ pub struct RecordedAttempt {
 impl PastHead {
     /// When the first of its checks began.
     pub fn began(&self) -> Option<Timestamp> {
-        let began = self.checks.iter().filter_map(|check| check.started_at).min();
+        let began = self
+            .checks
+            .iter()
+            .filter_map(|check| check.started_at)
+            .min();
         began.or(self.recorded.as_ref().map(|recorded| recorded.at))
     }
 
@@ -69,14 +76,20 @@ impl PastHead {
             CheckProgress::Completed { at, .. } => at,
             CheckProgress::Queued | CheckProgress::InProgress => None,
         });
-        ended.chain(self.recorded.as_ref().map(|recorded| recorded.at)).max()
+        ended
+            .chain(self.recorded.as_ref().map(|recorded| recorded.at))
+            .max()
     }
 
     /// The policy with the checks of which something is known on this head. A check that the run recorded counts as it
     /// was recorded, whatever brought its result then.
     pub fn with_known_checks(&self, policy: &Policy) -> Policy {
-        let recorded: BTreeSet<&CheckName> =
-            self.recorded.iter().flat_map(|recorded| &recorded.checks).map(|check| &check.name).collect();
+        let recorded: BTreeSet<&CheckName> = self
+            .recorded
+            .iter()
+            .flat_map(|recorded| &recorded.checks)
+            .map(|check| &check.name)
+            .collect();
         let mut known = policy.clone();
         known.verify.checks.retain(|name, check| {
             let source = match &check.source {
@@ -86,7 +99,10 @@ impl PastHead {
                 CheckSource::External(source) => source,
             };
             if !recorded.contains(name) {
-                return self.checks.iter().any(|run| source.is_of(&run.name, run.app.as_deref()));
+                return self
+                    .checks
+                    .iter()
+                    .any(|run| source.is_of(&run.name, run.app.as_deref()));
             }
             check.source = CheckSource::Command(CommandCheck::new(""));
             true
@@ -125,13 +141,19 @@ impl PastPullRequest {
             let done = head.ended().unwrap_or(opened);
             // When it was replaced, or the pull request ended, or was read.
             let next = self.heads.get(nth + 1).and_then(PastHead::began);
-            let left = next.or(self.last.pull_request.closed_at).unwrap_or(self.read_at);
+            let left = next
+                .or(self.last.pull_request.closed_at)
+                .unwrap_or(self.read_at);
             for now in [pushed.unwrap_or(done).min(done), done, left.max(done)] {
                 let snapshot = self.at(head, now);
                 let before = judged.last().map(|judged| judged.decision.next.clone());
                 let before = before.unwrap_or_else(|| LoopState::begin(&snapshot, &policy, opened));
                 let decision = decide(&snapshot, &before, &policy, now);
-                judged.push(JudgedHead { snapshot, policy: policy.clone(), decision });
+                judged.push(JudgedHead {
+                    snapshot,
+                    policy: policy.clone(),
+                    decision,
+                });
             }
         }
         judged
@@ -152,12 +174,23 @@ impl PastPullRequest {
         }
         let recorded = head.recorded.iter().filter(|recorded| recorded.at <= now);
         seen.evidence = recorded.map(|recorded| self.evidence(recorded)).collect();
-        if let Some(last) = seen.commits.items.iter().position(|commit| commit.sha == head.sha) {
+        if let Some(last) = seen
+            .commits
+            .items
+            .iter()
+            .position(|commit| commit.sha == head.sha)
+        {
             seen.commits.items.truncate(last + 1);
         }
-        seen.comments.items.retain(|comment| comment.created_at <= now);
-        seen.inline.items.retain(|comment| comment.created_at <= now);
-        seen.reviews.items.retain(|review| review.submitted_at <= now);
+        seen.comments
+            .items
+            .retain(|comment| comment.created_at <= now);
+        seen.inline
+            .items
+            .retain(|comment| comment.created_at <= now);
+        seen.reviews
+            .items
+            .retain(|review| review.submitted_at <= now);
         seen
     }
 
@@ -184,10 +217,22 @@ impl PastPullRequest {
             let time = to.zip(from).map(|(to, from)| to - from);
             time.map_or(0, |time| time.max(TimeDelta::zero()).num_seconds())
         };
-        let ci = self.heads.iter().map(|head| seconds(head.began(), head.ended())).sum();
-        let author = self.heads.windows(2).map(|pair| seconds(pair[0].ended(), pair[1].began())).sum();
+        let ci = self
+            .heads
+            .iter()
+            .map(|head| seconds(head.began(), head.ended()))
+            .sum();
+        let author = self
+            .heads
+            .windows(2)
+            .map(|pair| seconds(pair[0].ended(), pair[1].began()))
+            .sum();
         let last = self.heads.last().and_then(PastHead::ended);
-        Waited { ci, author, people: seconds(last, self.last.pull_request.closed_at) }
+        Waited {
+            ci,
+            author,
+            people: seconds(last, self.last.pull_request.closed_at),
+        }
     }
 }
 
@@ -196,15 +241,31 @@ impl Policy {
     /// that ran counts. A check whose name shows no kind is one that must pass, as any red check on GitHub.
     pub fn with_checks_of(mut self, checks: &[ExternalCheck]) -> Self {
         self.verify.checks.clear();
-        let named: BTreeSet<_> = checks.iter().map(|check| (&check.name, &check.app)).collect();
+        let named: BTreeSet<_> = checks
+            .iter()
+            .map(|check| (&check.name, &check.app))
+            .collect();
         for (name, app) in named {
-            let Ok(glob) = NameGlob::parse(&globset::escape(name)) else { continue };
-            let source = ExternalSource { name: glob, app: app.clone(), when_skipped: WhenSkipped::Auto };
+            let Ok(glob) = NameGlob::parse(&globset::escape(name)) else {
+                continue;
+            };
+            let source = ExternalSource {
+                name: glob,
+                app: app.clone(),
+                when_skipped: WhenSkipped::Auto,
+            };
             let kind = CheckKind::of_name(name).filter(|kind| *kind != CheckKind::Custom);
             let kind = kind.unwrap_or(CheckKind::Build);
-            let policy = CheckPolicy { kind, source: CheckSource::External(source), is_detected: true };
+            let policy = CheckPolicy {
+                kind,
+                source: CheckSource::External(source),
+                is_detected: true,
+            };
             let names = (1..).filter_map(|nth| check_name(name, nth));
-            if let Some(own) = names.take(checks.len()).find(|own| !self.verify.checks.contains_key(own)) {
+            if let Some(own) = names
+                .take(checks.len())
+                .find(|own| !self.verify.checks.contains_key(own))
+            {
                 self.verify.checks.insert(own, policy);
             }
         }
@@ -215,11 +276,24 @@ impl Policy {
 /// A name of the configuration's form, the `nth` that is tried: `Test (ubuntu, 3.12)` is `test-ubuntu-3-12`, then
 /// `test-ubuntu-3-12-2`.
 fn check_name(name: &str, nth: usize) -> Option<CheckName> {
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
-    let name = if name.is_empty() { "check".to_owned() } else { text::start(&name, 36) };
+    let words = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let name = words
+        .map(str::to_ascii_lowercase)
+        .collect::<Vec<_>>()
+        .join("-");
+    let name = if name.is_empty() {
+        "check".to_owned()
+    } else {
+        text::start(&name, 36)
+    };
     let name = name.trim_end_matches('-');
-    if nth == 1 { name.parse().ok() } else { format!("{name}-{nth}").parse().ok() }
+    if nth == 1 {
+        name.parse().ok()
+    } else {
+        format!("{name}-{nth}").parse().ok()
+    }
 }
 
 /// `schema` of the document.
@@ -288,7 +362,10 @@ pub struct WhatIf {
     pub unknown: BTreeMap<Unknown, Vec<String>>,
 }
 
-fn as_list<S: serde::Serializer>(unknown: &BTreeMap<Unknown, Vec<String>>, serializer: S) -> Result<S::Ok, S::Error> {
+fn as_list<S: serde::Serializer>(
+    unknown: &BTreeMap<Unknown, Vec<String>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Entry<'a> {
         what: &'a Unknown,
@@ -312,8 +389,12 @@ struct Course {
 impl Course {
     fn of(past: &PastPullRequest, policy: &Policy) -> Self {
         let judged = past.judge(|head| head.with_known_checks(policy));
-        let checked = judged.iter().filter(|judged| !judged.policy.verify.checks.is_empty());
-        let checked: BTreeSet<_> = checked.map(|judged| judged.snapshot.pull_request.head.sha).collect();
+        let checked = judged
+            .iter()
+            .filter(|judged| !judged.policy.verify.checks.is_empty());
+        let checked: BTreeSet<_> = checked
+            .map(|judged| judged.snapshot.pull_request.head.sha)
+            .collect();
         let last = judged.last().map(|last| &last.decision);
         let gates = last.into_iter().flat_map(|last| &last.view.gates);
         let holds = gates.filter(|gate| !gate.is_advisory && !gate.matches.is_empty());
@@ -323,12 +404,19 @@ impl Course {
             let call = judged.decision.view.escalation.as_ref()?;
             (call.trigger != Trigger::GateTimeout).then_some((call.attempt, call.trigger))
         };
-        let recorded = judged.iter().filter_map(|judged| judged.decision.attempt.as_ref());
+        let recorded = judged
+            .iter()
+            .filter_map(|judged| judged.decision.attempt.as_ref());
         Self {
             gates: holds.map(|gate| gate.name.clone()).collect(),
             calls: judged.iter().filter_map(call).collect(),
-            attempts: attempts.filter(|attempt| checked.contains(&attempt.head_sha)).cloned().collect(),
-            evidence: recorded.flat_map(|attempt| attempt.checks.iter().cloned()).collect(),
+            attempts: attempts
+                .filter(|attempt| checked.contains(&attempt.head_sha))
+                .cloned()
+                .collect(),
+            evidence: recorded
+                .flat_map(|attempt| attempt.checks.iter().cloned())
+                .collect(),
         }
     }
 }
@@ -336,7 +424,10 @@ impl Course {
 impl WhatIf {
     /// Of no pull request yet.
     pub fn new() -> Self {
-        Self { schema: SCHEMA, ..Self::default() }
+        Self {
+            schema: SCHEMA,
+            ..Self::default()
+        }
     }
 
     /// Decides one more pull request under its own policy and under another, and counts the differences.
@@ -345,13 +436,29 @@ impl WhatIf {
         let (was, would) = (Course::of(past, own), Course::of(past, other));
         self.runs += 1;
         count_changes(&mut self.gates, &name, was.gates, would.gates);
-        let triggers = |calls: BTreeSet<(u32, Trigger)>| calls.into_iter().map(|(_, trigger)| trigger).collect();
-        count_changes(&mut self.calls, &name, triggers(was.calls), triggers(would.calls));
+        let triggers = |calls: BTreeSet<(u32, Trigger)>| {
+            calls.into_iter().map(|(_, trigger)| trigger).collect()
+        };
+        count_changes(
+            &mut self.calls,
+            &name,
+            triggers(was.calls),
+            triggers(would.calls),
+        );
         add_attempts(&mut self.attempts_was, &mut self.scores_was, &was.attempts);
-        add_attempts(&mut self.attempts_would, &mut self.scores_would, &would.attempts);
+        add_attempts(
+            &mut self.attempts_would,
+            &mut self.scores_would,
+            &would.attempts,
+        );
         for attempt in &would.attempts {
-            let before = was.attempts.iter().find(|was| was.head_sha == attempt.head_sha);
-            let Some(before) = before.filter(|before| before.result != attempt.result) else { continue };
+            let before = was
+                .attempts
+                .iter()
+                .find(|was| was.head_sha == attempt.head_sha);
+            let Some(before) = before.filter(|before| before.result != attempt.result) else {
+                continue;
+            };
             if self.verdicts.len() >= MOST_VERDICTS {
                 self.verdicts_not_listed += 1;
                 continue;
@@ -365,13 +472,33 @@ impl WhatIf {
                 would_score: attempt.score,
             });
         }
-        for check in was.evidence.iter().filter(|check| !other.verify.checks.contains_key(&check.name)) {
-            self.dropped_checks.entry(check.name.clone()).or_default().add(&CheckUse::of(check));
+        for check in was
+            .evidence
+            .iter()
+            .filter(|check| !other.verify.checks.contains_key(&check.name))
+        {
+            self.dropped_checks
+                .entry(check.name.clone())
+                .or_default()
+                .add(&CheckUse::of(check));
         }
-        let known: BTreeSet<CheckName> =
-            past.heads.iter().flat_map(|head| head.with_known_checks(other).verify.checks.into_keys()).collect();
-        let checks = other.verify.checks.keys().filter(|check| !known.contains(*check)).cloned().map(Unknown::Check);
-        let unread = past.last.problems.iter().map(|problem| Unknown::Unread(problem.what.clone()));
+        let known: BTreeSet<CheckName> = past
+            .heads
+            .iter()
+            .flat_map(|head| head.with_known_checks(other).verify.checks.into_keys())
+            .collect();
+        let checks = other
+            .verify
+            .checks
+            .keys()
+            .filter(|check| !known.contains(*check))
+            .cloned()
+            .map(Unknown::Check);
+        let unread = past
+            .last
+            .problems
+            .iter()
+            .map(|problem| Unknown::Unread(problem.what.clone()));
         for what in checks.chain(unread) {
             self.unknown.entry(what).or_default().push(name.clone());
         }
@@ -379,14 +506,29 @@ impl WhatIf {
 }
 
 /// Notes how often each thing is there more, or fewer times.
-fn count_changes<T: Ord>(changes: &mut BTreeMap<T, RunChanges>, name: &str, was: Vec<T>, would: Vec<T>) {
+fn count_changes<T: Ord>(
+    changes: &mut BTreeMap<T, RunChanges>,
+    name: &str,
+    was: Vec<T>,
+    would: Vec<T>,
+) {
     let mut counts: BTreeMap<T, i32> = BTreeMap::new();
-    was.into_iter().for_each(|one| *counts.entry(one).or_default() -= 1);
-    would.into_iter().for_each(|one| *counts.entry(one).or_default() += 1);
+    was.into_iter()
+        .for_each(|one| *counts.entry(one).or_default() -= 1);
+    would
+        .into_iter()
+        .for_each(|one| *counts.entry(one).or_default() += 1);
     for (one, count) in counts.into_iter().filter(|(_, count)| *count != 0) {
         let change = changes.entry(one).or_default();
-        let side = if count > 0 { &mut change.more } else { &mut change.fewer };
-        side.extend(std::iter::repeat_n(name.to_owned(), usize::try_from(count.unsigned_abs()).unwrap_or(0)));
+        let side = if count > 0 {
+            &mut change.more
+        } else {
+            &mut change.fewer
+        };
+        side.extend(std::iter::repeat_n(
+            name.to_owned(),
+            usize::try_from(count.unsigned_abs()).unwrap_or(0),
+        ));
     }
 }
 
@@ -395,5 +537,7 @@ fn add_attempts(first_pass: &mut Mean, scores: &mut Mean, attempts: &[AttemptDig
     if let Some((index, _)) = counted.enumerate().find(|(_, attempt)| attempt.passes()) {
         first_pass.add(f64::from(u32::try_from(index + 1).unwrap_or(u32::MAX)));
     }
-    attempts.iter().for_each(|attempt| scores.add(attempt.score.as_f64()));
+    attempts
+        .iter()
+        .for_each(|attempt| scores.add(attempt.score.as_f64()));
 }

@@ -41,12 +41,24 @@ pub fn kind(path: &str) -> FileKind {
                 && (!row.test.in_folders || keeps_tests(path, Some(row), &[]))
     };
     let named_test = row_of(path).is_some_and(|row| row.names_test(path) && is_left_out(row));
-    let by_name = table.kinds.iter().find(|row| row.name(file_name(&lower), &lower)).map(|row| row.kind);
+    let by_name = table
+        .kinds
+        .iter()
+        .find(|row| row.name(file_name(&lower), &lower))
+        .map(|row| row.kind);
     let folders = lower.rsplit('/').skip(1);
-    let keeps = |row: &&PathNames| row.allows(&lower) && folders.clone().any(|folder| row.names_folder(folder));
+    let keeps = |row: &&PathNames| {
+        row.allows(&lower) && folders.clone().any(|folder| row.names_folder(folder))
+    };
     let by_folder = table.kinds.iter().find(keeps).map(|row| row.kind);
     let in_spec_alone = || runs && !keeps_tests(path, language, &["spec", "specs"]);
-    let usual = |row: &Language| row.kind.unwrap_or(if row.name.is_some() { FileKind::Code } else { FileKind::Config });
+    let usual = |row: &Language| {
+        row.kind.unwrap_or(if row.name.is_some() {
+            FileKind::Code
+        } else {
+            FileKind::Config
+        })
+    };
     match (by_folder, by_name.or(by_folder)) {
         (Some(kind @ (FileKind::Vendored | FileKind::Manifest)), _) => kind,
         // A tool reads these wherever they lie, folders of tests and documents included.
@@ -62,21 +74,29 @@ pub fn kind(path: &str) -> FileKind {
 
 /// Whether programs are written in files like this one, whatever else they are: `setup.py` is a manifest that runs.
 pub fn runs(path: &str) -> bool {
-    LANGUAGES.language(path).is_some_and(|row| row.runs || row.name.is_some())
+    LANGUAGES
+        .language(path)
+        .is_some_and(|row| row.runs || row.name.is_some())
 }
 
 /// The words at the end of a file's name by which its program is built with it on some systems only: `plan9` of
 /// `login_plan9.go`.
 pub fn name_conditions(path: &str) -> Vec<&str> {
     let conditions = row_of(path).map_or(&[][..], |row| &row.name_conditions);
-    stem(path).split('_').skip(1).filter(|word| has(conditions, word)).collect()
+    stem(path)
+        .split('_')
+        .skip(1)
+        .filter(|word| has(conditions, word))
+        .collect()
 }
 
 /// Whether a path is source code for which a test can be asked.
 ///
 /// Shell scripts, SQL and files that only declare (`.pyi`) are none: few projects test them one by one.
 pub fn is_code(path: &str) -> bool {
-    row_of(path).zip(extension(path)).is_some_and(|(row, extension)| has(&row.code, extension))
+    row_of(path)
+        .zip(extension(path))
+        .is_some_and(|(row, extension)| has(&row.code, extension))
 }
 
 /// Whether a path is one of the tests, by the conventions of its language: its name shows it, or a folder it lies in
@@ -100,18 +120,21 @@ pub fn in_test_folder(path: &str) -> bool {
 /// Whether a file belongs to the tests: data and snapshots beside them do too.
 pub fn belongs_to_tests(path: &str) -> bool {
     let mut folders = path.rsplit('/').skip(1);
-    let in_data_folder = folders.any(|folder| matches!(folder, "__snapshots__" | "testdata" | "fixtures"));
+    let in_data_folder =
+        folders.any(|folder| matches!(folder, "__snapshots__" | "testdata" | "fixtures"));
     is_test(path) || in_test_folder(path) || in_data_folder
 }
 
 /// Whether a folder of the path holds tests, those of these names apart. Below `src/main` no folder does: packages are
 /// called so (`src/main/java/test/acme/`).
 fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool {
-    let path = path.split_once("src/main/").map_or(path, |(above, _)| above);
+    let path = path
+        .split_once("src/main/")
+        .map_or(path, |(above, _)| above);
     let mut folders = path.rsplit('/').skip(1);
     folders.any(|folder| {
-        let is_named =
-            LANGUAGES.tests.names_folder(folder) || language.is_some_and(|language| language.test.names_folder(folder));
+        let is_named = LANGUAGES.tests.names_folder(folder)
+            || language.is_some_and(|language| language.test.names_folder(folder));
         is_named && !apart.iter().any(|known| folder.eq_ignore_ascii_case(known))
     })
 }
@@ -121,7 +144,9 @@ impl LanguageTable {
     fn language(&self, path: &str) -> Option<&Language> {
         let row = extension(path).and_then(|extension| self.rows.get(&format!("*.{extension}")));
         let name = file_name(path).to_ascii_lowercase();
-        let row = row.or_else(|| self.rows.get(&name)).or_else(|| self.rows.get(stem(&name)));
+        let row = row
+            .or_else(|| self.rows.get(&name))
+            .or_else(|| self.rows.get(stem(&name)));
         row.map(|&index| &self.languages[index])
     }
 }
@@ -129,32 +154,49 @@ impl LanguageTable {
 impl Language {
     /// Whether the name of a file of this language is one of a test.
     fn names_test(&self, path: &str) -> bool {
-        [&LANGUAGES.tests, &self.test].iter().any(|tests| tests.name(stem(path), path))
+        [&LANGUAGES.tests, &self.test]
+            .iter()
+            .any(|tests| tests.name(stem(path), path))
     }
 }
 
 impl PathNames {
     /// Whether they name a path by more than a folder. `name` is the part of its last name that they are about.
     fn name(&self, name: &str, path: &str) -> bool {
-        let parts = file_name(path).split_once('.').and_then(|(_, rest)| rest.rsplit_once('.'));
+        let parts = file_name(path)
+            .split_once('.')
+            .and_then(|(_, rest)| rest.rsplit_once('.'));
         let mut middles = parts.map_or("", |(middles, _)| middles).split('.');
-        let begins = |start: &String| name.get(..start.len()).is_some_and(|begin| reads(begin, start));
+        let begins = |start: &String| {
+            name.get(..start.len())
+                .is_some_and(|begin| reads(begin, start))
+        };
         self.names.iter().any(|known| reads(name, known))
             || self.ends_name(name)
             || self.has_extension(path)
             || middles.any(|part| self.middles.iter().any(|known| reads(part, known)))
             || self.allows(path)
-                && (self.starts.iter().any(begins) || self.under.iter().any(|start| path.starts_with(start.as_str())))
+                && (self.starts.iter().any(begins)
+                    || self
+                        .under
+                        .iter()
+                        .any(|start| path.starts_with(start.as_str())))
     }
 
     /// Whether a name has one of the ends. An abbreviation is a word of its own only behind a small letter or a digit:
     /// `CartIT` ends in one, `EXIT` does not.
     fn ends_name(&self, name: &str) -> bool {
         self.ends.iter().any(|end| {
-            let parts = name.len().checked_sub(end.len()).and_then(|at| name.split_at_checked(at));
-            let Some((rest, last)) = parts.filter(|(rest, _)| !rest.is_empty()) else { return false };
+            let parts = name
+                .len()
+                .checked_sub(end.len())
+                .and_then(|at| name.split_at_checked(at));
+            let Some((rest, last)) = parts.filter(|(rest, _)| !rest.is_empty()) else {
+                return false;
+            };
             let is_abbreviation = end.bytes().all(|letter| letter.is_ascii_uppercase());
-            let is_apart = rest.ends_with(|before: char| before.is_lowercase() || before.is_ascii_digit());
+            let is_apart =
+                rest.ends_with(|before: char| before.is_lowercase() || before.is_ascii_digit());
             reads(last, end) && (!is_abbreviation || is_apart)
         })
     }
@@ -194,7 +236,9 @@ pub(crate) fn file_name(path: &str) -> &str {
 
 /// What stands behind the last dot of a path's name.
 pub(crate) fn extension(path: &str) -> Option<&str> {
-    file_name(path).rsplit_once('.').map(|(_, extension)| extension)
+    file_name(path)
+        .rsplit_once('.')
+        .map(|(_, extension)| extension)
 }
 
 /// The name up to its first dot.

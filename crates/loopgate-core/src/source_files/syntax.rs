@@ -12,7 +12,10 @@ use super::table::{LANGUAGES, Syntax};
 use crate::observed::{DiffLine, LineChange};
 
 /// A language without comments, in which white space means something: nothing is known of it.
-static UNKNOWN: LazyLock<Syntax> = LazyLock::new(|| Syntax { space: true, ..Syntax::default() });
+static UNKNOWN: LazyLock<Syntax> = LazyLock::new(|| Syntax {
+    space: true,
+    ..Syntax::default()
+});
 
 impl Default for &Syntax {
     fn default() -> Self {
@@ -25,7 +28,8 @@ impl Syntax {
     pub fn of(path: &str) -> &'static Self {
         // Each row names a syntax of the file, and a test asks all.
         let row = LANGUAGES.language(path);
-        row.and_then(|row| LANGUAGES.syntax.get(&row.syntax)).unwrap_or_default()
+        row.and_then(|row| LANGUAGES.syntax.get(&row.syntax))
+            .unwrap_or_default()
     }
 
     /// Whether white space at the beginning of a line may mean something: by it the end of a text or of a comment may
@@ -45,7 +49,10 @@ impl Syntax {
     pub fn is_comment(&self, line: &str) -> bool {
         let line = line.trim_start();
         self.line.iter().any(|mark| line.starts_with(mark.as_str()))
-            && !self.block.iter().any(|(open, _)| line.starts_with(open.as_str()))
+            && !self
+                .block
+                .iter()
+                .any(|(open, _)| line.starts_with(open.as_str()))
             && !self.is_order(line)
     }
 
@@ -55,15 +62,27 @@ impl Syntax {
         let for_tools = pattern!(r"^(?:[+>]|@(?:\p{Uppercase}|jsx)|[\w\p{N}.-]+\s*=(?:[^=>]|$))");
         let lower = line.to_lowercase();
         let is_attribute = line.starts_with("#[") && self.line.iter().any(|mark| mark == "//");
-        let marks = self.line.iter().chain(self.block.iter().map(|(open, _)| open));
-        let text = marks.filter_map(|mark| line.strip_prefix(mark.as_str())).min_by_key(|text| text.len());
-        let text = text.or_else(|| line.trim_start().strip_prefix('*')).unwrap_or(line);
+        let marks = self
+            .line
+            .iter()
+            .chain(self.block.iter().map(|(open, _)| open));
+        let text = marks
+            .filter_map(|mark| line.strip_prefix(mark.as_str()))
+            .min_by_key(|text| text.len());
+        let text = text
+            .or_else(|| line.trim_start().strip_prefix('*'))
+            .unwrap_or(line);
         is_attribute
             || self.regex && line.contains('{') && line.contains('(')
             || text.starts_with(|first: char| first.is_alphabetic()) && text.len() < line.len()
             || for_tools.is_match(text.trim_start())
-            || ["\\", "??/"].iter().any(|end| line.trim_end().ends_with(end))
-            || LANGUAGES.directives.iter().any(|word| lower.contains(word.as_str()))
+            || ["\\", "??/"]
+                .iter()
+                .any(|end| line.trim_end().ends_with(end))
+            || LANGUAGES
+                .directives
+                .iter()
+                .any(|word| lower.contains(word.as_str()))
     }
 
     /// Whether a run of changed lines reaches over lines beside it: it begins or ends a comment, a string or a
@@ -71,10 +90,17 @@ impl Syntax {
     pub fn reaches_out(&self, run: &[DiffLine<'_>]) -> bool {
         let left_open = |change| {
             let mut lexer = Lexer::new(self);
-            let lines = run.iter().filter(|line| line.change == change).map(|line| line.text);
+            let lines = run
+                .iter()
+                .filter(|line| line.change == change)
+                .map(|line| line.text);
             let item_ends = lines.clone().fold(true, |ended, line| {
                 lexer.line(line);
-                if self.begins_item(line) { false } else { ended || line.trim_end().ends_with(['}', ';']) }
+                if self.begins_item(line) {
+                    false
+                } else {
+                    ended || line.trim_end().ends_with(['}', ';'])
+                }
             });
             (!lexer.is_tricky).then_some((lexer.open, lexer.strays, lexer.conditions, item_ends))
         };
@@ -84,9 +110,13 @@ impl Syntax {
 
     /// The lines without their comments, and without texts of several lines; and how many of them stand in or end a
     /// comment that began above them, as far as its end is among them. A comment that nothing ends is none.
-    pub fn without_comments<'l>(&self, lines: impl Iterator<Item = &'l str>) -> (Vec<String>, usize) {
+    pub fn without_comments<'l>(
+        &self,
+        lines: impl Iterator<Item = &'l str>,
+    ) -> (Vec<String>, usize) {
         let mut lexer = Lexer::new(self);
-        let (mut kept, mut inside, mut ended_above): (Vec<String>, Vec<String>, _) = (Vec::new(), Vec::new(), None);
+        let (mut kept, mut inside, mut ended_above): (Vec<String>, Vec<String>, _) =
+            (Vec::new(), Vec::new(), None);
         for line in lines {
             let blanks = &line[..line.len() - line.trim_start().len()];
             lexer.line(line);
@@ -104,7 +134,9 @@ impl Syntax {
 
     fn begins_item(&self, line: &str) -> bool {
         let line = spaceless(line.trim_start());
-        self.items.iter().any(|mark| line.starts_with(mark.as_str()))
+        self.items
+            .iter()
+            .any(|mark| line.starts_with(mark.as_str()))
     }
 
     /// Which lines of a whole text are code, from the first: `None` of a line that holds nothing but blanks, comments
@@ -118,8 +150,11 @@ impl Syntax {
             let mut depth = 0_i32;
             for (line, code) in lines.iter().zip(&mut code).skip(index + 1) {
                 *code = code.map(|conditions| digest(&(conditions, lines[index])));
-                let count = |marks: &[char]| i32::try_from(line.matches(marks).count()).unwrap_or(i32::MAX);
-                depth = depth.saturating_add(count(&['{', '(', '['])).saturating_sub(count(&['}', ')', ']']));
+                let count =
+                    |marks: &[char]| i32::try_from(line.matches(marks).count()).unwrap_or(i32::MAX);
+                depth = depth
+                    .saturating_add(count(&['{', '(', '[']))
+                    .saturating_sub(count(&['}', ')', ']']));
                 if depth <= 0 && line.trim_end().ends_with(['}', ';', ',', ')']) {
                     break;
                 }
@@ -170,10 +205,20 @@ pub struct Lexer<'s> {
 impl<'s> Lexer<'s> {
     pub fn new(syntax: &'s Syntax) -> Self {
         let pairs = syntax.block.iter().chain(&syntax.strings);
-        let words = pairs.flat_map(|(open, close)| [open, close]).chain(&syntax.line).chain(&syntax.heredocs);
-        let mut marks: Vec<char> = words.filter_map(|mark| mark.chars().next()).chain(syntax.quotes.chars()).collect();
+        let words = pairs
+            .flat_map(|(open, close)| [open, close])
+            .chain(&syntax.line)
+            .chain(&syntax.heredocs);
+        let mut marks: Vec<char> = words
+            .filter_map(|mark| mark.chars().next())
+            .chain(syntax.quotes.chars())
+            .collect();
         marks.extend(syntax.regex.then_some('/'));
-        Self { syntax, marks, ..Self::default() }
+        Self {
+            syntax,
+            marks,
+            ..Self::default()
+        }
     }
 
     /// Which of the next lines are certain to be comments: of one line, or of several if the comment begins and ends
@@ -184,13 +229,26 @@ impl<'s> Lexer<'s> {
         let (syntax, mut comments, mut began) = (self.syntax, vec![false; lines.len()], None);
         for (index, line) in lines.iter().enumerate() {
             if self.open.is_none() {
-                let start = if syntax.at_start { line } else { line.trim_start() };
-                began = syntax.block.iter().any(|(open, _)| start.starts_with(open.as_str())).then_some(index);
+                let start = if syntax.at_start {
+                    line
+                } else {
+                    line.trim_start()
+                };
+                began = syntax
+                    .block
+                    .iter()
+                    .any(|(open, _)| start.starts_with(open.as_str()))
+                    .then_some(index);
                 comments[index] = syntax.is_comment(line) && !self.is_joined;
             }
             let has_code = self.line(line).is_some();
-            began = began
-                .filter(|_| !self.is_doubtful && !self.is_tricky && !has_code && !runs(line) && !syntax.is_order(line));
+            began = began.filter(|_| {
+                !self.is_doubtful
+                    && !self.is_tricky
+                    && !has_code
+                    && !runs(line)
+                    && !syntax.is_order(line)
+            });
             if let (Some(began), None) = (began, &self.open) {
                 comments[began..=index].fill(true);
             }
@@ -207,7 +265,8 @@ impl<'s> Lexer<'s> {
             self.kept.push_str(line.trim());
             return Some(digest(&self.conditions));
         }
-        self.has_code(line.trim_start()).then(|| digest(&self.conditions))
+        self.has_code(line.trim_start())
+            .then(|| digest(&self.conditions))
     }
 
     /// Whether a line begins, changes or ends a condition of the build.
@@ -215,8 +274,11 @@ impl<'s> Lexer<'s> {
         let line = &*spaceless(line);
         for (open, close) in &self.syntax.conditions {
             let begins = line.starts_with(open.as_str());
-            let alternative = line.strip_prefix(&open[..1]).is_some_and(|rest| rest.to_lowercase().starts_with("el"));
-            let ends = !begins && !close.is_empty() && (alternative || line.starts_with(close.as_str()));
+            let alternative = line
+                .strip_prefix(&open[..1])
+                .is_some_and(|rest| rest.to_lowercase().starts_with("el"));
+            let ends =
+                !begins && !close.is_empty() && (alternative || line.starts_with(close.as_str()));
             if ends && self.conditions.pop().is_none() {
                 self.strays.push(line.to_owned());
             }
@@ -236,27 +298,46 @@ impl<'s> Lexer<'s> {
         let is_line_comment = |rest: &str, last: Option<char>| {
             let apart = last.is_none_or(|last| last.is_whitespace() || ";){},".contains(last));
             // An attribute of PHP.
-            let is_attribute = rest.starts_with("#[") && syntax.line.iter().any(|mark| mark == "//");
-            let is_mark = |mark: &String| rest.starts_with(mark.as_str()) && (apart || mark == "//");
+            let is_attribute =
+                rest.starts_with("#[") && syntax.line.iter().any(|mark| mark == "//");
+            let is_mark =
+                |mark: &String| rest.starts_with(mark.as_str()) && (apart || mark == "//");
             !is_attribute && syntax.line.iter().any(is_mark)
         };
         loop {
             if self.open.is_none() {
-                let (plain, marked) = rest.split_at(rest.find(self.marks.as_slice()).unwrap_or(rest.len()));
+                let (plain, marked) =
+                    rest.split_at(rest.find(self.marks.as_slice()).unwrap_or(rest.len()));
                 let is_code = !plain.trim_start().is_empty();
                 has_code |= is_code;
                 self.kept.push_str(plain);
-                (rest, last) = (marked, plain.chars().next_back().filter(|_| is_code || last.is_some()).or(last));
+                (rest, last) = (
+                    marked,
+                    plain
+                        .chars()
+                        .next_back()
+                        .filter(|_| is_code || last.is_some())
+                        .or(last),
+                );
             }
             if let Some(end) = &self.open {
                 // The word that ends a text stands alone.
                 let is_word = end.starts_with(char::is_alphanumeric) || end.starts_with('_');
-                let stands_alone = || (rest.trim_end_matches([';', ')', ',']).trim() == end).then_some(rest.len());
-                let closes = if is_word { stands_alone() } else { rest.find(end.as_str()).map(|at| at + end.len()) };
+                let stands_alone =
+                    || (rest.trim_end_matches([';', ')', ',']).trim() == end).then_some(rest.len());
+                let closes = if is_word {
+                    stands_alone()
+                } else {
+                    rest.find(end.as_str()).map(|at| at + end.len())
+                };
                 let within = &rest[..closes.unwrap_or(rest.len())];
                 let is_block = |(open, close): &&(String, String)| close == end && open != close;
-                let opens_again =
-                    self.syntax.block.iter().find(is_block).is_some_and(|(open, _)| within.contains(open.as_str()));
+                let opens_again = self
+                    .syntax
+                    .block
+                    .iter()
+                    .find(is_block)
+                    .is_some_and(|(open, _)| within.contains(open.as_str()));
                 // Some languages nest comments, and some texts may hold their end.
                 self.is_tricky |= opens_again || within.contains(&format!("\\{end}"));
                 let Some(at) = closes else { return has_code };
@@ -265,7 +346,11 @@ impl<'s> Lexer<'s> {
             } else if let Some((length, end)) = self.opener(rest, last.is_none()) {
                 // A text that ends in its line is a value, unless the line begins with it: then it documents.
                 let whole = rest[length..].find(&end).map(|at| length + at + end.len());
-                let is_text = self.syntax.strings.iter().any(|(open, _)| rest.starts_with(open.as_str()));
+                let is_text = self
+                    .syntax
+                    .strings
+                    .iter()
+                    .any(|(open, _)| rest.starts_with(open.as_str()));
                 if let Some(whole) = whole.filter(|_| is_text && last.is_some()) {
                     self.kept.push_str(&rest[..whole]);
                 }
@@ -273,7 +358,11 @@ impl<'s> Lexer<'s> {
                 (rest, last) = (&rest[length..], Some(' '));
             } else if is_line_comment(rest, last) {
                 return has_code;
-            } else if let Some((_, end)) = self.syntax.block.iter().find(|(_, close)| rest.starts_with(close.as_str()))
+            } else if let Some((_, end)) = self
+                .syntax
+                .block
+                .iter()
+                .find(|(_, close)| rest.starts_with(close.as_str()))
             {
                 // A mark that ends a comment where none is open.
                 self.strays.push(end.to_owned());
@@ -283,7 +372,11 @@ impl<'s> Lexer<'s> {
                 let (token, behind) = rest.split_at(length);
                 has_code |= !first.is_whitespace();
                 self.kept.push_str(token);
-                last = if first.is_whitespace() { last.map(|_| first) } else { token.chars().next_back() };
+                last = if first.is_whitespace() {
+                    last.map(|_| first)
+                } else {
+                    token.chars().next_back()
+                };
                 rest = behind;
             } else {
                 return has_code;
@@ -295,15 +388,24 @@ impl<'s> Lexer<'s> {
     fn opener(&self, rest: &str, at_start: bool) -> Option<(usize, String)> {
         let syntax = self.syntax;
         let blocks = syntax.block.iter().filter(|_| at_start || !syntax.at_start);
-        let opens = blocks.chain(&syntax.strings).filter(|(open, _)| rest.starts_with(open.as_str()));
+        let opens = blocks
+            .chain(&syntax.strings)
+            .filter(|(open, _)| rest.starts_with(open.as_str()));
         if let Some((open, close)) = opens.max_by_key(|(open, _)| open.len()) {
             return Some((open.len(), close.clone()));
         }
-        let mark = syntax.heredocs.iter().find(|mark| rest.starts_with(mark.as_str()))?;
+        let mark = syntax
+            .heredocs
+            .iter()
+            .find(|mark| rest.starts_with(mark.as_str()))?;
         let behind = rest[mark.len()..].trim_start_matches(['~', '-', '"', '\'', ' ', '\\']);
-        let word: String = behind.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let word: String = behind
+            .chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .collect();
         // `1<<2` shifts. A text begins below its line.
-        word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some((rest.len(), word))
+        word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            .then_some((rest.len(), word))
     }
 
     /// The length of what begins here and is neither comment nor mark: a string of one line, an expression, a
@@ -313,7 +415,8 @@ impl<'s> Lexer<'s> {
         let is_quote = self.syntax.quotes.contains(first);
         let begins_regex = self.syntax.regex
             && first == '/'
-            && last.is_none_or(|last| last.is_whitespace() || "(,=:[!&|?{};+-*%~^<>".contains(last));
+            && last
+                .is_none_or(|last| last.is_whitespace() || "(,=:[!&|?{};+-*%~^<>".contains(last));
         if !is_quote && !begins_regex || self.unclosed.contains(&first) {
             return one;
         }

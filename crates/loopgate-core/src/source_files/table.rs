@@ -218,8 +218,14 @@ pub(crate) struct LanguageTable {
 pub(crate) static LANGUAGES: LazyLock<LanguageTable> = LazyLock::new(|| {
     let mut table: LanguageTable = data!("languages.toml");
     for (index, row) in table.languages.iter().enumerate() {
-        let extensions = row.code.iter().chain(&row.other).chain(&row.test.extensions);
-        let names = extensions.map(|extension| format!("*.{extension}")).chain(row.files.iter().cloned());
+        let extensions = row
+            .code
+            .iter()
+            .chain(&row.other)
+            .chain(&row.test.extensions);
+        let names = extensions
+            .map(|extension| format!("*.{extension}"))
+            .chain(row.files.iter().cloned());
         table.rows.extend(names.map(|name| (name, index)));
     }
     table

@@ -6,17 +6,25 @@ use crate::expressions::first_group;
 impl TestSyntax {
     /// By the language of a path. `None` if its tests are not known.
     pub fn of(path: &str) -> Option<&'static Self> {
-        LANGUAGES.test_syntax.get(LANGUAGES.language(path)?.tests.as_ref()?)
+        LANGUAGES
+            .test_syntax
+            .get(LANGUAGES.language(path)?.tests.as_ref()?)
     }
 
     /// The name of the test that begins in this line; empty if the name stands in a line below.
     pub fn test<'l>(&self, line: &'l str) -> Option<&'l str> {
         let found = self.test.captures(line)?;
-        Some(first_group(&found).or_else(|| self.function(line)).unwrap_or_default())
+        Some(
+            first_group(&found)
+                .or_else(|| self.function(line))
+                .unwrap_or_default(),
+        )
     }
 
     pub fn function<'l>(&self, line: &'l str) -> Option<&'l str> {
-        self.function.captures(line).and_then(|found| first_group(&found))
+        self.function
+            .captures(line)
+            .and_then(|found| first_group(&found))
     }
 
     /// What in this line keeps tests from running.
@@ -27,7 +35,11 @@ impl TestSyntax {
     /// Assertions in the line. One that checks nothing as it is written is none.
     pub fn assertions(&self, line: &str) -> usize {
         let is_vain = self.vain.as_ref().is_some_and(|vain| vain.is_match(line));
-        if is_vain { 0 } else { self.assertion.find_iter(line).count() }
+        if is_vain {
+            0
+        } else {
+            self.assertion.find_iter(line).count()
+        }
     }
 
     /// Whether the line holds rows of parameters, in the words of the language.

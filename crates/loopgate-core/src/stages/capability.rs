@@ -27,7 +27,10 @@ pub fn read(body: &str) -> CapabilityProgress {
             Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
             Event::End(TagEnd::Heading(_)) => {
                 let title = heading.take().unwrap_or_default();
-                under_heading = title.trim().trim_end_matches(':').eq_ignore_ascii_case("capabilities");
+                under_heading = title
+                    .trim()
+                    .trim_end_matches(':')
+                    .eq_ignore_ascii_case("capabilities");
             }
             Event::TaskListMarker(ticked) if under_heading => {
                 item = Some((ticked, String::new()));
@@ -40,11 +43,16 @@ pub fn read(body: &str) -> CapabilityProgress {
                 }
             }
             // An item ends with its text: what is nested below it is an item of its own.
-            Event::End(TagEnd::Item | TagEnd::Paragraph) | Event::Start(Tag::List(_)) | Event::SoftBreak => {
-                if let Some((is_ticked, name)) = item.take().filter(|_| progress.total < ITEM_LIMIT) {
+            Event::End(TagEnd::Item | TagEnd::Paragraph)
+            | Event::Start(Tag::List(_))
+            | Event::SoftBreak => {
+                if let Some((is_ticked, name)) = item.take().filter(|_| progress.total < ITEM_LIMIT)
+                {
                     progress.total += 1;
                     progress.completed += usize::from(is_ticked);
-                    progress.remaining.extend((!is_ticked).then(|| text::start(name.trim(), NAME_LIMIT)));
+                    progress
+                        .remaining
+                        .extend((!is_ticked).then(|| text::start(name.trim(), NAME_LIMIT)));
                 }
             }
             _ => {}
@@ -64,15 +72,33 @@ mod tests {
             ("", 0, 0, None),
             ("- [ ] template box\n", 0, 0, None),
             ("# capabilities:\n\n- [ ] one\n- plain\n", 1, 0, Some("one")),
-            ("## Capabilities\n- [x] a\n- [X] b\n\n## Checklist\n- [ ] read the guide\n", 2, 2, None),
-            ("## Capabilities\n- [x] a\n  - [ ] nested `b`\n- [ ] c\n", 3, 1, Some("nested b")),
+            (
+                "## Capabilities\n- [x] a\n- [X] b\n\n## Checklist\n- [ ] read the guide\n",
+                2,
+                2,
+                None,
+            ),
+            (
+                "## Capabilities\n- [x] a\n  - [ ] nested `b`\n- [ ] c\n",
+                3,
+                1,
+                Some("nested b"),
+            ),
             ("```\n## Capabilities\n- [ ] in code\n```\n", 0, 0, None),
         ];
         for (body, total, completed, current) in table {
             let got = read(body);
-            assert_eq!((got.total, got.completed, got.current.as_deref()), (total, completed, current), "{body}");
+            assert_eq!(
+                (got.total, got.completed, got.current.as_deref()),
+                (total, completed, current),
+                "{body}"
+            );
             let after = total - completed - usize::from(current.is_some());
-            assert_eq!(got.remaining.len(), after, "what comes after the current one: {body}");
+            assert_eq!(
+                got.remaining.len(),
+                after,
+                "what comes after the current one: {body}"
+            );
         }
     }
 }

@@ -34,9 +34,17 @@ pub struct Walks {
 
 impl Walks {
     /// The walks of a head of which this capability is the first that is open.
-    pub fn over(cx: Context<'_>, verification: &Verification, gates: &[GateReport], open: Option<&String>) -> Self {
+    pub fn over(
+        cx: Context<'_>,
+        verification: &Verification,
+        gates: &[GateReport],
+        open: Option<&String>,
+    ) -> Self {
         let lacking = |stage| lacking(cx, verification, open, stage);
-        Self { evidence: walk(lacking, &[]), stage: walk(lacking, gates) }
+        Self {
+            evidence: walk(lacking, &[]),
+            stage: walk(lacking, gates),
+        }
     }
 }
 
@@ -45,24 +53,48 @@ fn walk(lacking: impl Fn(Stage) -> Option<Blocker>, gates: &[GateReport]) -> Wal
     let mut stage = Stage::Init;
     loop {
         if let Some(hold) = lacking(stage) {
-            let reached = if matches!(hold, Blocker::Capability(_)) { Stage::Implement } else { stage };
-            return Walk { reached, held_by: Some(hold) };
+            let reached = if matches!(hold, Blocker::Capability(_)) {
+                Stage::Implement
+            } else {
+                stage
+            };
+            return Walk {
+                reached,
+                held_by: Some(hold),
+            };
         }
-        if let Some(gate) = gates.iter().find(|gate| gate.holds == stage && gate.is_closed()) {
+        if let Some(gate) = gates
+            .iter()
+            .find(|gate| gate.holds == stage && gate.is_closed())
+        {
             let is_rejected = gate.status == GateStatus::Rejected;
-            let reached = if is_rejected { stage.min(Stage::Implement) } else { stage };
-            return Walk { reached, held_by: Some(Blocker::Gate(gate.name.clone())) };
+            let reached = if is_rejected {
+                stage.min(Stage::Implement)
+            } else {
+                stage
+            };
+            return Walk {
+                reached,
+                held_by: Some(Blocker::Gate(gate.name.clone())),
+            };
         }
         match stage.next() {
             Some(next) => stage = next,
-            None => return Walk { reached: stage, held_by: None },
+            None => {
+                return Walk {
+                    reached: stage,
+                    held_by: None,
+                };
+            }
         }
     }
 }
 
 /// What the transition out of `stage` asks for and the head does not have.
 fn lacking(
-    Context { snapshot, policy, .. }: Context<'_>,
+    Context {
+        snapshot, policy, ..
+    }: Context<'_>,
     verification: &Verification,
     open: Option<&String>,
     stage: Stage,
@@ -71,19 +103,28 @@ fn lacking(
     let needs = |kinds: &[CheckKind]| lacking_evidence(&verification.evidence, kinds);
     let held = open.filter(|_| policy.retry.capabilities == CapabilityMode::Hold);
     match stage {
-        Stage::Init => matches!(policy.origin, PolicyOrigin::Presets { .. }).then_some(Blocker::Configuration),
+        Stage::Init => {
+            matches!(policy.origin, PolicyOrigin::Presets { .. }).then_some(Blocker::Configuration)
+        }
         Stage::Scaffold | Stage::Implement => needs(&[K::Build]),
         Stage::Test => needs(&[K::Build, K::Test]),
         Stage::Verify => needs(&[K::Build, K::Test, K::Lint, K::Types])
             .or_else(|| evaluation_of(verification, Phase::A))
             .or_else(|| held.cloned().map(Blocker::Capability)),
-        Stage::Validate => needs(&[K::Build, K::Test, K::Security, K::Performance, K::Integration, K::Coverage])
-            .or_else(|| evaluation_of(verification, Phase::B)),
-        Stage::Document => {
-            needs(&[K::Build, K::Test, K::Docs]).or_else(|| snapshot.pull_request.is_draft.then_some(Blocker::Draft))
-        }
+        Stage::Validate => needs(&[
+            K::Build,
+            K::Test,
+            K::Security,
+            K::Performance,
+            K::Integration,
+            K::Coverage,
+        ])
+        .or_else(|| evaluation_of(verification, Phase::B)),
+        Stage::Document => needs(&[K::Build, K::Test, K::Docs])
+            .or_else(|| snapshot.pull_request.is_draft.then_some(Blocker::Draft)),
         Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(&verification.review)),
-        Stage::Ship => (!matches!(snapshot.pull_request.lifecycle, Lifecycle::Merged { .. })).then_some(Blocker::Merge),
+        Stage::Ship => (!matches!(snapshot.pull_request.lifecycle, Lifecycle::Merged { .. }))
+            .then_some(Blocker::Merge),
         Stage::Complete => None,
     }
 }
@@ -91,7 +132,12 @@ fn lacking(
 /// Checks of these kinds must have ended, and must not have failed where their kind is one that holds hard: a slow
 /// benchmark lowers the score, a failing test stops the walk.
 fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Blocker> {
-    let required = || evidence.checks.iter().filter(|(_, check)| kinds.contains(&check.kind));
+    let required = || {
+        evidence
+            .checks
+            .iter()
+            .filter(|(_, check)| kinds.contains(&check.kind))
+    };
     let failing: Vec<_> = required()
         .filter(|(_, check)| check.has_failed() && check.kind.severity() == Severity::Fail)
         .map(|(name, _)| name.clone())
@@ -99,24 +145,43 @@ fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Bloc
     if !failing.is_empty() {
         return Some(Blocker::Failing(failing));
     }
-    let missing: Vec<_> = required().filter(|(_, check)| !check.has_ended()).map(|(name, _)| name.clone()).collect();
+    let missing: Vec<_> = required()
+        .filter(|(_, check)| !check.has_ended())
+        .map(|(name, _)| name.clone())
+        .collect();
     (!missing.is_empty()).then_some(Blocker::MissingEvidence(missing))
 }
 
 /// The evaluation is in phase B once A has passed, so only a failed evaluation of this very phase holds.
-fn evaluation_of(Verification { evidence, evaluation, .. }: &Verification, phase: Phase) -> Option<Blocker> {
+fn evaluation_of(
+    Verification {
+        evidence,
+        evaluation,
+        ..
+    }: &Verification,
+    phase: Phase,
+) -> Option<Blocker> {
     if evaluation.phase != phase || evaluation.passed() {
         return None;
     }
     let waiting = evidence.missing();
-    Some(if waiting.is_empty() { Blocker::Evaluation(phase) } else { Blocker::MissingEvidence(waiting) })
+    Some(if waiting.is_empty() {
+        Blocker::Evaluation(phase)
+    } else {
+        Blocker::MissingEvidence(waiting)
+    })
 }
 
 fn review(standing: &ReviewStanding) -> Option<Blocker> {
     match standing {
         ReviewStanding::NotRequired | ReviewStanding::Approved => None,
-        ReviewStanding::Pending { have, need } => Some(Blocker::Review { have: *have, need: *need }),
-        ReviewStanding::Rejected { rejection, .. } => Some(Blocker::ChangesRequested(rejection.by.clone())),
+        ReviewStanding::Pending { have, need } => Some(Blocker::Review {
+            have: *have,
+            need: *need,
+        }),
+        ReviewStanding::Rejected { rejection, .. } => {
+            Some(Blocker::ChangesRequested(rejection.by.clone()))
+        }
     }
 }
 

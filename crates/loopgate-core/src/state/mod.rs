@@ -20,7 +20,10 @@ use uuid::Uuid;
 pub use self::{local_loop::*, people::*, queue::*, run::*};
 pub use super::memory::Settlement;
 use super::{
-    ids::{CheckName, FailureId, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
+    ids::{
+        CheckName, FailureId, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp,
+        WorkflowRunId,
+    },
     memory::ShownFix,
     observed::{Account, AnnouncedPush},
     policy::{Phase, Trigger},
@@ -163,15 +166,23 @@ impl LoopState {
     /// What is known of a record that was there before this run and is gone.
     pub fn lost_record(&self) -> Option<LostRecord> {
         // Before traces were kept, a lost record was recognised by the status comment only.
-        let trace = self.lost_trace.or((self.lost_attempts > 0).then_some(Trace::StatusComment))?;
-        Some(LostRecord { attempts: self.lost_attempts, trace })
+        let trace = self
+            .lost_trace
+            .or((self.lost_attempts > 0).then_some(Trace::StatusComment))?;
+        Some(LostRecord {
+            attempts: self.lost_attempts,
+            trace,
+        })
     }
 
     /// Whether it has ended with its pull request, or as a local loop.
     pub fn has_ended(&self) -> bool {
         match self.pull_request {
             Some(_) => {
-                let closed = self.closed_periods.last().is_some_and(|period| period.to.is_none());
+                let closed = self
+                    .closed_periods
+                    .last()
+                    .is_some_and(|period| period.to.is_none());
                 self.status == RunStatus::Completed || closed
             }
             None => !matches!(self.status, RunStatus::InProgress | RunStatus::Escalated),
@@ -180,14 +191,32 @@ impl LoopState {
 
     /// Who took responsibility for what weakens the checks: the person, and a clause for each.
     pub fn accepted_by(&self) -> impl Iterator<Item = (&Login, &str)> {
-        self.resumes.iter().flat_map(|resume| resume.accepted.iter().map(move |what| (&resume.by, what.as_str())))
+        self.resumes.iter().flat_map(|resume| {
+            resume
+                .accepted
+                .iter()
+                .map(move |what| (&resume.by, what.as_str()))
+        })
     }
 
     /// Lets the run go on as a person says, with streaks that count from the next attempt.
-    pub fn resume(&mut self, by: &Account, at: Timestamp, settled: Option<FailureId>, accepted: Vec<String>) -> Resume {
+    pub fn resume(
+        &mut self,
+        by: &Account,
+        at: Timestamp,
+        settled: Option<FailureId>,
+        accepted: Vec<String>,
+    ) -> Resume {
         self.blocked = None;
         let after_attempt = self.attempts.last().map_or(0, |last| last.number);
-        let resume = Resume { after_attempt, by: by.login.clone(), by_id: by.id, at, settled, accepted };
+        let resume = Resume {
+            after_attempt,
+            by: by.login.clone(),
+            by_id: by.id,
+            at,
+            settled,
+            accepted,
+        };
         self.resumes.push(resume.clone());
         resume
     }
@@ -196,8 +225,13 @@ impl LoopState {
     pub fn accept_tampering(&mut self, found: BTreeMap<String, u32>) -> Vec<String> {
         self.accepted.insert(Trigger::Tampering);
         let before = std::mem::replace(&mut self.accepted_tampering, found);
-        let is_new = |(key, count): &(&String, &u32)| before.get(*key).is_none_or(|before| before < *count);
-        self.accepted_tampering.iter().filter(is_new).map(|(key, _)| key.clone()).collect()
+        let is_new =
+            |(key, count): &(&String, &u32)| before.get(*key).is_none_or(|before| before < *count);
+        self.accepted_tampering
+            .iter()
+            .filter(is_new)
+            .map(|(key, _)| key.clone())
+            .collect()
     }
 
     /// Of each person's pushes at least one is kept.
@@ -209,28 +243,45 @@ impl LoopState {
             self.pushes.push(push.clone());
         }
         if self.pushes.len() > Self::MOST_PUSHES {
-            let has_later = |at: usize| self.pushes[at + 1..].iter().any(|later| later.by.id == self.pushes[at].by.id);
-            let repeated = (0..self.pushes.len()).find(|at| has_later(*at)).unwrap_or(0);
+            let has_later = |at: usize| {
+                self.pushes[at + 1..]
+                    .iter()
+                    .any(|later| later.by.id == self.pushes[at].by.id)
+            };
+            let repeated = (0..self.pushes.len())
+                .find(|at| has_later(*at))
+                .unwrap_or(0);
             self.pushes.remove(repeated);
         }
     }
 
     /// What was answered on this head, each with where it was asked.
     pub fn replies(&self) -> impl DoubleEndedIterator<Item = (&Asked, &Answer)> {
-        let all = self.answered.iter().flat_map(|of| of.answers.iter().map(|answer| (&of.source, answer)));
+        let all = self
+            .answered
+            .iter()
+            .flat_map(|of| of.answers.iter().map(|answer| (&of.source, answer)));
         all.filter(|(_, answer)| answer.head_sha == self.head_sha)
     }
 
     /// The number of the attempt that this head is, or will be once it is counted.
     pub fn attempt_number(&self, head: Sha) -> u32 {
-        let next = || self.attempts.last().map_or(self.lost_attempts, |last| last.number) + 1;
-        self.attempt_of(head).map_or_else(next, |attempt| attempt.number)
+        let next = || {
+            self.attempts
+                .last()
+                .map_or(self.lost_attempts, |last| last.number)
+                + 1
+        };
+        self.attempt_of(head)
+            .map_or_else(next, |attempt| attempt.number)
     }
 
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried
     /// is a new attempt: going round in a circle costs attempts too.
     pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {
-        self.attempts.last().filter(|attempt| attempt.head_sha == head)
+        self.attempts
+            .last()
+            .filter(|attempt| attempt.head_sha == head)
     }
 }
 

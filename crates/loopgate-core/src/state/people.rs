@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, ReviewId, Sha, TeamSlug, Timestamp, UserId},
+    ids::{
+        CheckName, CheckRunId, CommentId, FailureId, GateName, Login, ReviewId, Sha, TeamSlug,
+        Timestamp, UserId,
+    },
     memory::{Settlement, ShownFix},
     policy::Trigger,
 };
@@ -132,7 +135,10 @@ pub enum Asked {
     /// A comment or a review.
     InWords(WordSource),
     /// A button under one of our check runs, by its identifier; or its *Re-run*, `rerun`.
-    ByButton { check_run: CheckRunId, button: String },
+    ByButton {
+        check_run: CheckRunId,
+        button: String,
+    },
 }
 
 /// What was answered to one command of a comment.
@@ -154,7 +160,10 @@ pub enum AnswerOutcome {
     /// The status comment shows what was asked for.
     Shown,
     /// The debug memory was searched; none until it could be read.
-    Searched { words: String, found: Option<Vec<ShownFix>> },
+    Searched {
+        words: String,
+        found: Option<Vec<ShownFix>>,
+    },
     /// The lines quoted of jobs' output are shown no more, on the head that the answer is given on.
     ExcerptForgotten,
     /// Looked at everything again, now: nothing was missing or failing.
@@ -174,7 +183,10 @@ pub enum AnswerOutcome {
     /// The failure is disputed from now on.
     Disputed { failure: FailureId },
     /// The dispute about the failure is settled.
-    Settled { failure: FailureId, outcome: Settlement },
+    Settled {
+        failure: FailureId,
+        outcome: Settlement,
+    },
     /// Nothing was carried out.
     Refused(CommandRefusal),
 }
@@ -202,7 +214,10 @@ pub enum CommandRefusal {
     /// The cause is released only with `--accept`.
     NeedsAccept { cause: Trigger },
     /// The configuration has no such check.
-    UnknownCheck { check: CheckName, nearest: Option<CheckName> },
+    UnknownCheck {
+        check: CheckName,
+        nearest: Option<CheckName>,
+    },
     /// `build` and `test` are not skipped here.
     NeverSkipped { check: CheckName },
     /// The head has no failure of this id.
@@ -210,7 +225,11 @@ pub enum CommandRefusal {
     /// It is disputed, and was not settled yet.
     DisputedAlready { failure: FailureId },
     /// That dispute was settled before.
-    SettledBefore { failure: FailureId, outcome: Settlement, by: Login },
+    SettledBefore {
+        failure: FailureId,
+        outcome: Settlement,
+        by: Login,
+    },
     /// There is no dispute, or not that one.
     NothingToSettle,
     /// Several are disputed: which?
@@ -220,7 +239,10 @@ pub enum CommandRefusal {
     /// What blocks is a dispute, and only settling it helps.
     NeedsSettling { failure: FailureId },
     /// There is no such command.
-    UnknownCommand { typed: String, nearest: Option<String> },
+    UnknownCommand {
+        typed: String,
+        nearest: Option<String>,
+    },
     /// The arguments are not what the command takes.
     Usage { usage: String },
 }
@@ -353,7 +375,12 @@ words! {
 #[serde(rename_all = "snake_case")]
 pub enum DisputeEnd {
     /// A person settled it.
-    Settled { outcome: Settlement, by: Login, by_id: UserId, at: Timestamp },
+    Settled {
+        outcome: Settlement,
+        by: Login,
+        by_id: UserId,
+        at: Timestamp,
+    },
     /// A push mended the failure and left the test as it was.
     Mended { head_sha: Sha },
 }

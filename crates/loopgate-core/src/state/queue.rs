@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{PrNumber, Sha, Timestamp},
-    observed::{GroupResult, Hint, Lifecycle, QueueGroup, QueueRemoval, QueueStanding, RemovalReason, Snapshot},
+    observed::{
+        GroupResult, Hint, Lifecycle, QueueGroup, QueueRemoval, QueueStanding, RemovalReason,
+        Snapshot,
+    },
 };
 
 /// Groups that are kept at most, the newest.
@@ -59,14 +62,25 @@ words! {
 impl QueueRecord {
     /// Whether GitHub is to be asked if the pull request is still in the queue.
     pub fn is_unsettled(&self) -> bool {
-        let left_at = self.departures.last().filter(|last| !last.is_over).map(|last| last.removal.at);
-        self.groups.iter().any(|group| left_at.is_none_or(|left_at| group.made_at > left_at))
+        let left_at = self
+            .departures
+            .last()
+            .filter(|last| !last.is_over)
+            .map(|last| last.removal.at);
+        self.groups
+            .iter()
+            .any(|group| left_at.is_none_or(|left_at| group.made_at > left_at))
     }
 
     /// Pull requests that were in a group with this one, at most 100.
     pub fn companions(&self, number: PrNumber) -> Vec<PrNumber> {
-        let own = self.groups.iter().filter(|group| group.entries.contains(&number));
-        let mut others: Vec<PrNumber> = own.flat_map(|group| group.entries.iter().copied()).collect();
+        let own = self
+            .groups
+            .iter()
+            .filter(|group| group.entries.contains(&number));
+        let mut others: Vec<PrNumber> = own
+            .flat_map(|group| group.entries.iter().copied())
+            .collect();
         others.sort_unstable();
         others.dedup();
         others.truncate(100);
@@ -82,19 +96,35 @@ impl QueueRecord {
             }
         }
         self.groups.retain(|group| now - group.made_at < KEPT_FOR);
-        self.departures.retain(|left| now - left.removal.at < KEPT_FOR);
-        let Some(QueueStanding { is_queued, removal }) = &snapshot.queue else { return };
+        self.departures
+            .retain(|left| now - left.removal.at < KEPT_FOR);
+        let Some(QueueStanding { is_queued, removal }) = &snapshot.queue else {
+            return;
+        };
         if *is_queued || pull_request.lifecycle != Lifecycle::Open {
-            self.departures.iter_mut().for_each(|left| left.is_over = true);
+            self.departures
+                .iter_mut()
+                .for_each(|left| left.is_over = true);
             return;
         }
-        let removal = removal.as_ref().filter(|removal| removal.reason != RemovalReason::Merged);
+        let removal = removal
+            .as_ref()
+            .filter(|removal| removal.reason != RemovalReason::Merged);
         if let Some(removal) = removal
-            && self.departures.iter().all(|left| left.removal.at < removal.at)
+            && self
+                .departures
+                .iter()
+                .all(|left| left.removal.at < removal.at)
         {
             let head = pull_request.head.sha;
-            self.departures.push(QueueDeparture { removal: removal.clone(), head, exit: None, is_over: false });
-            self.departures.drain(..self.departures.len().saturating_sub(MOST_DEPARTURES));
+            self.departures.push(QueueDeparture {
+                removal: removal.clone(),
+                head,
+                exit: None,
+                is_over: false,
+            });
+            self.departures
+                .drain(..self.departures.len().saturating_sub(MOST_DEPARTURES));
         }
     }
 
@@ -105,7 +135,11 @@ impl QueueRecord {
             return;
         }
         let mut group = group.clone();
-        if let Some(at) = self.groups.iter().position(|known| known.head == group.head) {
+        if let Some(at) = self
+            .groups
+            .iter()
+            .position(|known| known.head == group.head)
+        {
             let earlier = self.groups.remove(at);
             // What a group that has ended shows is not taken back by one that was thrown away meanwhile.
             if group.result == GroupResult::Running && earlier.result != GroupResult::Running {
@@ -114,8 +148,11 @@ impl QueueRecord {
                 group.follow(&earlier);
             }
         }
-        let place = self.groups.partition_point(|known| known.made_at <= group.made_at);
+        let place = self
+            .groups
+            .partition_point(|known| known.made_at <= group.made_at);
         self.groups.insert(place, group);
-        self.groups.drain(..self.groups.len().saturating_sub(MOST_GROUPS));
+        self.groups
+            .drain(..self.groups.len().saturating_sub(MOST_GROUPS));
     }
 }

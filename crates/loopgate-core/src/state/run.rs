@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use crate::{
     evidence::{RetryClass, RootCauseCategory, TestId, TestOutcomes},
     failure::Blame,
-    ids::{CheckName, CheckRunId, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId, WorkflowRunId},
+    ids::{
+        CheckName, CheckRunId, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId,
+        WorkflowRunId,
+    },
     memory::MemoryMatch,
     observed::CodeType,
     policy::{EvaluatePolicy, Phase, Rule, Trigger},
@@ -80,8 +83,7 @@ pub struct RunChanges {
 
 /// What the evaluation asks for now, as it is written down with the run.
 pub fn criteria(policy: &EvaluatePolicy, rules: &[Rule]) -> Value {
-    let phase =
-        |phase: Phase, active: &[Phase]| json!({ "threshold": policy.thresholds.of(phase), "activeLevels": active });
+    let phase = |phase: Phase, active: &[Phase]| json!({ "threshold": policy.thresholds.of(phase), "activeLevels": active });
     let rules = rules.iter().map(|rule @ Rule { id, description, severity, phase, .. }| {
         json!({ "id": id, "description": description, "severity": severity, "weight": rule.weight(), "phase": phase })
     });
@@ -185,13 +187,19 @@ mod optional_word {
 
     use super::StopReason;
 
-    pub fn serialize<S: Serializer>(word: &Option<StopReason>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(
+        word: &Option<StopReason>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(word.map_or("", StopReason::as_str))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<StopReason>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<StopReason>, D::Error> {
         let word = Option::<String>::deserialize(deserializer)?.filter(|word| !word.is_empty());
-        word.map(|word| StopReason::deserialize(word.into_deserializer())).transpose()
+        word.map(|word| StopReason::deserialize(word.into_deserializer()))
+            .transpose()
     }
 }
 
@@ -402,7 +410,10 @@ pub enum Repeatable {
     /// A job of GitHub Actions; each attempt of one has its own number, which is that of its check run.
     Job { id: CheckRunId },
     /// A check run of another App, and when it ended: the App may use the same one again.
-    CheckRun { id: CheckRunId, ended: Option<Timestamp> },
+    CheckRun {
+        id: CheckRunId,
+        ended: Option<Timestamp>,
+    },
 }
 
 /// What was asked for again on a head.

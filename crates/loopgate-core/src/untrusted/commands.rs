@@ -9,7 +9,9 @@ const JOINER: char = '\u{2060}';
 /// words that bots obey anywhere in a line, are broken after their first character.
 pub fn without_commands(line: &str) -> Cow<'_, str> {
     let obeyed = pattern!(r"(?i)(?:^|[^\w./-])(?:/(?:lgtm|approve|merge|loop)\b|@\w|bors\b)");
-    let start = line.find(|c: char| !c.is_whitespace()).filter(|at| line[*at..].starts_with(['/', '@', '!']));
+    let start = line
+        .find(|c: char| !c.is_whitespace())
+        .filter(|at| line[*at..].starts_with(['/', '@', '!']));
     let broken = start.map(|at| at + 1);
     // The character in front of a word is part of what is found.
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '/' | '@');
@@ -45,13 +47,22 @@ mod tests {
             ("/lgtm", "/\u{2060}lgtm"),
             ("  !deploy now", "  !\u{2060}deploy now"),
             ("@dependabot rebase", "@\u{2060}dependabot rebase"),
-            ("now @mergify refresh, user@host", "now @\u{2060}mergify refresh, user@host"),
-            ("Dependabot uses actions/checkout@v4", "Dependabot uses actions/checkout@v4"),
+            (
+                "now @mergify refresh, user@host",
+                "now @\u{2060}mergify refresh, user@host",
+            ),
+            (
+                "Dependabot uses actions/checkout@v4",
+                "Dependabot uses actions/checkout@v4",
+            ),
             ("please bors r+", "please b\u{2060}ors r+"),
             ("so /approve it", "so /\u{2060}approve it"),
             ("at /usr/lib/merge.py:3", "at /usr/lib/merge.py:3"),
             ("src/a.rs:3: error", "src/a.rs:3: error"),
-            ("neighbors of refs/pull/1/merge", "neighbors of refs/pull/1/merge"),
+            (
+                "neighbors of refs/pull/1/merge",
+                "neighbors of refs/pull/1/merge",
+            ),
         ] {
             assert_eq!(without_commands(line), shown);
             assert_eq!(without_commands(shown), shown, "again");

@@ -9,14 +9,26 @@ use crate::letters::is_invisible;
 pub fn without_hidden(text: &str) -> Cow<'_, str> {
     // Most lines of a log are ASCII that is seen: to look for that alone takes a tenth of the time.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
-    let mut visible = if is_plain { Cow::Borrowed(text) } else { without_sequences(text, is_invisible) };
+    let mut visible = if is_plain {
+        Cow::Borrowed(text)
+    } else {
+        without_sequences(text, is_invisible)
+    };
     // A terminal sequence whose first character a tool wrote out.
     if visible.contains("^[[") {
-        visible = Cow::Owned(pattern!(r"\^\[\[[0-9;]*m").replace_all(&visible, "").into_owned());
+        visible = Cow::Owned(
+            pattern!(r"\^\[\[[0-9;]*m")
+                .replace_all(&visible, "")
+                .into_owned(),
+        );
     }
     // What stands around a comment can become one.
     while visible.contains("<!--") {
-        visible = Cow::Owned(pattern!(r"(?s)<!--.*?(?:-->|\z)").replace_all(&visible, "").into_owned());
+        visible = Cow::Owned(
+            pattern!(r"(?s)<!--.*?(?:-->|\z)")
+                .replace_all(&visible, "")
+                .into_owned(),
+        );
     }
     visible
 }
@@ -50,7 +62,10 @@ mod tests {
 
     #[test]
     fn what_hides_is_taken_out() {
-        let tags: String = "do it".chars().filter_map(|c| char::from_u32(0xE0000 + u32::from(c))).collect();
+        let tags: String = "do it"
+            .chars()
+            .filter_map(|c| char::from_u32(0xE0000 + u32::from(c)))
+            .collect();
         for (text, shown) in [
             ("\u{1b}[31;1mred\u{1b}[0m", "red"),
             ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\", "link"),

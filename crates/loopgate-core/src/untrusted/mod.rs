@@ -58,7 +58,9 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
 
 /// The line up to [`LONGEST_LINE`] characters.
 pub fn cut(line: &str) -> &str {
-    line.char_indices().nth(LONGEST_LINE).map_or(line, |(end, _)| &line[..end])
+    line.char_indices()
+        .nth(LONGEST_LINE)
+        .map_or(line, |(end, _)| &line[..end])
 }
 
 /// The text in which a listing of an environment is one line that counts its lines.
@@ -67,12 +69,19 @@ fn without_environment(text: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = text.lines().collect();
     let mut kept: Vec<Cow<'_, str>> = Vec::with_capacity(lines.len());
     for run in lines.chunk_by(|one, next| variable.is_match(one) == variable.is_match(next)) {
-        match run.first().is_some_and(|first| run.len() >= ENVIRONMENT && variable.is_match(first)) {
+        match run
+            .first()
+            .is_some_and(|first| run.len() >= ENVIRONMENT && variable.is_match(first))
+        {
             true => kept.push(format!("[{} lines NAME=value]", run.len()).into()),
             false => kept.extend(run.iter().copied().map(Cow::Borrowed)),
         }
     }
-    if kept.len() == lines.len() { Cow::Borrowed(text) } else { Cow::Owned(kept.join("\n")) }
+    if kept.len() == lines.len() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(kept.join("\n"))
+    }
 }
 
 #[cfg(test)]
@@ -84,7 +93,10 @@ mod tests {
     #[test]
     fn a_listing_of_an_environment_is_counted_and_never_quoted() {
         let listing = |count: usize| (0..count).map(|n| format!("V{n}=x\n")).collect::<String>();
-        assert_eq!(quote(&format!("before\n{}after", listing(5))), "before\n[5 lines NAME=value]\nafter");
+        assert_eq!(
+            quote(&format!("before\n{}after", listing(5))),
+            "before\n[5 lines NAME=value]\nafter"
+        );
         assert_eq!(quote(&listing(4)), listing(4).trim_end());
     }
 

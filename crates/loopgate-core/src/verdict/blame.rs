@@ -25,19 +25,37 @@ pub struct CheckBlame {
 
 /// Blames every failing check of the head. `flaky` names the tests that failed and passed on it. The failures are
 /// examined among the changed files; no blame depends on these.
-pub fn blames(snapshot: &Snapshot, evidence: &HeadEvidence, flaky: &BTreeSet<String>) -> Vec<CheckBlame> {
+pub fn blames(
+    snapshot: &Snapshot,
+    evidence: &HeadEvidence,
+    flaky: &BTreeSet<String>,
+) -> Vec<CheckBlame> {
     let changes = &Changes::of(&snapshot.files);
-    let failing = evidence.checks.iter().filter(|(_, check)| check.has_failed());
+    let failing = evidence
+        .checks
+        .iter()
+        .filter(|(_, check)| check.has_failed());
     failing
         .map(|(name, check)| {
-            let base = snapshot.base_evidence.as_ref().and_then(|base| base.checks.get(name));
-            let circumstances = Circumstances { base, flaky: Some(flaky) };
-            let examined = check.evidence().map(|evidence| ExaminedCheck::new(evidence, changes));
+            let base = snapshot
+                .base_evidence
+                .as_ref()
+                .and_then(|base| base.checks.get(name));
+            let circumstances = Circumstances {
+                base,
+                flaky: Some(flaky),
+            };
+            let examined = check
+                .evidence()
+                .map(|evidence| ExaminedCheck::new(evidence, changes));
             CheckBlame {
                 check: name.clone(),
                 blame: blame_of(check, examined.as_ref(), &circumstances),
                 class: class_of(check, examined.as_ref()),
-                of_failures: examined.as_ref().map(|check| check.blame_failures(&circumstances)).unwrap_or_default(),
+                of_failures: examined
+                    .as_ref()
+                    .map(|check| check.blame_failures(&circumstances))
+                    .unwrap_or_default(),
                 examined: examined.map(|check| check.failures).unwrap_or_default(),
             }
         })
@@ -61,7 +79,10 @@ impl CheckBlame {
 /// The checks of a head as its attempt records them: failures under the fingerprints they are compared by, and each
 /// failing check under the class it was judged by.
 pub fn recorded(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckEvidence> {
-    let known = evidence.checks.iter().filter_map(|(name, check)| Some((name, check.evidence()?.clone())));
+    let known = evidence
+        .checks
+        .iter()
+        .filter_map(|(name, check)| Some((name, check.evidence()?.clone())));
     known
         .map(|(name, mut check)| {
             if let Some(blame) = blames.iter().find(|blame| blame.check == *name) {
@@ -80,25 +101,39 @@ const UNSURE: f64 = 0.5;
 
 fn class_of(check: &CheckView, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {
     match (&check.standing, examined) {
-        (CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. } | CheckStanding::Lost { .. }, _) => {
-            RetryClass::External
-        }
+        (
+            CheckStanding::TimedOutWaiting
+            | CheckStanding::NotStarted { .. }
+            | CheckStanding::Lost { .. },
+            _,
+        ) => RetryClass::External,
         (CheckStanding::Done(_), Some(examined)) => examined.retry_class(),
         _ => RetryClass::Code,
     }
 }
 
-fn blame_of(check: &CheckView, examined: Option<&ExaminedCheck<'_>>, circumstances: &Circumstances<'_>) -> Blame {
+fn blame_of(
+    check: &CheckView,
+    examined: Option<&ExaminedCheck<'_>>,
+    circumstances: &Circumstances<'_>,
+) -> Blame {
     match (&check.standing, examined) {
         (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
         // The change's own code may cancel a job, or let it run out of time.
-        (CheckStanding::Lost { jobs }, _) if !jobs.iter().all(|job| job.end.is_outside()) => Blame::Inconclusive,
-        // An edited workflow file may be invalid: running the same one again would start as little.
-        (CheckStanding::NotStarted { edited_workflows, .. }, _) if !edited_workflows.is_empty() => Blame::Inconclusive,
-        // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
-        (CheckStanding::Done(_), Some(examined)) => {
-            examined.blame(circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)
+        (CheckStanding::Lost { jobs }, _) if !jobs.iter().all(|job| job.end.is_outside()) => {
+            Blame::Inconclusive
         }
+        // An edited workflow file may be invalid: running the same one again would start as little.
+        (
+            CheckStanding::NotStarted {
+                edited_workflows, ..
+            },
+            _,
+        ) if !edited_workflows.is_empty() => Blame::Inconclusive,
+        // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
+        (CheckStanding::Done(_), Some(examined)) => examined
+            .blame(circumstances)
+            .map_or(Blame::PrCode, |verdict| verdict.blame),
         _ => Blame::Infrastructure,
     }
 }

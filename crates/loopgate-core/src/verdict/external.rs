@@ -7,8 +7,8 @@ use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, Outcome, RetryClass, SourceLocation},
     ids::CheckName,
     observed::{
-        Annotation, AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence,
-        Snapshot, WorkflowRun,
+        Annotation, AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck,
+        ReceivedEvidence, Snapshot, WorkflowRun,
     },
     policy::{CheckPolicy, CheckSource, Context, ExternalSource, WhenSkipped},
     source_files::{FileKind, kind},
@@ -30,7 +30,10 @@ pub fn standing(
 ) -> CheckStanding {
     let mut merged: Option<CheckEvidence> = None;
     let mut not_started = None;
-    for check in checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref())) {
+    for check in checks
+        .iter()
+        .filter(|check| source.is_of(&check.name, check.app.as_deref()))
+    {
         let (outcome, class) = match check.progress.conclusion() {
             Some(Conclusion::Success) => (Outcome::Passed, None),
             Some(Conclusion::Neutral) if !has_to_run(kind) => (Outcome::Passed, None),
@@ -46,12 +49,20 @@ pub fn standing(
             }
             // Still running, waiting for somebody's approval to run, or made stale by GitHub.
             None | Some(Conclusion::ActionRequired | Conclusion::Stale) => {
-                return CheckStanding::Running { url: check.url.clone() };
+                return CheckStanding::Running {
+                    url: check.url.clone(),
+                };
             }
         };
-        let bare = CheckEvidence { retry_class: class, ..CheckEvidence::bare(name.clone(), kind, outcome) };
+        let bare = CheckEvidence {
+            retry_class: class,
+            ..CheckEvidence::bare(name.clone(), kind, outcome)
+        };
         let evidence = evidence_of(check, bare);
-        merged = merged.into_iter().chain([evidence]).reduce(CheckEvidence::merge);
+        merged = merged
+            .into_iter()
+            .chain([evidence])
+            .reduce(CheckEvidence::merge);
     }
     match (merged, not_started) {
         // A failure is final although something did not start. A pass is not, since part of the check is missing.
@@ -65,8 +76,12 @@ pub fn standing(
 /// The standing of a check whose evidence was to come from these workflow runs, and none has: it did not start if the
 /// newest run of a workflow did not.
 pub fn without_evidence(runs: &[WorkflowRun], files: &ChangedFiles) -> Option<CheckStanding> {
-    let failed_to_start = |run: &&WorkflowRun| run.progress.conclusion() == Some(Conclusion::StartupFailure);
-    let run = runs.iter().filter(|run| run.is_newest_of(runs)).find(failed_to_start)?;
+    let failed_to_start =
+        |run: &&WorkflowRun| run.progress.conclusion() == Some(Conclusion::StartupFailure);
+    let run = runs
+        .iter()
+        .filter(|run| run.is_newest_of(runs))
+        .find(failed_to_start)?;
     Some(without_start(run.url.clone(), files))
 }
 
@@ -77,33 +92,62 @@ pub fn silent_runs(snapshot: &Snapshot) -> impl Iterator<Item = &WorkflowRun> {
     let has_ended = |run: &WorkflowRun| {
         use Conclusion::{ActionRequired, Skipped, Stale, StartupFailure};
         let conclusion = run.progress.conclusion();
-        conclusion.is_some_and(|one| !matches!(one, Skipped | ActionRequired | StartupFailure | Stale))
+        conclusion
+            .is_some_and(|one| !matches!(one, Skipped | ActionRequired | StartupFailure | Stale))
     };
     // Evidence that does not say its run may be of any.
     let of = |received: &ReceivedEvidence| match received {
-        ReceivedEvidence::Accepted(evidence) => evidence.workflow.as_ref().map(|origin| origin.run_id),
+        ReceivedEvidence::Accepted(evidence) => {
+            evidence.workflow.as_ref().map(|origin| origin.run_id)
+        }
         ReceivedEvidence::Refused { run, .. } => *run,
     };
     let is_silent = move |run: &WorkflowRun| {
         let mut of_workflow = runs.iter().filter(|other| other.path == run.path);
-        of_workflow.all(|other| snapshot.evidence.iter().all(|one| of(one).is_some_and(|id| id != other.id)))
+        of_workflow.all(|other| {
+            snapshot
+                .evidence
+                .iter()
+                .all(|one| of(one).is_some_and(|id| id != other.id))
+        })
     };
-    runs.iter().filter(move |run| has_ended(run) && run.is_newest_of(runs) && is_silent(run))
+    runs.iter()
+        .filter(move |run| has_ended(run) && run.is_newest_of(runs) && is_silent(run))
 }
 
 /// A job of each App whose jobs a followed check takes, if these are several Apps and the check names none: any App
 /// that may write a check of such a name decides it. A commit status has no App.
-pub fn jobs_of_several_apps(snapshot: &Snapshot, source: &CheckSource) -> Option<Vec<(String, Option<String>)>> {
-    let CheckSource::External(source @ ExternalSource { app: None, .. }) = source else { return None };
-    let jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, None));
-    let by_app: BTreeMap<Option<&str>, &str> = jobs.map(|job| (job.app.as_deref(), job.name.as_str())).collect();
-    let named = by_app.iter().take(MOST_NAMED).map(|(app, job)| ((*job).to_owned(), app.map(str::to_owned)));
+pub fn jobs_of_several_apps(
+    snapshot: &Snapshot,
+    source: &CheckSource,
+) -> Option<Vec<(String, Option<String>)>> {
+    let CheckSource::External(source @ ExternalSource { app: None, .. }) = source else {
+        return None;
+    };
+    let jobs = snapshot
+        .checks
+        .iter()
+        .filter(|job| source.is_of(&job.name, None));
+    let by_app: BTreeMap<Option<&str>, &str> = jobs
+        .map(|job| (job.app.as_deref(), job.name.as_str()))
+        .collect();
+    let named = by_app
+        .iter()
+        .take(MOST_NAMED)
+        .map(|(app, job)| ((*job).to_owned(), app.map(str::to_owned)));
     (by_app.len() > 1).then(|| named.collect())
 }
 
 fn without_start(url: Option<String>, files: &ChangedFiles) -> CheckStanding {
-    let paths = files.known().iter().map(|file| &file.path).filter(|path| path.starts_with(WORKFLOWS));
-    CheckStanding::NotStarted { url, edited_workflows: paths.take(MOST_NAMED).cloned().collect() }
+    let paths = files
+        .known()
+        .iter()
+        .map(|file| &file.path)
+        .filter(|path| path.starts_with(WORKFLOWS));
+    CheckStanding::NotStarted {
+        url,
+        edited_workflows: paths.take(MOST_NAMED).cloned().collect(),
+    }
 }
 
 /// The evidence is the check run (or status) itself.
@@ -111,12 +155,18 @@ fn evidence_of(check: &ExternalCheck, mut evidence: CheckEvidence) -> CheckEvide
     let (kind, outcome) = (evidence.kind, evidence.outcome);
     evidence.url.clone_from(&check.url);
     evidence.started_at = check.started_at;
-    if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
+    if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) =
+        (check.started_at, check.progress)
+    {
         evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
     }
     if let Some(output) = check.output.as_ref().filter(|_| outcome.is_failure()) {
         evidence.failures.clone_from(&output.failures);
-        for failure in evidence.failures.iter_mut().filter(|failure| failure.error_type == ErrorType::Other) {
+        for failure in evidence
+            .failures
+            .iter_mut()
+            .filter(|failure| failure.error_type == ErrorType::Other)
+        {
             failure.error_type = error_type_of(kind);
         }
         evidence.failures_not_kept = output.failures_not_kept;
@@ -126,24 +176,34 @@ fn evidence_of(check: &ExternalCheck, mut evidence: CheckEvidence) -> CheckEvide
     if outcome.is_failure() && evidence.failures.is_empty() {
         // The runner's own annotation of a step that failed names no error, and is the same for two.
         let is_of_runner = |found: &Annotation| {
-            found.path == ".github" && found.message.starts_with("Process completed with exit code ")
+            found.path == ".github"
+                && found
+                    .message
+                    .starts_with("Process completed with exit code ")
         };
         let failing = check.annotations.iter();
-        let failing = failing.filter(|found| found.level == AnnotationLevel::Failure && !is_of_runner(found));
+        let failing =
+            failing.filter(|found| found.level == AnnotationLevel::Failure && !is_of_runner(found));
         let failures = failing.map(|annotation| {
             let (file, line) = (annotation.path.clone(), Some(annotation.line));
             Failure {
                 error_class: annotation.title.clone(),
                 test_file: Some(file.clone()),
                 line_number: line,
-                source: Some(SourceLocation { file, line, function: None }),
+                source: Some(SourceLocation {
+                    file,
+                    line,
+                    function: None,
+                }),
                 ..Failure::of(error_type_of(kind), &annotation.message)
             }
         });
         evidence.failures = failures.collect();
         // A check without a message gets no failure: an invented one would hide that the cause is unknown.
         if let (true, Some(summary)) = (evidence.failures.is_empty(), &check.summary) {
-            evidence.failures.push(Failure::of(error_type_of(kind), summary));
+            evidence
+                .failures
+                .push(Failure::of(error_type_of(kind), summary));
         }
     }
     evidence
@@ -175,23 +235,35 @@ pub(super) fn on_head(
 ) -> CheckStanding {
     let checks = &cx.snapshot.checks;
     let found = standing(checks, name, kind, source, &cx.snapshot.files);
-    let mut jobs = checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
-    let (CheckStanding::Done(done), Some(job)) = (&found, jobs.find(|job| is_skipped(job))) else { return found };
+    let mut jobs = checks
+        .iter()
+        .filter(|job| source.is_of(&job.name, job.app.as_deref()));
+    let (CheckStanding::Done(done), Some(job)) = (&found, jobs.find(|job| is_skipped(job))) else {
+        return found;
+    };
     if !has_to_run(kind) || done.outcome.is_failure() {
         return found;
     }
     // A job of the same workflow run that failed or was cancelled, so that this one was not started.
     let run = workflow_run(job);
-    let failed = checks.iter().filter(|other| run.is_some() && workflow_run(other) == run).find(|other| {
-        use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
-        matches!(other.progress.conclusion(), Some(Failure | TimedOut | Cancelled | StartupFailure))
-    });
+    let failed = checks
+        .iter()
+        .filter(|other| run.is_some() && workflow_run(other) == run)
+        .find(|other| {
+            use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
+            matches!(
+                other.progress.conclusion(),
+                Some(Failure | TimedOut | Cancelled | StartupFailure)
+            )
+        });
     let cause = match source.when_skipped {
         _ if is_released => None,
         WhenSkipped::Pass => None,
         WhenSkipped::Wait => Some(SkipCause::Configured),
         WhenSkipped::Auto => failed
-            .map(|failed| SkipCause::Needs { failed: failed.name.clone() })
+            .map(|failed| SkipCause::Needs {
+                failed: failed.name.clone(),
+            })
             .or_else(|| nothing_ran(cx, name).then_some(SkipCause::NothingRan)),
     };
     let (job, url) = (job.name.clone(), job.url.clone());
@@ -211,26 +283,53 @@ fn workflow_run(job: &ExternalCheck) -> Option<&str> {
 
 /// Whether code, manifests, CI or configuration change, and no check of this kind ran, although one usually does: on
 /// the base, or on an earlier head of this run. Where nothing is known of that, one does.
-fn nothing_ran(Context { snapshot, policy, .. }: Context<'_>, name: &CheckName) -> bool {
-    let Some(own) = policy.verify.checks.get(name) else { return false };
-    let matters = |path: &str| {
-        matches!(kind(path), FileKind::Code | FileKind::Tests | FileKind::Manifest | FileKind::Ci | FileKind::Config)
+fn nothing_ran(
+    Context {
+        snapshot, policy, ..
+    }: Context<'_>,
+    name: &CheckName,
+) -> bool {
+    let Some(own) = policy.verify.checks.get(name) else {
+        return false;
     };
-    let changes = snapshot.files.known().iter().flat_map(|file| file.paths()).any(matters);
-    let of_kind = || policy.verify.checks.iter().filter(|(_, check)| check.kind == own.kind);
+    let matters = |path: &str| {
+        matches!(
+            kind(path),
+            FileKind::Code | FileKind::Tests | FileKind::Manifest | FileKind::Ci | FileKind::Config
+        )
+    };
+    let changes = snapshot
+        .files
+        .known()
+        .iter()
+        .flat_map(|file| file.paths())
+        .any(matters);
+    let of_kind = || {
+        policy
+            .verify
+            .checks
+            .iter()
+            .filter(|(_, check)| check.kind == own.kind)
+    };
     let on_base = snapshot.base_evidence.as_ref().map(|base| &base.checks);
     let usually = on_base.is_none_or(|checks| {
-        let known: Vec<Outcome> = of_kind().filter_map(|(name, _)| Some(checks.get(name)?.outcome)).collect();
+        let known: Vec<Outcome> = of_kind()
+            .filter_map(|(name, _)| Some(checks.get(name)?.outcome))
+            .collect();
         known.is_empty() || known.iter().any(|outcome| *outcome != Outcome::Skipped)
     });
     // Whether anything of a check ran on the head, or still runs.
     let ran = |(name, check): (&CheckName, &CheckPolicy)| match &check.source {
-        CheckSource::External(source) => {
-            snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref())).any(|job| !is_skipped(job))
-        }
+        CheckSource::External(source) => snapshot
+            .checks
+            .iter()
+            .filter(|job| source.is_of(&job.name, job.app.as_deref()))
+            .any(|job| !is_skipped(job)),
         CheckSource::Reviewer(_) => false,
         CheckSource::Command(_) => {
-            let mut done = snapshot.evidence_of_head().flat_map(|evidence| &evidence.checks);
+            let mut done = snapshot
+                .evidence_of_head()
+                .flat_map(|evidence| &evidence.checks);
             done.any(|done| &done.name == name && done.outcome != Outcome::Skipped)
         }
     };
@@ -239,5 +338,8 @@ fn nothing_ran(Context { snapshot, policy, .. }: Context<'_>, name: &CheckName) 
 
 /// GitHub's `neutral` says as little as `skipped`.
 const fn is_skipped(job: &ExternalCheck) -> bool {
-    matches!(job.progress.conclusion(), Some(Conclusion::Skipped | Conclusion::Neutral))
+    matches!(
+        job.progress.conclusion(),
+        Some(Conclusion::Skipped | Conclusion::Neutral)
+    )
 }

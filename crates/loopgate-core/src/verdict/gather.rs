@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     evidence::{
-        ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, FindingSeverity, Outcome, RepeatedTest, TestId,
-        TestState, WorkflowOrigin, check_consistent,
+        ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, FindingSeverity, Outcome,
+        RepeatedTest, TestId, TestState, WorkflowOrigin, check_consistent,
     },
     failure::{self, Blame},
     ids::{CheckName, FailureId, Sha, Timestamp},
@@ -91,18 +91,33 @@ impl CheckView {
     pub fn ended_badly(&self) -> bool {
         match &self.standing {
             // A scanner that reports findings fails on critical and high ones only; lower ones warn.
-            CheckStanding::Done(evidence) if self.kind == CheckKind::Security && !evidence.findings.is_empty() => {
-                evidence.findings.iter().any(|finding| finding.severity >= FindingSeverity::High)
+            CheckStanding::Done(evidence)
+                if self.kind == CheckKind::Security && !evidence.findings.is_empty() =>
+            {
+                evidence
+                    .findings
+                    .iter()
+                    .any(|finding| finding.severity >= FindingSeverity::High)
             }
-            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => evidence.outcome.is_failure(),
-            CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
-            CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. } | CheckStanding::Skipped { .. } => false,
+            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => {
+                evidence.outcome.is_failure()
+            }
+            CheckStanding::Done(evidence) => {
+                evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled
+            }
+            CheckStanding::NotApplicable { .. }
+            | CheckStanding::Absent { .. }
+            | CheckStanding::Skipped { .. } => false,
             _ => !self.is_open(),
         }
     }
 
     pub fn evidence(&self) -> Option<&CheckEvidence> {
-        if let CheckStanding::Done(evidence) = &self.standing { Some(evidence) } else { None }
+        if let CheckStanding::Done(evidence) = &self.standing {
+            Some(evidence)
+        } else {
+            None
+        }
     }
 }
 
@@ -114,7 +129,11 @@ impl HeadEvidence {
 
     /// The checks that are wanted, in the policy's order.
     pub fn names(&self, wanted: impl Fn(&CheckView) -> bool) -> Vec<CheckName> {
-        self.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
+        self.checks
+            .iter()
+            .filter(|(_, check)| wanted(check))
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     /// Excuses the failures of these checks: they do not count against the change.
@@ -147,25 +166,39 @@ pub fn gather(
     released: &BTreeSet<CheckName>,
     since: impl Fn(&CheckName) -> Timestamp,
 ) -> HeadEvidence {
-    let Context { snapshot, policy, now } = cx;
+    let Context {
+        snapshot,
+        policy,
+        now,
+    } = cx;
     let standing = |name: &CheckName, check: &CheckPolicy| {
         if let Some(skip) = skips.iter().find(|skip| &skip.check == name) {
-            return CheckStanding::Skipped { by: skip.by.clone(), reason: skip.reason.clone() };
+            return CheckStanding::Skipped {
+                by: skip.by.clone(),
+                reason: skip.reason.clone(),
+            };
         }
         let found = match &check.source {
             CheckSource::Command(command) => {
-                let may_be_empty = !check.kind.is_of_tests() || command.allow_empty || check.is_detected;
+                let may_be_empty =
+                    !check.kind.is_of_tests() || command.allow_empty || check.is_detected;
                 from_artifacts(snapshot, name, check.kind, may_be_empty)
             }
             CheckSource::Reviewer(source) => {
-                return reviewers::standing(snapshot, name, source, now - since(name) >= source.timeout);
+                return reviewers::standing(
+                    snapshot,
+                    name,
+                    source,
+                    now - since(name) >= source.timeout,
+                );
             }
-            CheckSource::External(source) => external::on_head(cx, name, check.kind, source, released.contains(name)),
+            CheckSource::External(source) => {
+                external::on_head(cx, name, check.kind, source, released.contains(name))
+            }
         };
         let of_another_app = |app: &str| app != "github-actions";
         // Its result comes from no workflow of the repository.
-        let is_apart =
-            matches!(&check.source, CheckSource::External(source) if source.app.as_deref().is_some_and(of_another_app));
+        let is_apart = matches!(&check.source, CheckSource::External(source) if source.app.as_deref().is_some_and(of_another_app));
         match (found, snapshot.held_runs.first()) {
             (
                 CheckStanding::Missing
@@ -173,7 +206,9 @@ pub fn gather(
                 | CheckStanding::NotStarted { .. }
                 | CheckStanding::Lost { .. },
                 Some(held),
-            ) if !is_apart => CheckStanding::AwaitsApproval { url: held.url.clone() },
+            ) if !is_apart => CheckStanding::AwaitsApproval {
+                url: held.url.clone(),
+            },
             (CheckStanding::Missing | CheckStanding::Running { .. }, _)
                 if now - since(name) >= policy.retry.evidence_timeout =>
             {
@@ -184,52 +219,97 @@ pub fn gather(
     };
     let gathered = |(name, check): (&CheckName, &CheckPolicy)| {
         let (kind, standing) = (check.kind, standing(name, check));
-        let baseline = if check.is_opinion() { OnBase::Advises } else { OnBase::Counts };
-        (name.clone(), CheckView { name: name.clone(), kind, standing, baseline, blame: None })
+        let baseline = if check.is_opinion() {
+            OnBase::Advises
+        } else {
+            OnBase::Counts
+        };
+        (
+            name.clone(),
+            CheckView {
+                name: name.clone(),
+                kind,
+                standing,
+                baseline,
+                blame: None,
+            },
+        )
     };
-    let checks: IndexMap<CheckName, CheckView> = policy.verify.checks.iter().map(gathered).collect();
+    let checks: IndexMap<CheckName, CheckView> =
+        policy.verify.checks.iter().map(gathered).collect();
     let base = snapshot.base_evidence.as_ref();
     // A test, known by its identity on both sides, that fails on the base and passes here.
     let mends = |check: &CheckEvidence| {
         let before = base.and_then(|base| base.checks.get(&check.name)?.tests.as_ref());
-        let (Some(before), Some(now)) = (before, &check.tests) else { return false };
+        let (Some(before), Some(now)) = (before, &check.tests) else {
+            return false;
+        };
         let mut failed = before.iter().filter(|entry| entry.state().is_failure());
         failed.any(|entry| now.state(entry.id()) == Some(TestState::Passed))
     };
     let mends_a_test = checks.values().filter_map(CheckView::evidence).any(mends);
     // What the jobs measured, as far as it can be true of this diff.
-    let claims = snapshot.evidence_of_head().filter_map(|evidence| evidence.coverage.as_ref());
-    let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
+    let claims = snapshot
+        .evidence_of_head()
+        .filter_map(|evidence| evidence.coverage.as_ref());
+    let believed: Result<Vec<_>, _> = claims
+        .map(|claim| coverage::believe(claim, &snapshot.files))
+        .collect();
     let ended = checks.values().filter_map(CheckView::evidence);
     HeadEvidence {
         required_tests: coverage::standings(&policy.coverage, snapshot, ended),
         mends_a_test,
         checks,
-        coverage: believed.as_ref().ok().and_then(|jobs| coverage::combine(jobs)),
+        coverage: believed
+            .as_ref()
+            .ok()
+            .and_then(|jobs| coverage::combine(jobs)),
         coverage_refused: believed.err(),
-        coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
+        coverage_on_base: base
+            .and_then(|base| base.coverage.as_ref())
+            .and_then(ChangedCoverage::percent),
     }
 }
 
 /// The tests that the change adds and that passed and failed on the head, each once however many jobs have run it.
 pub fn flaky_new_tests(snapshot: &Snapshot) -> Vec<&RepeatedTest> {
-    let flaky = snapshot.evidence_of_head().flat_map(|evidence| &evidence.burn_in).filter(|test| test.is_flaky());
-    let each: BTreeMap<(&str, &str), &RepeatedTest> =
-        flaky.map(|test| ((test.file.as_str(), test.test.as_str()), test)).collect();
+    let flaky = snapshot
+        .evidence_of_head()
+        .flat_map(|evidence| &evidence.burn_in)
+        .filter(|test| test.is_flaky());
+    let each: BTreeMap<(&str, &str), &RepeatedTest> = flaky
+        .map(|test| ((test.file.as_str(), test.test.as_str()), test))
+        .collect();
     each.into_values().take(MOST_FLAKY).collect()
 }
 
 impl HeadEvidence {
     /// Takes away the findings of AI reviewers that a person settled for the code.
     pub fn overrule_reviewers(&mut self, policy: &Policy, disputes: &[Dispute]) {
-        let is_code =
-            |dispute: &&Dispute| matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Code, .. }));
-        let settled: BTreeSet<FailureId> = disputes.iter().filter(is_code).map(|dispute| dispute.failure).collect();
+        let is_code = |dispute: &&Dispute| {
+            matches!(
+                dispute.end,
+                Some(DisputeEnd::Settled {
+                    outcome: Settlement::Code,
+                    ..
+                })
+            )
+        };
+        let settled: BTreeSet<FailureId> = disputes
+            .iter()
+            .filter(is_code)
+            .map(|dispute| dispute.failure)
+            .collect();
         for (name, _) in policy.verify.reviewers().filter(|_| !settled.is_empty()) {
-            if let Some(CheckView { standing: CheckStanding::Done(found), .. }) = self.checks.get_mut(name)
+            if let Some(CheckView {
+                standing: CheckStanding::Done(found),
+                ..
+            }) = self.checks.get_mut(name)
                 && !found.failures.is_empty()
             {
-                found.failures.retain(|one| !settled.contains(&failure::fingerprint(one).into()));
+                found
+                    .failures
+                    .retain(|one| !settled.contains(&failure::fingerprint(one).into()));
                 if found.failures.is_empty() && found.failures_not_kept == 0 {
                     found.outcome = Outcome::Passed;
                 }
@@ -239,9 +319,19 @@ impl HeadEvidence {
 
     /// Compares with an attempt that was made of the base itself: a local loop's first.
     pub fn compare_with_attempt_of_base(&mut self, base: Sha, attempts: &[AttemptDigest]) {
-        let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else { return };
-        let outcomes: Vec<_> = self.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()).collect();
-        let passes = |id: TestId| outcomes.iter().any(|outcomes| outcomes.state(id) == Some(TestState::Passed));
+        let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else {
+            return;
+        };
+        let outcomes: Vec<_> = self
+            .checks
+            .values()
+            .filter_map(|check| check.evidence()?.tests.as_ref())
+            .collect();
+        let passes = |id: TestId| {
+            outcomes
+                .iter()
+                .any(|outcomes| outcomes.state(id) == Some(TestState::Passed))
+        };
         self.mends_a_test |= first.failing_tests.values().flatten().any(|id| passes(*id));
     }
 }
@@ -249,35 +339,67 @@ impl HeadEvidence {
 /// The base's own evidence, all its documents together. They come from runs on a commit that is in the base
 /// branch; figures that cannot be are left out all the same.
 pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
-    let claims = documents.iter().filter_map(|document| document.coverage.clone());
-    let coverage: Vec<_> = claims.filter(|claim| coverage::validate(claim).is_ok()).collect();
+    let claims = documents
+        .iter()
+        .filter_map(|document| document.coverage.clone());
+    let coverage: Vec<_> = claims
+        .filter(|claim| coverage::validate(claim).is_ok())
+        .collect();
     let mut checks: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
     for check in documents.into_iter().flat_map(|document| document.checks) {
         let before = checks.remove(&check.name);
-        checks.insert(check.name.clone(), before.into_iter().fold(check, |check, before| before.merge(check)));
+        checks.insert(
+            check.name.clone(),
+            before
+                .into_iter()
+                .fold(check, |check, before| before.merge(check)),
+        );
     }
-    BaseEvidence { sha, checks, coverage: coverage::combine(&coverage) }
+    BaseEvidence {
+        sha,
+        checks,
+        coverage: coverage::combine(&coverage),
+    }
 }
 
 /// Findings in the head's evidence, whatever check they are of.
 pub fn findings(snapshot: &Snapshot) -> Vec<Finding> {
-    let checks = snapshot.evidence_of_head().flat_map(|evidence| &evidence.checks);
-    checks.flat_map(|check| check.findings.iter().cloned()).collect()
+    let checks = snapshot
+        .evidence_of_head()
+        .flat_map(|evidence| &evidence.checks);
+    checks
+        .flat_map(|check| check.findings.iter().cloned())
+        .collect()
 }
 
 /// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
-fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be_empty: bool) -> CheckStanding {
+fn from_artifacts(
+    snapshot: &Snapshot,
+    name: &CheckName,
+    kind: CheckKind,
+    may_be_empty: bool,
+) -> CheckStanding {
     // Evidence of a run that runs again is about to be replaced.
     let is_replaced = |origin: &WorkflowOrigin| {
-        let mut again = snapshot.workflow_runs.iter().filter(|run| run.id == origin.run_id);
+        let mut again = snapshot
+            .workflow_runs
+            .iter()
+            .filter(|run| run.id == origin.run_id);
         again.any(|run| run.attempt > origin.run_attempt && run.progress.conclusion().is_none())
     };
-    let documents = snapshot.evidence_of_head().filter(|evidence| !evidence.workflow.as_ref().is_some_and(is_replaced));
+    let documents = snapshot
+        .evidence_of_head()
+        .filter(|evidence| !evidence.workflow.as_ref().is_some_and(is_replaced));
     let documents: Vec<_> = documents.collect();
     if let Some(reason) = matrix_jobs::contradiction(&documents, name) {
         return CheckStanding::Refused { reason };
     }
-    let of_check = || documents.iter().flat_map(|document| &document.checks).filter(|check| &check.name == name);
+    let of_check = || {
+        documents
+            .iter()
+            .flat_map(|document| &document.checks)
+            .filter(|check| &check.name == name)
+    };
     let is_empty = |check: &CheckEvidence| {
         check.outcome == Outcome::Passed && check.results.is_some_and(|results| results.total == 0)
     };
@@ -290,34 +412,58 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
     let running = runs.iter().find(|run| run.progress.conclusion().is_none());
     let merged = |documents: &[&Evidence]| {
-        let found = documents.iter().flat_map(|evidence| evidence.checks.iter().map(move |check| (evidence, check)));
-        let found = found.filter(|(_, check)| &check.name == name).map(|(evidence, check)| {
-            let mut check = check.clone();
-            let job = evidence.workflow.as_ref().map(WorkflowOrigin::job_name);
-            check.failures.iter_mut().for_each(|failure| failure.job.clone_from(&job));
-            check
-        });
-        found.reduce(CheckEvidence::merge).map(|check| CheckEvidence { kind, ..check })
+        let found = documents
+            .iter()
+            .flat_map(|evidence| evidence.checks.iter().map(move |check| (evidence, check)));
+        let found = found
+            .filter(|(_, check)| &check.name == name)
+            .map(|(evidence, check)| {
+                let mut check = check.clone();
+                let job = evidence.workflow.as_ref().map(WorkflowOrigin::job_name);
+                check
+                    .failures
+                    .iter_mut()
+                    .for_each(|failure| failure.job.clone_from(&job));
+                check
+            });
+        found
+            .reduce(CheckEvidence::merge)
+            .map(|check| CheckEvidence { kind, ..check })
     };
     if let Some(run) = running {
         return match merged(&documents) {
             // A job that is still running can only make a merged result worse, never better.
             Some(merged) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
-            _ => CheckStanding::Running { url: run.url.clone() },
+            _ => CheckStanding::Running {
+                url: run.url.clone(),
+            },
         };
     }
     let (reporting, lost) = matrix_jobs::reporting(runs, received, &documents, name);
     let refusal = |received: &ReceivedEvidence| {
-        if let ReceivedEvidence::Refused { reason, .. } = received { Some(reason.clone()) } else { None }
+        if let ReceivedEvidence::Refused { reason, .. } = received {
+            Some(reason.clone())
+        } else {
+            None
+        }
     };
-    let refusal = || received.iter().find_map(refusal).map(|reason| CheckStanding::Refused { reason });
+    let refusal = || {
+        received
+            .iter()
+            .find_map(refusal)
+            .map(|reason| CheckStanding::Refused { reason })
+    };
     let not_started = || external::without_evidence(runs, &snapshot.files);
     let refused = matrix_jobs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&reporting), lost) {
         // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
-        (Some(merged), jobs) if jobs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
-        (None, jobs) if jobs.is_empty() => refusal().or_else(not_started).unwrap_or(CheckStanding::Missing),
+        (Some(merged), jobs) if jobs.is_empty() => {
+            refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged)))
+        }
+        (None, jobs) if jobs.is_empty() => refusal()
+            .or_else(not_started)
+            .unwrap_or(CheckStanding::Missing),
         (_, jobs) => refused.unwrap_or(CheckStanding::Lost { jobs }),
     }
 }

@@ -15,7 +15,10 @@ pub mod reviewers;
 pub mod tamper;
 
 pub use self::{
-    evaluate::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
+    evaluate::{
+        CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome,
+        RuleView,
+    },
     feedback::FeedbackFact,
     matrix_jobs::{JobName, LossCause, LostJob},
     queue::LeftQueue,
@@ -60,7 +63,11 @@ pub enum CheckStanding {
     /// No evidence came within the time allowed.
     TimedOutWaiting,
     /// Its job was skipped, although it should have run: it waits until it runs, or a person releases it.
-    AwaitsRelease { job: String, cause: SkipCause, url: Option<String> },
+    AwaitsRelease {
+        job: String,
+        cause: SkipCause,
+        url: Option<String>,
+    },
     /// Its job was skipped by its own condition: nothing is expected of it, and nothing passed.
     NotApplicable { job: String, url: Option<String> },
     /// An AI reviewer that wrote nothing on the head within its time-out: nothing is expected of it, and nothing
@@ -74,7 +81,10 @@ pub enum CheckStanding {
     Lost { jobs: Vec<LostJob> },
     /// GitHub could not start the workflow: no code was run. An invalid workflow file cannot start, so those that the
     /// change edits are named.
-    NotStarted { url: Option<String>, edited_workflows: Vec<String> },
+    NotStarted {
+        url: Option<String>,
+        edited_workflows: Vec<String>,
+    },
 }
 
 /// Why a skipped job is waited for.

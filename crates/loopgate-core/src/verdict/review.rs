@@ -31,8 +31,14 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
     reviews.sort_by_key(|review| (review.submitted_at, review.id));
     for review in reviews {
         let (person, author) = (review.author.id, snapshot.pull_request.author.id);
-        let decides = !matches!(review.verdict, ReviewVerdict::Commented | ReviewVerdict::Pending);
-        if decides && person != author && snapshot.authority.has(person, Permission::Write) == Some(true) {
+        let decides = !matches!(
+            review.verdict,
+            ReviewVerdict::Commented | ReviewVerdict::Pending
+        );
+        if decides
+            && person != author
+            && snapshot.authority.has(person, Permission::Write) == Some(true)
+        {
             newest.insert(person, review);
         }
     }
@@ -43,16 +49,32 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
     if need == 0 {
         return ReviewStanding::NotRequired;
     }
-    if let Some(review) = newest.values().find(|review| review.verdict == ReviewVerdict::ChangesRequested) {
+    if let Some(review) = newest
+        .values()
+        .find(|review| review.verdict == ReviewVerdict::ChangesRequested)
+    {
         let (by, by_id) = (review.author.login.clone(), review.author.id);
-        let rejection = Rejection { by, by_id, of: RejectedIn::Review, at: review.submitted_at };
-        return ReviewStanding::Rejected { rejection, words: review.body.clone() };
+        let rejection = Rejection {
+            by,
+            by_id,
+            of: RejectedIn::Review,
+            at: review.submitted_at,
+        };
+        return ReviewStanding::Rejected {
+            rejection,
+            words: review.body.clone(),
+        };
     }
     let on_head = |review: &&&Review| {
-        review.verdict == ReviewVerdict::Approved && review.commit == Some(snapshot.pull_request.head.sha)
+        review.verdict == ReviewVerdict::Approved
+            && review.commit == Some(snapshot.pull_request.head.sha)
     };
     let have = u32::try_from(newest.values().filter(on_head).count()).unwrap_or(u32::MAX);
-    if have >= need { ReviewStanding::Approved } else { ReviewStanding::Pending { have, need } }
+    if have >= need {
+        ReviewStanding::Approved
+    } else {
+        ReviewStanding::Pending { have, need }
+    }
 }
 
 /// Everybody who turns the head down now whatever its checks say, with their words: at gates that hold, and in a
@@ -61,21 +83,54 @@ pub fn rejections<'a>(
     gates: &'a [GateReport],
     review: &'a ReviewStanding,
 ) -> impl Iterator<Item = (Rejection, &'a str)> {
-    let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| {
-        let Objection { by, by_id, at, words, .. } = gate.rejection()?;
-        let of = RejectedIn::Gate(gate.name.clone());
-        Some((Rejection { by: by.clone(), by_id: *by_id, of, at: *at }, words.as_str()))
-    });
-    let in_review =
-        if let ReviewStanding::Rejected { rejection, words } = review { Some((rejection, words)) } else { None };
+    let of_gates = gates
+        .iter()
+        .filter(|gate| gate.is_closed())
+        .filter_map(|gate| {
+            let Objection {
+                by,
+                by_id,
+                at,
+                words,
+                ..
+            } = gate.rejection()?;
+            let of = RejectedIn::Gate(gate.name.clone());
+            Some((
+                Rejection {
+                    by: by.clone(),
+                    by_id: *by_id,
+                    of,
+                    at: *at,
+                },
+                words.as_str(),
+            ))
+        });
+    let in_review = if let ReviewStanding::Rejected { rejection, words } = review {
+        Some((rejection, words))
+    } else {
+        None
+    };
     of_gates.chain(in_review.map(|(rejection, words)| (rejection.clone(), words.as_str())))
 }
 
 /// Those of the rejections that did not cost an earlier attempt with the same words.
-pub fn new_rejections(state: &LoopState, gates: &[GateReport], review: &ReviewStanding) -> Vec<Rejection> {
-    let others = || state.attempts.iter().filter(|attempt| attempt.number != state.iteration);
-    let is_new = |rejection: &Rejection| others().all(|attempt| !attempt.rejections.contains(rejection));
-    rejections(gates, review).map(|(rejection, _)| rejection).filter(is_new).collect()
+pub fn new_rejections(
+    state: &LoopState,
+    gates: &[GateReport],
+    review: &ReviewStanding,
+) -> Vec<Rejection> {
+    let others = || {
+        state
+            .attempts
+            .iter()
+            .filter(|attempt| attempt.number != state.iteration)
+    };
+    let is_new =
+        |rejection: &Rejection| others().all(|attempt| !attempt.rejections.contains(rejection));
+    rejections(gates, review)
+        .map(|(rejection, _)| rejection)
+        .filter(is_new)
+        .collect()
 }
 
 /// The fingerprint of a rejection. A gate that rejects again is the same error again.

@@ -13,11 +13,16 @@ use regex::Regex;
 use serde::Deserialize;
 
 use crate::{
-    evidence::{CheckEvidence, CheckKind, ErrorType, Failure, FindingSeverity, Outcome, SourceLocation},
+    evidence::{
+        CheckEvidence, CheckKind, ErrorType, Failure, FindingSeverity, Outcome, SourceLocation,
+    },
     expressions::compile,
     gate,
     ids::{CheckName, UserId},
-    observed::{Account, AccountKind, Conclusion, ExternalCheck, Permission, Resolution, ReviewThread, Snapshot},
+    observed::{
+        Account, AccountKind, Conclusion, ExternalCheck, Permission, Resolution, ReviewThread,
+        Snapshot,
+    },
     policy::ReviewerSource,
     text,
     verdict::CheckStanding,
@@ -27,7 +32,12 @@ use crate::{
 const MOST_FINDINGS: usize = 200;
 
 /// Where a reviewer stands on the head. `is_overdue` says that it was waited for long enough.
-pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, is_overdue: bool) -> CheckStanding {
+pub fn standing(
+    snapshot: &Snapshot,
+    name: &CheckName,
+    source: &ReviewerSource,
+    is_overdue: bool,
+) -> CheckStanding {
     let has_reviewed = has_reviewed(snapshot, &source.app);
     if !has_reviewed && !is_overdue {
         return CheckStanding::Running { url: None };
@@ -38,22 +48,40 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
         Resolution::By(account) if may_resolve.contains(&account.id) => true,
         _ => thread.is_outdated && has_reviewed,
     };
-    let own = snapshot.review_threads.items.iter().filter_map(|thread| Some((thread, finding(thread, source)?)));
+    let own = snapshot
+        .review_threads
+        .items
+        .iter()
+        .filter_map(|thread| Some((thread, finding(thread, source)?)));
     let own: Vec<(&ReviewThread, ReviewFinding)> = own.collect();
-    let open: Vec<_> = own.iter().filter(|(thread, _)| !is_closed(thread)).collect();
+    let open: Vec<_> = own
+        .iter()
+        .filter(|(thread, _)| !is_closed(thread))
+        .collect();
     match (open.first(), snapshot.review_threads.is_complete) {
         (Some((first, _)), _) => {
-            let mut evidence = CheckEvidence::bare(name.clone(), CheckKind::Custom, Outcome::Failed);
+            let mut evidence =
+                CheckEvidence::bare(name.clone(), CheckKind::Custom, Outcome::Failed);
             evidence.url = Some(first.url.clone());
             evidence.failures_not_kept = open.len().saturating_sub(MOST_FINDINGS) as u64;
-            evidence.failures = open.iter().take(MOST_FINDINGS).map(|finding| of(finding, &own)).collect();
+            evidence.failures = open
+                .iter()
+                .take(MOST_FINDINGS)
+                .map(|finding| of(finding, &own))
+                .collect();
             CheckStanding::Done(Box::new(evidence))
         }
-        (None, false) => CheckStanding::Refused { reason: "not all review threads were read".into() },
-        (None, true) if !has_reviewed => CheckStanding::Absent { minutes: source.timeout.num_minutes().unsigned_abs() },
-        (None, true) => {
-            CheckStanding::Done(Box::new(CheckEvidence::bare(name.clone(), CheckKind::Custom, Outcome::Passed)))
-        }
+        (None, false) => CheckStanding::Refused {
+            reason: "not all review threads were read".into(),
+        },
+        (None, true) if !has_reviewed => CheckStanding::Absent {
+            minutes: source.timeout.num_minutes().unsigned_abs(),
+        },
+        (None, true) => CheckStanding::Done(Box::new(CheckEvidence::bare(
+            name.clone(),
+            CheckKind::Custom,
+            Outcome::Passed,
+        ))),
     }
 }
 
@@ -63,22 +91,40 @@ fn finding(thread: &ReviewThread, source: &ReviewerSource) -> Option<ReviewFindi
         return None;
     }
     let finding = ReviewFinding::of(&thread.finding);
-    finding.severity.is_none_or(|severity| severity >= source.at_least).then_some(finding)
+    finding
+        .severity
+        .is_none_or(|severity| severity >= source.at_least)
+        .then_some(finding)
 }
 
 /// The finding as a failure: its place and its words make it the same in the next round. What is found again in a new
 /// thread was answered in the thread before.
-fn of((thread, finding): &(&ReviewThread, ReviewFinding), own: &[(&ReviewThread, ReviewFinding)]) -> Failure {
-    let same = own.iter().filter(|(other, found)| other.path == thread.path && found.message == finding.message);
-    let earlier = same.filter_map(|(other, _)| other.answer.as_ref()).next_back();
+fn of(
+    (thread, finding): &(&ReviewThread, ReviewFinding),
+    own: &[(&ReviewThread, ReviewFinding)],
+) -> Failure {
+    let same = own
+        .iter()
+        .filter(|(other, found)| other.path == thread.path && found.message == finding.message);
+    let earlier = same
+        .filter_map(|(other, _)| other.answer.as_ref())
+        .next_back();
     Failure {
         error_type: ErrorType::LintError,
         error_class: Some(Failure::OF_REVIEWER.to_owned()),
         error_message: finding.message.clone(),
         test_file: Some(thread.path.clone()),
         line_number: thread.line,
-        source: Some(SourceLocation { file: thread.path.clone(), line: thread.line, function: None }),
-        answer: thread.answer.as_ref().or(earlier).map(|(by, words)| format!("{by}: {words}")),
+        source: Some(SourceLocation {
+            file: thread.path.clone(),
+            line: thread.line,
+            function: None,
+        }),
+        answer: thread
+            .answer
+            .as_ref()
+            .or(earlier)
+            .map(|(by, words)| format!("{by}: {words}")),
         ..Failure::default()
     }
 }
@@ -88,23 +134,48 @@ fn of((thread, finding): &(&ReviewThread, ReviewFinding), own: &[(&ReviewThread,
 fn has_reviewed(snapshot: &Snapshot, app: &str) -> bool {
     let head = snapshot.pull_request.head.sha;
     // A person may have the slug for a login, but not the bot's kind.
-    let is_bot = |by: &Account| by.kind == AccountKind::Bot && by.login.as_str().strip_suffix("[bot]") == Some(app);
+    let is_bot = |by: &Account| {
+        by.kind == AccountKind::Bot && by.login.as_str().strip_suffix("[bot]") == Some(app)
+    };
     let is_review = |by: &Account, text: &str| is_bot(by) && !is_placeholder(app, text);
-    let has_judged =
-        |check: &ExternalCheck| matches!(check.progress.conclusion(), Some(Conclusion::Success | Conclusion::Failure));
+    let has_judged = |check: &ExternalCheck| {
+        matches!(
+            check.progress.conclusion(),
+            Some(Conclusion::Success | Conclusion::Failure)
+        )
+    };
     let short = head.short();
-    snapshot.reviews.items.iter().any(|review| review.commit == Some(head) && is_review(&review.author, &review.body))
-        || snapshot.review_threads.items.iter().any(|thread| thread.app == app && thread.begun_on == Some(head))
-        || snapshot.comments.items.iter().any(|one| one.body.contains(&short) && is_review(&one.author, &one.body))
-        || snapshot.checks.iter().any(|check| check.app.as_deref() == Some(app) && has_judged(check))
+    snapshot
+        .reviews
+        .items
+        .iter()
+        .any(|review| review.commit == Some(head) && is_review(&review.author, &review.body))
+        || snapshot
+            .review_threads
+            .items
+            .iter()
+            .any(|thread| thread.app == app && thread.begun_on == Some(head))
+        || snapshot
+            .comments
+            .items
+            .iter()
+            .any(|one| one.body.contains(&short) && is_review(&one.author, &one.body))
+        || snapshot
+            .checks
+            .iter()
+            .any(|check| check.app.as_deref() == Some(app) && has_judged(check))
 }
 
 /// Everybody who called a thread done, beside its reviewer: their rights must be known.
 pub fn resolvers(snapshot: &Snapshot) -> BTreeMap<UserId, &Account> {
-    let by = snapshot.review_threads.items.iter().filter_map(|thread| match &thread.resolution {
-        Resolution::By(account) => Some((account.id, account)),
-        _ => None,
-    });
+    let by = snapshot
+        .review_threads
+        .items
+        .iter()
+        .filter_map(|thread| match &thread.resolution {
+            Resolution::By(account) => Some((account.id, account)),
+            _ => None,
+        });
     by.collect()
 }
 
@@ -115,7 +186,11 @@ fn who_may_resolve(snapshot: &Snapshot) -> BTreeSet<UserId> {
             && snapshot.authority.has(account.id, Permission::Write) == Some(true)
             && gate::has_part_in(snapshot, account) == Some(false)
     };
-    resolvers(snapshot).into_values().filter(may).map(|account| account.id).collect()
+    resolvers(snapshot)
+        .into_values()
+        .filter(may)
+        .map(|account| account.id)
+        .collect()
 }
 
 /// Characters of a finding that are kept: they make it the same in the next round.
@@ -143,24 +218,38 @@ static TABLE: LazyLock<ReviewerTable> = LazyLock::new(|| data!("reviewers.toml")
 
 /// A severity's word that stands alone: behind it comes a mark, or the end of the line.
 static SEVERITY: LazyLock<Regex> = LazyLock::new(|| {
-    let words = TABLE.severity.values().flatten().map(|word| regex::escape(word)).collect::<Vec<_>>().join("|");
-    let pattern = format!(r"(?i)\A({words})(?: (?:severity|priority|issue|badge))?[ \t]*(?:[*_|\]):\n]|\z)");
+    let words = TABLE
+        .severity
+        .values()
+        .flatten()
+        .map(|word| regex::escape(word))
+        .collect::<Vec<_>>()
+        .join("|");
+    let pattern =
+        format!(r"(?i)\A({words})(?: (?:severity|priority|issue|badge))?[ \t]*(?:[*_|\]):\n]|\z)");
     compile(&pattern)
 });
 
 /// Comments, folded parts, tags and the marks of alerts.
 fn unseen() -> &'static Regex {
-    pattern!(r"(?s)<!--.*?(?:-->|\z)|<details\b.*?(?:</details>|\z)|</?[a-zA-Z][^<>]{0,300}>|\[![A-Z]{3,12}\]")
+    pattern!(
+        r"(?s)<!--.*?(?:-->|\z)|<details\b.*?(?:</details>|\z)|</?[a-zA-Z][^<>]{0,300}>|\[![A-Z]{3,12}\]"
+    )
 }
 
 /// Whether a text is one of a reviewer's own messages of which the table says that they find nothing.
 fn is_placeholder(app: &str, text: &str) -> bool {
     let seen = words(&unseen().replace_all(text, " "));
-    TABLE.message.iter().any(|message| message.app == app && seen.starts_with(&words(&message.begins)))
+    TABLE
+        .message
+        .iter()
+        .any(|message| message.app == app && seen.starts_with(&words(&message.begins)))
 }
 
 fn words(text: &str) -> String {
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.take(20).collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
@@ -176,14 +265,24 @@ struct ReviewFinding {
 impl ReviewFinding {
     fn of(text: &str) -> Self {
         let seen = unseen().replace_all(text, "");
-        let seen = if seen.trim().is_empty() { Cow::Borrowed(text) } else { seen };
+        let seen = if seen.trim().is_empty() {
+            Cow::Borrowed(text)
+        } else {
+            seen
+        };
         let (severity, rest) = labels(&seen);
         let rest = if rest.is_empty() { &seen } else { rest };
-        let paragraph = rest.split("\n\n").find(|part| part.contains(char::is_alphanumeric)).unwrap_or(rest);
+        let paragraph = rest
+            .split("\n\n")
+            .find(|part| part.contains(char::is_alphanumeric))
+            .unwrap_or(rest);
         let plain = paragraph.replace("**", "");
         Self {
             severity,
-            message: text::one_line(plain.trim_matches(['*', '_', '#', '>', ' ', '\n']), MOST_OF_A_MESSAGE),
+            message: text::one_line(
+                plain.trim_matches(['*', '_', '#', '>', ' ', '\n']),
+                MOST_OF_A_MESSAGE,
+            ),
         }
     }
 }
@@ -197,7 +296,8 @@ fn labels(text: &str) -> (Option<FindingSeverity>, &str) {
     for _ in 0..MOST_LABELS {
         let (mark, behind) = rest.split_at(rest.find(char::is_alphanumeric).unwrap_or(rest.len()));
         if let Some(found) = SEVERITY.captures(behind) {
-            let is_word = |words: &Vec<String>| words.iter().any(|one| one.eq_ignore_ascii_case(&found[1]));
+            let is_word =
+                |words: &Vec<String>| words.iter().any(|one| one.eq_ignore_ascii_case(&found[1]));
             let of_word = TABLE.severity.iter().find(|(_, words)| is_word(words));
             severity = severity.max(of_word.map(|(severity, _)| *severity));
             rest = behind[found.get_match().end()..].trim_start_matches(['*', '_', ']', ')', ':']);
@@ -208,16 +308,22 @@ fn labels(text: &str) -> (Option<FindingSeverity>, &str) {
             continue;
         }
         let line = behind.lines().next().unwrap_or_default();
-        let opening = mark.chars().rev().find(|letter| matches!(letter, '#' | '*' | '_' | '['));
+        let opening = mark
+            .chars()
+            .rev()
+            .find(|letter| matches!(letter, '#' | '*' | '_' | '['));
         let end = match opening {
             Some('#') => Some(line.len()),
             Some('[') => line.find(']'),
             Some(mark) => line.find(mark),
             None => None,
         };
-        let is_label =
-            |end: &usize| opening == Some('#') || line[..*end].split_whitespace().count() <= WORDS_OF_A_LABEL;
-        let Some(end) = end.filter(is_label) else { return (severity, behind) };
+        let is_label = |end: &usize| {
+            opening == Some('#') || line[..*end].split_whitespace().count() <= WORDS_OF_A_LABEL
+        };
+        let Some(end) = end.filter(is_label) else {
+            return (severity, behind);
+        };
         rest = behind[end..].trim_start_matches(['*', '_', ']']);
     }
     (severity, rest)
@@ -230,11 +336,25 @@ mod tests {
     #[test]
     fn each_message_of_the_table_is_one_in_its_example_and_nowhere_else() {
         for message in &TABLE.message {
-            assert!(is_placeholder(&message.app, &message.example), "{}", message.begins);
-            assert!(!is_placeholder("somebody-else", &message.example), "{}", message.begins);
-            assert!(!is_placeholder(&message.app, &format!("The message is wrong. {}", message.begins)));
+            assert!(
+                is_placeholder(&message.app, &message.example),
+                "{}",
+                message.begins
+            );
+            assert!(
+                !is_placeholder("somebody-else", &message.example),
+                "{}",
+                message.begins
+            );
+            assert!(!is_placeholder(
+                &message.app,
+                &format!("The message is wrong. {}", message.begins)
+            ));
         }
-        assert!(!is_placeholder("coderabbitai", "Hold on, I am thinking about it."));
+        assert!(!is_placeholder(
+            "coderabbitai",
+            "Hold on, I am thinking about it."
+        ));
         assert!(!is_placeholder("coderabbitai", ""));
     }
 
@@ -254,28 +374,68 @@ mod tests {
                 Some(High),
                 "Keep the lock while writing",
             ),
-            ("![medium](https://example.com/medium.svg)\n\nThe loop never ends.", Some(Medium), "The loop never ends."),
-            ("### Wrong total\n\n**High Severity**\n\nThe total is `0`.", Some(High), "The total is `0`."),
-            ("**Severity:** critical\n\nThe key is logged.", Some(Critical), "The key is logged."),
-            ("**nitpick:** Rename `x` to `count`.", Some(Low), "Rename `x` to `count`."),
-            ("**issue (bug_risk):** The low bound is off by one.", None, "The low bound is off by one."),
-            ("Low latency is assumed here.", None, "Low latency is assumed here."),
-            ("The *low* bound is wrong.", None, "The *low* bound is wrong."),
-            ("[minor] [critical] Two labels.", Some(Critical), "Two labels."),
+            (
+                "![medium](https://example.com/medium.svg)\n\nThe loop never ends.",
+                Some(Medium),
+                "The loop never ends.",
+            ),
+            (
+                "### Wrong total\n\n**High Severity**\n\nThe total is `0`.",
+                Some(High),
+                "The total is `0`.",
+            ),
+            (
+                "**Severity:** critical\n\nThe key is logged.",
+                Some(Critical),
+                "The key is logged.",
+            ),
+            (
+                "**nitpick:** Rename `x` to `count`.",
+                Some(Low),
+                "Rename `x` to `count`.",
+            ),
+            (
+                "**issue (bug_risk):** The low bound is off by one.",
+                None,
+                "The low bound is off by one.",
+            ),
+            (
+                "Low latency is assumed here.",
+                None,
+                "Low latency is assumed here.",
+            ),
+            (
+                "The *low* bound is wrong.",
+                None,
+                "The *low* bound is wrong.",
+            ),
+            (
+                "[minor] [critical] Two labels.",
+                Some(Critical),
+                "Two labels.",
+            ),
             ("<!-- hidden -->", None, "hidden --"),
             ("", None, ""),
         ];
         for (text, severity, message) in table {
             let found = ReviewFinding::of(text);
-            assert_eq!((found.severity, found.message.as_str()), (*severity, *message), "{text:?}");
+            assert_eq!(
+                (found.severity, found.message.as_str()),
+                (*severity, *message),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn hostile_texts_are_read_in_bounds() {
-        for text in
-            ["*".repeat(9_000), "[".repeat(9_000), "<details>".repeat(900), "# ".repeat(4_000), "é".repeat(9_000)]
-        {
+        for text in [
+            "*".repeat(9_000),
+            "[".repeat(9_000),
+            "<details>".repeat(900),
+            "# ".repeat(4_000),
+            "é".repeat(9_000),
+        ] {
             assert!(ReviewFinding::of(&text).message.chars().count() <= MOST_OF_A_MESSAGE);
         }
     }

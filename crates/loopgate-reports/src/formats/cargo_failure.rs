@@ -19,9 +19,13 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
     if let Some((file, line)) = doctest {
         // Its panic counts lines of the file only where the toolchain maps them back; else those of a generated one,
         // which are fewer.
-        let source = failure.source.as_ref().and_then(|source| Some((source, source.line?)));
+        let source = failure
+            .source
+            .as_ref()
+            .and_then(|source| Some((source, source.line?)));
         let is_mapped = |(source, at): &(&SourceLocation, u32)| {
-            failure.error_type == ErrorType::CompileError || source.file.ends_with(file) && *at > line
+            failure.error_type == ErrorType::CompileError
+                || source.file.ends_with(file) && *at > line
         };
         let line = source.filter(is_mapped).map_or(line, |(_, at)| at);
         failure.test_file = Some(text::path(file));
@@ -57,8 +61,12 @@ patterns! {
 /// When a thread is joined, only `Any { .. }` is printed of the panic that ended it.
 fn read(output: &str, name: &str) -> Failure {
     let whole = OLD_LAYOUT.replace_all(output, " panicked at ${place}:\n${message}");
-    let own = whole.find(&format!("thread '{name}' ")).map(|at| &whole[at..]);
-    let panic = own.filter(|own| !own.contains("Any { .. }")).unwrap_or(&whole);
+    let own = whole
+        .find(&format!("thread '{name}' "))
+        .map(|at| &whole[at..]);
+    let panic = own
+        .filter(|own| !own.contains("Any { .. }"))
+        .unwrap_or(&whole);
     let mut failure = text::failure(Failure::default(), "", panic);
     if let Some(found) = MESSAGE.captures(panic) {
         failure.error_message = text::clipped(&found["message"], MAX_MESSAGE);
@@ -67,7 +75,10 @@ fn read(output: &str, name: &str) -> Failure {
     if let Ok(text) = serde_json::from_str(&failure.error_message) {
         failure.error_message = text;
     }
-    if panic.lines().any(|line| line.starts_with("note: test did not panic as expected")) {
+    if panic
+        .lines()
+        .any(|line| line.starts_with("note: test did not panic as expected"))
+    {
         failure.error_type = ErrorType::AssertionError;
         failure.error_message = "test did not panic as expected".to_owned();
     } else if failure.error_message.is_empty() {
@@ -82,8 +93,15 @@ fn read(output: &str, name: &str) -> Failure {
 /// One side of what pretty_assertions draws, whole. By the custom of `assert_eq!(got, wanted)`, left is the actual
 /// value.
 fn side(drawn: &str, mark: char) -> Option<String> {
-    let drawn = drawn.split("\nnote: ").next().unwrap_or_default().trim_matches('\n');
-    let lines = drawn.lines().filter_map(|line| line.strip_prefix([mark, ' '])).collect::<Vec<_>>();
+    let drawn = drawn
+        .split("\nnote: ")
+        .next()
+        .unwrap_or_default()
+        .trim_matches('\n');
+    let lines = drawn
+        .lines()
+        .filter_map(|line| line.strip_prefix([mark, ' ']))
+        .collect::<Vec<_>>();
     (!lines.is_empty()).then(|| text::clipped(&lines.join("\n"), MAX_MESSAGE))
 }
 
@@ -108,7 +126,9 @@ impl CompileErrors {
         let error_line = || {
             let rest = line.strip_prefix("error")?;
             match rest.strip_prefix('[') {
-                Some(rest) => rest.split_once("]: ").map(|(code, message)| (Some(code), message)),
+                Some(rest) => rest
+                    .split_once("]: ")
+                    .map(|(code, message)| (Some(code), message)),
                 None => rest.strip_prefix(": ").map(|message| (None, message)),
             }
         };
@@ -118,14 +138,23 @@ impl CompileErrors {
                 return;
             }
             let sums_up = |mark: &&str| message.starts_with(*mark);
-            if ["could not compile", "aborting due to", "build failed"].iter().any(sums_up) {
+            if ["could not compile", "aborting due to", "build failed"]
+                .iter()
+                .any(sums_up)
+            {
                 self.closing = Some(text::clipped(message, MAX_MESSAGE));
                 return;
             }
             let mut lines = Clip::default();
             lines.push_line(line);
             let error = Failure::of(ErrorType::CompileError, text::clipped(message, MAX_MESSAGE));
-            self.open = Some((Failure { error_class: code.map(text::name), ..error }, lines));
+            self.open = Some((
+                Failure {
+                    error_class: code.map(text::name),
+                    ..error
+                },
+                lines,
+            ));
         } else if line.is_empty() || line.starts_with("warning") {
             self.close(out);
         } else if let Some((error, lines)) = &mut self.open {
@@ -144,7 +173,9 @@ impl CompileErrors {
     }
 
     fn close(&mut self, out: &mut Collector) {
-        let Some((mut error, lines)) = self.open.take() else { return };
+        let Some((mut error, lines)) = self.open.take() else {
+            return;
+        };
         self.has_errors = true;
         let class = error.error_class.as_deref().unwrap_or_default();
         if out.is_new(error.source.as_ref(), class, &error.error_message) {
@@ -167,7 +198,11 @@ mod tests {
                 Some(("src/a.rs", 10)),
                 "assertion `left == right` failed\n  left: 1\n right: 2",
             ),
-            ("thread 't' (77) panicked at src/a.rs:10:5:\nboom", Some(("src/a.rs", 10)), "boom"),
+            (
+                "thread 't' (77) panicked at src/a.rs:10:5:\nboom",
+                Some(("src/a.rs", 10)),
+                "boom",
+            ),
             (
                 "thread 't' panicked at 'boom', src/a.rs:3:9\nnote: run with `RUST_BACKTRACE=1`",
                 Some(("src/a.rs", 3)),
@@ -195,8 +230,15 @@ mod tests {
         ];
         for (text, place, message) in table {
             let read = failure(text, "t", "");
-            let source = read.source.as_ref().and_then(|source| Some((source.file.as_str(), source.line?)));
-            assert_eq!((source, read.error_message.as_str()), (place, message), "{text}");
+            let source = read
+                .source
+                .as_ref()
+                .and_then(|source| Some((source.file.as_str(), source.line?)));
+            assert_eq!(
+                (source, read.error_message.as_str()),
+                (place, message),
+                "{text}"
+            );
         }
     }
 
@@ -206,21 +248,28 @@ mod tests {
             let read = failure(text, "x", "");
             (read.expected, read.actual)
         };
-        let both = |expected: &str, actual: &str| (Some(expected.to_owned()), Some(actual.to_owned()));
+        let both =
+            |expected: &str, actual: &str| (Some(expected.to_owned()), Some(actual.to_owned()));
         let head = "thread 'x' panicked at";
         assert_eq!(
-            sides(&format!("{head} a.rs:1:1:\nassertion `left == right` failed\n  left: 4\n right: 5")),
+            sides(&format!(
+                "{head} a.rs:1:1:\nassertion `left == right` failed\n  left: 4\n right: 5"
+            )),
             both("5", "4")
         );
         assert_eq!(
-            sides(&format!("{head} 'assertion failed\n  left: `4`,\n right: `5`: why', a.rs:1:1")),
+            sides(&format!(
+                "{head} 'assertion failed\n  left: `4`,\n right: `5`: why', a.rs:1:1"
+            )),
             both("5", "4")
         );
-        let proptest =
-            "a.rs:3:1:\nTest failed: assertion failed: `(left == right)` \n  left: `2`,\n right: `-2` at a.rs:7.";
+        let proptest = "a.rs:3:1:\nTest failed: assertion failed: `(left == right)` \n  left: `2`,\n right: `-2` at a.rs:7.";
         assert_eq!(sides(&format!("{head} {proptest}")), both("-2", "2"));
         let pretty = "a.rs:1:1:\nassertion failed: `(left == right)`\n\nDiff < left / right > :\n {\n<  4\n>  5\n }\n";
-        assert_eq!(sides(&format!("{head} {pretty}")), both("{\n  5\n}", "{\n  4\n}"));
+        assert_eq!(
+            sides(&format!("{head} {pretty}")),
+            both("{\n  5\n}", "{\n  4\n}")
+        );
         assert_eq!(sides(&format!("{head} a.rs:1:1:\nboom")), (None, None));
     }
 
@@ -243,7 +292,12 @@ mod tests {
         assert_eq!(error.location(), Some(("src/lib.rs", Some(3))));
         assert_eq!(error.error_message, "mismatched types");
         assert!(error.stack_trace.unwrap().ends_with("\"a\""));
-        let [error] = failures("error: could not compile `shop` (lib)\n").try_into().unwrap();
-        assert_eq!((error.error_message.as_str(), error.source), ("could not compile `shop` (lib)", None));
+        let [error] = failures("error: could not compile `shop` (lib)\n")
+            .try_into()
+            .unwrap();
+        assert_eq!(
+            (error.error_message.as_str(), error.source),
+            ("could not compile `shop` (lib)", None)
+        );
     }
 }

@@ -30,7 +30,8 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector) {
         None => Some(FindingSeverity::High),
     };
     let severity = severity.unwrap_or_else(|| {
-        out.notes.flaw(Flaw::UNKNOWN_RESULT, || tag.place.attribute("severity"));
+        out.notes
+            .flaw(Flaw::UNKNOWN_RESULT, || tag.place.attribute("severity"));
         FindingSeverity::Medium
     });
     if file.is_none() {
@@ -38,5 +39,10 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector) {
     }
     let line = tag.attribute("line").and_then(|line| numbers::line(&line));
     let [rule, message] = ["source", "message"].map(|key| tag.attribute(key).unwrap_or_default());
-    out.lint(text::finding(&rule, severity, &message, file.map(|file| text::location(file, line))));
+    out.lint(text::finding(
+        &rule,
+        severity,
+        &message,
+        file.map(|file| text::location(file, line)),
+    ));
 }

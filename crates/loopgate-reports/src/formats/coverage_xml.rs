@@ -7,10 +7,12 @@
 use crate::{Collector, Flaw, Mark, Tag, Token, Unreadable, Window, Xml, numbers};
 
 // SonarQube's own XML has the same root, with a version and nothing else.
-pub(super) const COBERTURA_MARK: Mark =
-    Mark::Root(|name, tag| name == "coverage" && (tag.contains("-rate=") || !tag.contains(" version=")));
+pub(super) const COBERTURA_MARK: Mark = Mark::Root(|name, tag| {
+    name == "coverage" && (tag.contains("-rate=") || !tag.contains(" version="))
+});
 pub(super) const CLOVER_MARK: Mark = Mark::Root(|name, tag| {
-    name == "coverage" && (tag.contains(" clover=") || (tag.contains(" generated=") && !tag.contains("-rate=")))
+    name == "coverage"
+        && (tag.contains(" clover=") || (tag.contains(" generated=") && !tag.contains("-rate=")))
 });
 pub(super) const JACOCO_MARK: Mark = Mark::Root(|name, _| name == "report");
 
@@ -27,19 +29,41 @@ pub(super) struct Dialect {
     missed: &'static str,
 }
 
-pub(super) const COBERTURA: Dialect =
-    Dialect { file: "class", paths: &["filename"], package: "", number: "number", hits: "hits", missed: "" };
+pub(super) const COBERTURA: Dialect = Dialect {
+    file: "class",
+    paths: &["filename"],
+    package: "",
+    number: "number",
+    hits: "hits",
+    missed: "",
+};
 /// `path` is whole where there is one; PHPUnit writes the whole path as `name`.
-pub(super) const CLOVER: Dialect =
-    Dialect { file: "file", paths: &["path", "name"], package: "", number: "num", hits: "count", missed: "" };
+pub(super) const CLOVER: Dialect = Dialect {
+    file: "file",
+    paths: &["path", "name"],
+    package: "",
+    number: "num",
+    hits: "count",
+    missed: "",
+};
 /// It knows packages, not source roots: `com/acme/Cart.java`.
-pub(super) const JACOCO: Dialect =
-    Dialect { file: "sourcefile", paths: &["name"], package: "package", number: "nr", hits: "ci", missed: "mi" };
+pub(super) const JACOCO: Dialect = Dialect {
+    file: "sourcefile",
+    paths: &["name"],
+    package: "package",
+    number: "nr",
+    hits: "ci",
+    missed: "mi",
+};
 
 /// Bytes of a source directory's name, give or take a piece of text.
 const LONGEST_SOURCE: usize = 4_096;
 
-pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+pub(super) fn parse(
+    dialect: &Dialect,
+    window: &mut Window<'_>,
+    out: &mut Collector,
+) -> Result<(), Unreadable> {
     let mut xml = Xml::new(window);
     out.coverage.expected = true;
     let (mut in_file, mut has_files) = (false, false);
@@ -47,7 +71,11 @@ pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collec
     loop {
         match xml.next(&mut out.notes)? {
             Token::Open(tag) if tag.name == dialect.file => {
-                let path = dialect.paths.iter().find_map(|name| tag.attribute(name)).filter(|path| !path.is_empty());
+                let path = dialect
+                    .paths
+                    .iter()
+                    .find_map(|name| tag.attribute(name))
+                    .filter(|path| !path.is_empty());
                 in_file = path.is_some();
                 has_files |= in_file;
                 match path {
@@ -65,11 +93,16 @@ pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collec
                     counter(&tag, out);
                 }
                 "source" => source = Some(String::new()),
-                name if name == dialect.package => package = tag.attribute("name").unwrap_or_default(),
+                name if name == dialect.package => {
+                    package = tag.attribute("name").unwrap_or_default()
+                }
                 _ => {}
             },
             Token::Text(text) => {
-                if let Some(source) = source.as_mut().filter(|source| source.len() < LONGEST_SOURCE) {
+                if let Some(source) = source
+                    .as_mut()
+                    .filter(|source| source.len() < LONGEST_SOURCE)
+                {
                     source.push_str(&text);
                 }
             }
@@ -89,7 +122,10 @@ fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector) {
     let counts_parts = !dialect.missed.is_empty();
     let (mut number, mut hits, mut missed) = (None, counts_parts.then_some(0), 0);
     for (key, value) in tag.attributes() {
-        let mut count = || out.notes.usable(numbers::count(value), || tag.place.attribute(key));
+        let mut count = || {
+            out.notes
+                .usable(numbers::count(value), || tag.place.attribute(key))
+        };
         match key {
             // Clover's lines of methods show how often a method was entered, which its statements show too.
             "type" if value == "method" => return,
@@ -109,9 +145,14 @@ fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector) {
 
 /// `<counter type="LINE" missed="1" covered="16"/>`
 fn counter(tag: &Tag<'_>, out: &mut Collector) {
-    let count = |name: &str| tag.attribute(name).and_then(|value| numbers::count(&value).ok()).unwrap_or(0);
+    let count = |name: &str| {
+        tag.attribute(name)
+            .and_then(|value| numbers::count(&value).ok())
+            .unwrap_or(0)
+    };
     if tag.attribute("type").as_deref() == Some("LINE") {
         let covered = count("covered");
-        out.coverage.counter(covered, covered.saturating_add(count("missed")));
+        out.coverage
+            .counter(covered, covered.saturating_add(count("missed")));
     }
 }

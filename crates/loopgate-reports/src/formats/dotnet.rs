@@ -8,13 +8,18 @@ use std::collections::HashMap;
 
 use loopgate_core::evidence::{Failure, TestId, TestState};
 
-use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Place, Tag, Title, Token, Unreadable, Xml, numbers, text};
+use crate::{
+    Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Place, Tag, Title, Token, Unreadable, Xml,
+    numbers, text,
+};
 
-pub(super) const TRX: Mark =
-    Mark::Root(|name, tag| name == "TestRun" && (tag.contains(" id=") || tag.contains("/TeamTest/")));
+pub(super) const TRX: Mark = Mark::Root(|name, tag| {
+    name == "TestRun" && (tag.contains(" id=") || tag.contains("/TeamTest/"))
+});
 /// A whole run, or the part of one assembly.
-pub(super) const NUNIT: Mark =
-    Mark::Root(|name, tag| name == "test-run" || (name == "test-suite" && tag.contains(" testcasecount=")));
+pub(super) const NUNIT: Mark = Mark::Root(|name, tag| {
+    name == "test-run" || (name == "test-suite" && tag.contains(" testcasecount="))
+});
 pub(super) const XUNIT: Mark = Mark::Root(|name, _| name == "assemblies");
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
@@ -85,7 +90,11 @@ impl DotnetRun {
         let depth = tag.place.depth;
         let is_in_failure = self.failure.is_some_and(|failure| failure + 1 == depth);
         match tag.name {
-            "UnitTestResult" | "TestResultAggregation" | "GenericTestResult" | "test-case" | "test" => {
+            "UnitTestResult"
+            | "TestResultAggregation"
+            | "GenericTestResult"
+            | "test-case"
+            | "test" => {
                 self.open(tag, ElementKind::Test, out);
             }
             "error" => self.open(tag, ElementKind::Error, out),
@@ -95,13 +104,19 @@ impl DotnetRun {
             "failure" | "reason" | "ErrorInfo" => {
                 self.failure = Some(depth);
                 if let Some(open) = self.open.last_mut() {
-                    let thrown = tag.attribute("exception-type").map(|class| text::name(class.trim()));
+                    let thrown = tag
+                        .attribute("exception-type")
+                        .map(|class| text::name(class.trim()));
                     open.failure.error_class = thrown.filter(|class| !class.is_empty());
                 }
             }
             // An assertion of NUnit's has its own message, and the failure's message holds all of them.
-            "message" | "Message" if is_in_failure => self.recording = Some((depth, Clip::new(MAX_MESSAGE))),
-            "stack-trace" | "StackTrace" if is_in_failure => self.recording = Some((depth, Clip::default())),
+            "message" | "Message" if is_in_failure => {
+                self.recording = Some((depth, Clip::new(MAX_MESSAGE)))
+            }
+            "stack-trace" | "StackTrace" if is_in_failure => {
+                self.recording = Some((depth, Clip::default()))
+            }
             "RunInfo" if tag.attribute("outcome").as_deref() == Some("Error") => {
                 self.recording = Some((depth, Clip::new(MAX_MESSAGE)));
             }
@@ -119,7 +134,9 @@ impl DotnetRun {
                 // Older versions write the assembly behind the class.
                 let class = class.split(',').next().unwrap_or_default();
                 let defined = std::mem::take(&mut self.defining);
-                let is_defined = |failure: &&mut Failure| failure.test_id.is_some_and(|id| defined.contains(&id));
+                let is_defined = |failure: &&mut Failure| {
+                    failure.test_id.is_some_and(|id| defined.contains(&id))
+                };
                 let failures = out.report.failures.iter_mut().filter(is_defined);
                 let names = failures.filter_map(|failure| failure.test_name.as_mut());
                 // Names that lack the class, as MSTest's do.
@@ -132,15 +149,25 @@ impl DotnetRun {
     }
 
     fn open(&mut self, tag: &Tag<'_>, kind: ElementKind, out: &mut Collector) {
-        let first = |names: [&str; 3]| names.iter().find_map(|name| tag.attribute(name)).unwrap_or_default();
+        let first = |names: [&str; 3]| {
+            names
+                .iter()
+                .find_map(|name| tag.attribute(name))
+                .unwrap_or_default()
+        };
         let number = match kind {
             ElementKind::Suite => out.begin_suite(),
             _ => self.open.last().map_or(0, |outer| outer.number),
         };
-        let time = ["duration", "time"].into_iter().find_map(|name| Some((name, tag.attribute(name)?)));
+        let time = ["duration", "time"]
+            .into_iter()
+            .find_map(|name| Some((name, tag.attribute(name)?)));
         let seconds = time
             .filter(|_| kind == ElementKind::Test)
-            .map(|(name, time)| out.notes.usable(clock_time(&time).ok_or(0.0), || tag.place.attribute(name)));
+            .map(|(name, time)| {
+                out.notes
+                    .usable(clock_time(&time).ok_or(0.0), || tag.place.attribute(name))
+            });
         self.failure = None;
         self.open.push(Open {
             kind,
@@ -170,17 +197,22 @@ impl DotnetRun {
                     // xUnit.net's adapter writes such a line for each failing test, the platform's runner one for all.
                     let is_test = message.starts_with("[xUnit.net ") && message.ends_with("[FAIL]");
                     if !is_test && !message.starts_with("Exit code indicates failure: '2'") {
-                        out.notes.flaw(Flaw::TOOL_FAILED, || text::first_line(message).to_owned());
+                        out.notes
+                            .flaw(Flaw::TOOL_FAILED, || text::first_line(message).to_owned());
                     }
                 }
                 ("message" | "Message", Some(open)) => {
                     // It may begin with the class of what was thrown: `System.NullReferenceException : Object …`.
                     let class = text.trim().split([':', ' ']).next();
-                    let class = class.filter(|word| word.contains('.') && word.ends_with("Exception"));
-                    open.failure.error_class = open.failure.error_class.take().or(class.map(text::name));
+                    let class =
+                        class.filter(|word| word.contains('.') && word.ends_with("Exception"));
+                    open.failure.error_class =
+                        open.failure.error_class.take().or(class.map(text::name));
                     open.failure.error_message = text.trim().to_owned();
                 }
-                (_, Some(open)) => open.failure.stack_trace = Some(text.trim_matches('\n').trim_end().to_owned()),
+                (_, Some(open)) => {
+                    open.failure.stack_trace = Some(text.trim_matches('\n').trim_end().to_owned())
+                }
                 _ => {}
             }
         } else if self.failure == Some(depth) {
@@ -199,7 +231,8 @@ impl DotnetRun {
             out.suite = self.open.last().map_or(ended.number, |outer| outer.number);
             if is_counted && (is_test || ended.kind != ElementKind::Test) {
                 if ended.name.is_empty() && is_test {
-                    out.notes.flaw(Flaw::NAMELESS_TEST, || format!("a test {:?}", ended.class));
+                    out.notes
+                        .flaw(Flaw::NAMELESS_TEST, || format!("a test {:?}", ended.class));
                 }
                 let error = format!("({} error)", ended.class);
                 let (class, name, title) = match ended.kind {
@@ -208,19 +241,48 @@ impl DotnetRun {
                     ElementKind::Suite => (&*ended.name, "(the suite itself)", Title::WithClass),
                 };
                 let before = out.report.failures.len();
-                let case = Case { file: "", class, name, state: ended.state, seconds: ended.seconds, title };
+                let case = Case {
+                    file: "",
+                    class,
+                    name,
+                    state: ended.state,
+                    seconds: ended.seconds,
+                    title,
+                };
                 ended.reruns += out.case(case, || ended.failure.clone());
-                if let Some(id) = out.report.failures.get(before).and_then(|failure| failure.test_id) {
-                    self.by_test.entry(ended.class.clone()).or_default().push(id);
+                if let Some(id) = out
+                    .report
+                    .failures
+                    .get(before)
+                    .and_then(|failure| failure.test_id)
+                {
+                    self.by_test
+                        .entry(ended.class.clone())
+                        .or_default()
+                        .push(id);
                 }
             }
-            let there = [ended.cases, ended.outermost, ended.cases.saturating_sub(ended.reruns)];
-            if let Some((declared, place)) = ended.declared.as_ref().filter(|(declared, _)| !there.contains(declared)) {
-                out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{place}: {declared}, but there are {}", ended.cases));
+            let there = [
+                ended.cases,
+                ended.outermost,
+                ended.cases.saturating_sub(ended.reruns),
+            ];
+            if let Some((declared, place)) = ended
+                .declared
+                .as_ref()
+                .filter(|(declared, _)| !there.contains(declared))
+            {
+                out.notes.flaw(Flaw::WRONG_TOTAL, || {
+                    format!("{place}: {declared}, but there are {}", ended.cases)
+                });
             }
             if let Some(outer) = self.open.last_mut() {
                 outer.cases += ended.cases + u64::from(is_test);
-                outer.outermost += if ended.kind == ElementKind::Test { 1 } else { ended.outermost };
+                outer.outermost += if ended.kind == ElementKind::Test {
+                    1
+                } else {
+                    ended.outermost
+                };
                 outer.reruns += ended.reruns;
                 outer.a_case_failed |= ended.a_case_failed || is_counted && failed;
             }
@@ -236,20 +298,33 @@ fn declared(tag: &Tag<'_>) -> Option<(u64, String)> {
 
 /// The result of a test, in the words of the three formats' schemas.
 fn state_of(tag: &Tag<'_>, kind: ElementKind, out: &mut Collector) -> TestState {
-    let key = if tag.attribute("outcome").is_some() { "outcome" } else { "result" };
+    let key = if tag.attribute("outcome").is_some() {
+        "outcome"
+    } else {
+        "result"
+    };
     let word = tag.attribute(key);
     match (word.as_deref().unwrap_or_default(), kind) {
-        ("Passed" | "PassedButRunAborted" | "Warning" | "Completed" | "Pass", _) => TestState::Passed,
-        ("Failed" | "Fail", _) if tag.attribute("label").as_deref() == Some("Error") => TestState::Errored,
+        ("Passed" | "PassedButRunAborted" | "Warning" | "Completed" | "Pass", _) => {
+            TestState::Passed
+        }
+        ("Failed" | "Fail", _) if tag.attribute("label").as_deref() == Some("Error") => {
+            TestState::Errored
+        }
         ("Failed" | "Fail", _) => TestState::Failed,
-        ("Error" | "Timeout" | "Aborted" | "NotRunnable" | "Disconnected" | "InProgress", _) => TestState::Errored,
-        ("NotExecuted" | "Inconclusive" | "Pending" | "Skipped" | "Skip" | "NotRun", _) => TestState::Skipped,
+        ("Error" | "Timeout" | "Aborted" | "NotRunnable" | "Disconnected" | "InProgress", _) => {
+            TestState::Errored
+        }
+        ("NotExecuted" | "Inconclusive" | "Pending" | "Skipped" | "Skip" | "NotRun", _) => {
+            TestState::Skipped
+        }
         (_, ElementKind::Suite) => TestState::Passed,
         // The outcome that TRX does not write is the first of its enumeration, `Error`.
         ("", ElementKind::Error) => TestState::Errored,
         ("", ElementKind::Test) if !matches!(tag.name, "test-case" | "test") => TestState::Errored,
         _ => {
-            out.notes.flaw(Flaw::UNKNOWN_RESULT, || tag.place.attribute(key));
+            out.notes
+                .flaw(Flaw::UNKNOWN_RESULT, || tag.place.attribute(key));
             TestState::Errored
         }
     }
@@ -259,7 +334,9 @@ fn state_of(tag: &Tag<'_>, kind: ElementKind, out: &mut Collector) -> TestState 
 fn clock_time(text: &str) -> Option<f64> {
     let mut parts = text.trim().rsplitn(3, ':');
     let seconds = numbers::seconds(parts.next()?).ok()?;
-    let minutes = parts.next().map_or(Some(0), |part| numbers::count(part).ok())?;
+    let minutes = parts
+        .next()
+        .map_or(Some(0), |part| numbers::count(part).ok())?;
     let hours = parts.next().unwrap_or("0");
     let (days, hours) = hours.split_once('.').unwrap_or(("0", hours));
     let (days, hours) = (numbers::count(days).ok()?, numbers::count(hours).ok()?);

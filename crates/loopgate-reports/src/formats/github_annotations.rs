@@ -17,7 +17,11 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         let line = text::clean(line);
         let line = line.trim_start();
         if let Some(token) = &stopped {
-            if line.strip_prefix("::").and_then(|rest| rest.strip_suffix("::")) == Some(token) {
+            if line
+                .strip_prefix("::")
+                .and_then(|rest| rest.strip_suffix("::"))
+                == Some(token)
+            {
                 stopped = None;
             }
         } else if let Some(token) = line.strip_prefix("::stop-commands::") {
@@ -50,7 +54,10 @@ pub(super) fn report(finding: Finding, out: &mut Collector) {
     match failure.filter(|failure| failure.error_type == ErrorType::AssertionError) {
         Some(failure) => {
             let file = place.map_or("", |at| at.file.as_str());
-            out.case(Case::in_file(file, &finding.rule, TestState::Failed), || failure);
+            out.case(
+                Case::in_file(file, &finding.rule, TestState::Failed),
+                || failure,
+            );
         }
         None => out.diagnostic(finding, Some(ErrorType::LintError), None),
     }
@@ -71,7 +78,10 @@ pub(super) fn annotation(line: &str) -> Option<Finding> {
     let is_level = ["error", "warning", "notice"].contains(&level);
     let severity = severity::of_word(level).filter(|_| is_level)?;
     let (mut file, mut line, mut title) = (None, None, String::new());
-    for (key, value) in properties.split(',').filter_map(|property| property.split_once('=')) {
+    for (key, value) in properties
+        .split(',')
+        .filter_map(|property| property.split_once('='))
+    {
         let value = unescaped(value);
         match key.trim() {
             "file" if !value.is_empty() => file = Some(value),
@@ -82,13 +92,28 @@ pub(super) fn annotation(line: &str) -> Option<Finding> {
     }
     let location = file.map(|file| text::location(&file, line));
     let message = text::clipped(unescaped(message).trim(), MAX_MESSAGE);
-    Some(Finding { rule: title, severity, message, location })
+    Some(Finding {
+        rule: title,
+        severity,
+        message,
+        location,
+    })
 }
 
 /// Undoes what the toolkit does to characters that mean something in a command.
 fn unescaped(text: &str) -> String {
-    let pairs = [("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")];
-    pairs.iter().fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
+    let pairs = [
+        ("%0D", "\r"),
+        ("%0A", "\n"),
+        ("%3A", ":"),
+        ("%2C", ","),
+        ("%25", "%"),
+    ];
+    pairs
+        .iter()
+        .fold(text.to_owned(), |text, (escaped, plain)| {
+            text.replace(escaped, plain)
+        })
 }
 
 #[cfg(test)]
@@ -98,13 +123,25 @@ mod tests {
     #[test]
     fn annotations() {
         let seen = |line: &str| {
-            annotation(line).map(|Finding { rule, severity, message, location }| {
-                let place = location.map(|at| format!("{}:{}", at.file, at.line.unwrap_or(0)));
-                (severity, rule, message, place.unwrap_or_default())
-            })
+            annotation(line).map(
+                |Finding {
+                     rule,
+                     severity,
+                     message,
+                     location,
+                 }| {
+                    let place = location.map(|at| format!("{}:{}", at.file, at.line.unwrap_or(0)));
+                    (severity, rule, message, place.unwrap_or_default())
+                },
+            )
         };
         let of = |severity, rule: &str, message: &str, place: &str| {
-            Some((severity, rule.to_owned(), message.to_owned(), place.to_owned()))
+            Some((
+                severity,
+                rule.to_owned(),
+                message.to_owned(),
+                place.to_owned(),
+            ))
         };
         use FindingSeverity::*;
         let table = [

@@ -7,8 +7,12 @@ use std::ops::RangeInclusive;
 
 use crate::{Collector, Mark, Unreadable, Window, each_line, numbers};
 
-pub(super) const MARK: Mark =
-    Mark::Line(|line| matches!(line.trim_end(), "mode: set" | "mode: count" | "mode: atomic"));
+pub(super) const MARK: Mark = Mark::Line(|line| {
+    matches!(
+        line.trim_end(),
+        "mode: set" | "mode: count" | "mode: atomic"
+    )
+});
 
 /// Lines in a block at most; more is a damaged profile, not a function.
 const MAX_BLOCK: u32 = 100_000;
@@ -22,7 +26,9 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         if text.is_empty() || text.starts_with("mode:") {
             return true;
         }
-        let Some((path, lines, is_code, count)) = block(text) else { return false };
+        let Some((path, lines, is_code, count)) = block(text) else {
+            return false;
+        };
         if path != current {
             out.coverage.file(path);
             current.clear();
@@ -45,5 +51,7 @@ fn block(text: &str) -> Option<(&str, RangeInclusive<u32>, bool, u64)> {
     let (first, last) = (line_of(from)?, line_of(to)?);
     let mut number = || numbers::count(fields.next()?).ok();
     let (statements, count) = (number()?, number()?);
-    (first..first.saturating_add(MAX_BLOCK)).contains(&last).then_some((path, first..=last, statements > 0, count))
+    (first..first.saturating_add(MAX_BLOCK))
+        .contains(&last)
+        .then_some((path, first..=last, statements > 0, count))
 }

@@ -68,25 +68,45 @@ impl GoPackage {
         }
         let is_unfinished = running.state.is_none() && state == TestState::Failed;
         if is_unfinished {
-            out.notes.flaw(Flaw::UNFINISHED_TEST, || format!("{package} {test}"));
+            out.notes
+                .flaw(Flaw::UNFINISHED_TEST, || format!("{package} {test}"));
         }
-        out.case(Case { seconds, ..Case::new(package, test, state) }, || {
-            let is_silent = is_unfinished && running.output.held() == 0;
-            let output = if is_silent { &self.output } else { &running.output };
-            let mut failure = go_text::failure(&output.text(), package);
-            // A panic explains the end; anything else the test logged does not.
-            if is_unfinished && failure.error_class.is_none() {
-                failure.error_message = "unfinished: the process ended before this test did".to_owned();
-            }
-            failure
-        });
+        out.case(
+            Case {
+                seconds,
+                ..Case::new(package, test, state)
+            },
+            || {
+                let is_silent = is_unfinished && running.output.held() == 0;
+                let output = if is_silent {
+                    &self.output
+                } else {
+                    &running.output
+                };
+                let mut failure = go_text::failure(&output.text(), package);
+                // A panic explains the end; anything else the test logged does not.
+                if is_unfinished && failure.error_class.is_none() {
+                    failure.error_message =
+                        "unfinished: the process ended before this test did".to_owned();
+                }
+                failure
+            },
+        );
     }
 
     /// Counts what is left of a package that is over. Its name is empty where it is not known.
     pub fn end(mut self, name: &str, end: PackageEnd, out: &mut Collector) {
-        let unfinished = if end == PackageEnd::Passed { TestState::Passed } else { TestState::Failed };
+        let unfinished = if end == PackageEnd::Passed {
+            TestState::Passed
+        } else {
+            TestState::Failed
+        };
         let tests = std::mem::take(&mut self.tests);
-        let tests = || tests.iter().map(|(test, running)| (test, running, running.state.unwrap_or(unfinished)));
+        let tests = || {
+            tests
+                .iter()
+                .map(|(test, running)| (test, running, running.state.unwrap_or(unfinished)))
+        };
         tests().for_each(|(test, _, state)| self.record(test, state));
         tests().for_each(|(test, running, state)| self.count(name, test, running, state, 0.0, out));
         if end == PackageEnd::Passed || self.a_test_failed {
@@ -94,9 +114,17 @@ impl GoPackage {
         }
         let output = self.output.text();
         let mut errors = output.lines().filter_map(go_text::compile_error);
-        let package = Case { title: Title::Hidden, ..Case::new(name, "(the package)", TestState::Errored) };
-        if let Some(test) = output.strip_prefix("panic: ").and_then(go_text::test_in_trace) {
-            out.case(Case::new(name, test, TestState::Failed), || go_text::failure(&output, name));
+        let package = Case {
+            title: Title::Hidden,
+            ..Case::new(name, "(the package)", TestState::Errored)
+        };
+        if let Some(test) = output
+            .strip_prefix("panic: ")
+            .and_then(go_text::test_in_trace)
+        {
+            out.case(Case::new(name, test, TestState::Failed), || {
+                go_text::failure(&output, name)
+            });
         } else if let Some(error) = errors.next() {
             // What `go build` prints is about no tests.
             match name {
@@ -107,19 +135,32 @@ impl GoPackage {
             // Why a package failed without a failing test.
             let (error_type, message) = match end {
                 PackageEnd::NotBuilt => (ErrorType::CompileError, "the package did not build"),
-                _ => (ErrorType::RuntimeError, "the package failed outside of its tests"),
+                _ => (
+                    ErrorType::RuntimeError,
+                    "the package failed outside of its tests",
+                ),
             };
-            out.case(Case { title: Title::WithClass, ..package }, || {
-                let mut failure = go_text::failure(&output, name);
-                failure.stack_trace = Some(output.trim().to_owned()).filter(|output| !output.is_empty());
-                if failure.error_message.is_empty() {
-                    failure.error_message = message.to_owned();
-                }
-                if failure.error_type == ErrorType::Other {
-                    failure.error_type = error_type;
-                }
-                Failure { test_file: None, ..failure }
-            });
+            out.case(
+                Case {
+                    title: Title::WithClass,
+                    ..package
+                },
+                || {
+                    let mut failure = go_text::failure(&output, name);
+                    failure.stack_trace =
+                        Some(output.trim().to_owned()).filter(|output| !output.is_empty());
+                    if failure.error_message.is_empty() {
+                        failure.error_message = message.to_owned();
+                    }
+                    if failure.error_type == ErrorType::Other {
+                        failure.error_type = error_type;
+                    }
+                    Failure {
+                        test_file: None,
+                        ..failure
+                    }
+                },
+            );
         }
         errors.for_each(|error| out.problem(|| error));
     }
@@ -150,7 +191,9 @@ const MOST_LEVELS: usize = 20;
 
 /// `TestA/b/c` has the ancestors `TestA/b` and `TestA`.
 fn ancestors(test: &str) -> impl Iterator<Item = &str> {
-    iter::successors(Some(test), |name| Some(name.rsplit_once('/')?.0)).skip(1).take(MOST_LEVELS)
+    iter::successors(Some(test), |name| Some(name.rsplit_once('/')?.0))
+        .skip(1)
+        .take(MOST_LEVELS)
 }
 
 #[cfg(test)]

@@ -12,7 +12,10 @@ use super::{
 use crate::{Case, Clip, Collector, Flaw, Mark, Unreadable, Window, each_line};
 
 pub(super) const MARK: Mark = Mark::JsonLines(|keys| {
-    keys.contains(&"Action") && ["Package", "ImportPath", "Time"].iter().any(|key| keys.contains(key))
+    keys.contains(&"Action")
+        && ["Package", "ImportPath", "Time"]
+            .iter()
+            .any(|key| keys.contains(key))
 });
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
@@ -21,7 +24,9 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
     let mut go = GoTest::default();
     each_line(window, out, |line, out| {
         if line.trim_start().starts_with('{') {
-            let event = serde_json::from_str(line).ok().filter(|event: &GoEvent| !event.action.is_empty());
+            let event = serde_json::from_str(line)
+                .ok()
+                .filter(|event: &GoEvent| !event.action.is_empty());
             return event.map(|event| go.event(&event, out)).is_some();
         }
         go.text.line(line, out);
@@ -63,12 +68,17 @@ impl GoTest {
             ("build-output", _) => {
                 let import_path = event.import_path.as_str();
                 if self.builds.len() < MAX_BUILDS || self.builds.contains_key(import_path) {
-                    self.builds.entry(import_path.to_owned()).or_default().push(&event.output);
+                    self.builds
+                        .entry(import_path.to_owned())
+                        .or_default()
+                        .push(&event.output);
                 }
             }
             ("output", _) => self.output(event),
             ("pass" | "skip", true) => self.end_package(event, PackageEnd::Passed, out),
-            ("fail", true) if event.failed_build.is_empty() => self.end_package(event, PackageEnd::Failed, out),
+            ("fail", true) if event.failed_build.is_empty() => {
+                self.end_package(event, PackageEnd::Failed, out)
+            }
             ("fail", true) => self.end_package(event, PackageEnd::NotBuilt, out),
             ("run", false) => {
                 if let Some(package) = self.package(&event.package) {
@@ -80,7 +90,9 @@ impl GoTest {
             ("skip", false) => self.end_test(event, TestState::Skipped, out),
             ("fail", false) => self.end_test(event, TestState::Failed, out),
             (_, true) | ("build-fail" | "pause" | "cont" | "start" | "attr" | "artifacts", _) => {}
-            (action, false) => out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("action {action:?}")),
+            (action, false) => out
+                .notes
+                .flaw(Flaw::UNKNOWN_RESULT, || format!("action {action:?}")),
         }
     }
 
@@ -93,13 +105,21 @@ impl GoTest {
     }
 
     fn output(&mut self, event: &GoEvent) {
-        if self.held > MAX_HELD || go_text::is_chatter(&event.output) || event.output.starts_with("FAIL\t") {
+        if self.held > MAX_HELD
+            || go_text::is_chatter(&event.output)
+            || event.output.starts_with("FAIL\t")
+        {
             return;
         }
-        let Some(package) = self.package(&event.package) else { return };
+        let Some(package) = self.package(&event.package) else {
+            return;
+        };
         let output = match event.test.as_str() {
             "" => Some(&mut package.output),
-            test => package.tests.get_mut(test).map(|running| &mut running.output),
+            test => package
+                .tests
+                .get_mut(test)
+                .map(|running| &mut running.output),
         };
         let Some(output) = output else { return };
         let before = output.held();
@@ -112,19 +132,39 @@ impl GoTest {
     fn end_test(&mut self, event: &GoEvent, state: TestState, out: &mut Collector) {
         let seconds = event.elapsed;
         let Some(package) = self.package(&event.package) else {
-            out.case(Case { seconds, ..Case::new(&event.package, &event.test, state) }, Failure::default);
+            out.case(
+                Case {
+                    seconds,
+                    ..Case::new(&event.package, &event.test, state)
+                },
+                Failure::default,
+            );
             return;
         };
-        let running = package.tests.swap_remove(event.test.as_str()).unwrap_or_default();
-        let running = RunningTest { state: Some(state), ..running };
+        let running = package
+            .tests
+            .swap_remove(event.test.as_str())
+            .unwrap_or_default();
+        let running = RunningTest {
+            state: Some(state),
+            ..running
+        };
         package.record(&event.test, state);
         package.count(&event.package, &event.test, &running, state, seconds, out);
         self.held = self.held.saturating_sub(running.output.held());
     }
 
     fn end_package(&mut self, event: &GoEvent, end: PackageEnd, out: &mut Collector) {
-        let mut package = self.packages.swap_remove(event.package.as_str()).unwrap_or_default();
-        let held = package.tests.values().map(|test| test.output.held()).sum::<usize>() + package.output.held();
+        let mut package = self
+            .packages
+            .swap_remove(event.package.as_str())
+            .unwrap_or_default();
+        let held = package
+            .tests
+            .values()
+            .map(|test| test.output.held())
+            .sum::<usize>()
+            + package.output.held();
         self.held = self.held.saturating_sub(held);
         if let Some(build) = self.builds.swap_remove(event.failed_build.as_str()) {
             package.output = build;
@@ -136,11 +176,23 @@ impl GoTest {
         self.text.end(out);
         // Compile errors whose package's failure was printed elsewhere.
         for output in self.builds.values() {
-            output.text().lines().filter_map(go_text::compile_error).for_each(|error| out.problem(|| error));
+            output
+                .text()
+                .lines()
+                .filter_map(go_text::compile_error)
+                .for_each(|error| out.problem(|| error));
         }
-        let cut_short = self.packages.keys().next().map(|package| format!("package {package}"));
+        let cut_short = self
+            .packages
+            .keys()
+            .next()
+            .map(|package| format!("package {package}"));
         // How the others ended is not known.
-        for (name, package) in self.packages.into_iter().filter(|(_, package)| !package.tests.is_empty()) {
+        for (name, package) in self
+            .packages
+            .into_iter()
+            .filter(|(_, package)| !package.tests.is_empty())
+        {
             package.end(&name, PackageEnd::Failed, out);
         }
         cut_short.map_or(Ok(()), |place| Err(Unreadable::CutShort { place }))
@@ -154,11 +206,24 @@ mod tests {
     #[test]
     fn of_a_document_that_is_cut_short_only_tests_that_ran_count_as_failed() {
         let results = |end: &str| {
-            let events = [("run", "TestA"), ("pass", "TestA"), ("run", "TestB"), (end, "TestB")];
-            let line = |(action, test)| format!("{{\"Action\":\"{action}\",\"Package\":\"p\",\"Test\":\"{test}\"}}\n");
-            let report = read("go", events.map(line).concat().as_bytes(), &ReadOptions::default());
+            let events = [
+                ("run", "TestA"),
+                ("pass", "TestA"),
+                ("run", "TestB"),
+                (end, "TestB"),
+            ];
+            let line = |(action, test)| {
+                format!("{{\"Action\":\"{action}\",\"Package\":\"p\",\"Test\":\"{test}\"}}\n")
+            };
+            let report = read(
+                "go",
+                events.map(line).concat().as_bytes(),
+                &ReadOptions::default(),
+            );
             assert!(!report.is_whole);
-            report.results.map(|results| (results.passed, results.failed, results.errors))
+            report
+                .results
+                .map(|results| (results.passed, results.failed, results.errors))
         };
         assert_eq!(results("pass"), Some((2, 0, 0)));
         assert_eq!(results("pause"), Some((1, 1, 0)));

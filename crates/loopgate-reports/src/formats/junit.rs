@@ -8,11 +8,15 @@ use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
 use super::{cargo_failure, go_package::Parents, go_text};
 use crate::markup::decode;
-use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Notes, Tag, Title, Token, Unreadable, Xml, numbers, text};
+use crate::{
+    Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Notes, Tag, Title, Token, Unreadable, Xml,
+    numbers, text,
+};
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
 pub(super) const MARK: Mark = Mark::Root(|name, tag| {
-    matches!(name, "testsuites" | "testsuite" | "testcase") && !tag.contains("//check.sourceforge.net/")
+    matches!(name, "testsuites" | "testsuite" | "testcase")
+        && !tag.contains("//check.sourceforge.net/")
 });
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
@@ -22,7 +26,11 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Un
         match xml.next(&mut out.notes)? {
             Token::Open(tag) => junit.open(&tag, out),
             Token::Text(text) => {
-                if let Some(details) = junit.recording.as_mut().filter(|details| details.muted.is_none()) {
+                if let Some(details) = junit
+                    .recording
+                    .as_mut()
+                    .filter(|details| details.muted.is_none())
+                {
                     details.trace.push(&text);
                 }
                 continue;
@@ -100,7 +108,10 @@ struct Ending {
 
 impl Ending {
     /// Not expected to pass yet (`<skipped type="todo">`): its failure is none.
-    const TODO: Self = Self { rank: 7, state: TestState::Skipped };
+    const TODO: Self = Self {
+        rank: 7,
+        state: TestState::Skipped,
+    };
 
     fn of(name: &str) -> Option<Self> {
         let (rank, state) = match name {
@@ -127,8 +138,10 @@ impl Junit {
         }
         // CTest leaves the failure empty and writes all that was printed beside it.
         let is_silent = |case: &OpenCase| {
-            let is_empty = |details: &Details| details.message.trim().is_empty() && details.trace.held() == 0;
-            matches!(case.ending, Some(Ending { rank: 5 | 6, .. })) && case.details.as_ref().is_some_and(is_empty)
+            let is_empty =
+                |details: &Details| details.message.trim().is_empty() && details.trace.held() == 0;
+            matches!(case.ending, Some(Ending { rank: 5 | 6, .. }))
+                && case.details.as_ref().is_some_and(is_empty)
         };
         match (tag.name, self.case_depth) {
             ("testcase", outer) => {
@@ -140,23 +153,43 @@ impl Junit {
                 self.case.begin(tag, &mut out.notes);
             }
             ("testsuite" | "testsuites", None) => self.begin_suite(tag, out),
-            ("property", None) if tag.attribute("name").is_some_and(|name| name.starts_with("go.version")) => {
+            ("property", None)
+                if tag
+                    .attribute("name")
+                    .is_some_and(|name| name.starts_with("go.version")) =>
+            {
                 out.framework = out.framework.or(Some(TestFramework::GoTest));
             }
-            ("system-out", Some(case)) if depth == case + 1 && out.wants_failures() && is_silent(&self.case) => {
-                self.recording = Some(Details { is_printed: true, ..Details::begin(tag, 1) });
+            ("system-out", Some(case))
+                if depth == case + 1 && out.wants_failures() && is_silent(&self.case) =>
+            {
+                self.recording = Some(Details {
+                    is_printed: true,
+                    ..Details::begin(tag, 1)
+                });
             }
             (name, Some(case)) if depth == case + 1 => {
-                let Some(ending) = Ending::of(name) else { return };
+                let Some(ending) = Ending::of(name) else {
+                    return;
+                };
                 let is_todo = tag.attribute("type").as_deref() == Some("todo");
-                let ending = if ending.state == TestState::Skipped && is_todo { Ending::TODO } else { ending };
+                let ending = if ending.state == TestState::Skipped && is_todo {
+                    Ending::TODO
+                } else {
+                    ending
+                };
                 self.case.ending = self.case.ending.max(Some(ending));
                 let known = self.case.details.as_ref().map_or(0, |details| details.rank);
                 if out.wants_failures() && ending.state.is_failure() && ending.rank > known {
                     self.recording = Some(Details::begin(tag, ending.rank));
                 }
             }
-            ("failure" | "error", None) if self.suites.last().is_some_and(|suite| suite.depth + 1 == depth) => {
+            ("failure" | "error", None)
+                if self
+                    .suites
+                    .last()
+                    .is_some_and(|suite| suite.depth + 1 == depth) =>
+            {
                 self.suite_state = Ending::of(tag.name).map(|ending| ending.state);
                 self.recording = Some(Details::begin(tag, 1));
             }
@@ -183,7 +216,10 @@ impl Junit {
                 let suite = self.suites.last();
                 let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
                 out.suite = suite.map_or(0, |suite| suite.number);
-                let case = Case { file, ..Case::new(class, "(the suite itself)", state) };
+                let case = Case {
+                    file,
+                    ..Case::new(class, "(the suite itself)", state)
+                };
                 out.case(case, || describe(details.as_ref(), &case, None));
             }
             return;
@@ -197,20 +233,30 @@ impl Junit {
     }
 
     fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector) {
-        let mut suite = OpenSuite { depth: tag.place.depth, number: out.begin_suite(), ..OpenSuite::default() };
+        let mut suite = OpenSuite {
+            depth: tag.place.depth,
+            number: out.begin_suite(),
+            ..OpenSuite::default()
+        };
         for (key, value) in tag.attributes() {
             match key {
                 "name" => suite.name = decode(value).into_owned(),
                 "file" | "filepath" => suite.file = decode(value).into_owned(),
                 "tests" => match numbers::count(value) {
                     Ok(count) => suite.declared = Some(count),
-                    Err(_) => out.notes.flaw(Flaw::BAD_NUMBER, || tag.place.attribute("tests")),
+                    Err(_) => out
+                        .notes
+                        .flaw(Flaw::BAD_NUMBER, || tag.place.attribute("tests")),
                 },
                 _ => {}
             }
         }
         if suite.file.is_empty() {
-            suite.file = self.suites.last().map(|outer| outer.file.clone()).unwrap_or_default();
+            suite.file = self
+                .suites
+                .last()
+                .map(|outer| outer.file.clone())
+                .unwrap_or_default();
         }
         out.framework = out.framework.or_else(|| dialect(&suite.name));
         self.label = Some(suite.name.clone());
@@ -218,7 +264,9 @@ impl Junit {
     }
 
     fn end_suite(&mut self, place: impl Fn() -> String, out: &mut Collector) {
-        let Some(suite) = self.suites.pop() else { return };
+        let Some(suite) = self.suites.pop() else {
+            return;
+        };
         if let Some(outer) = self.suites.last_mut() {
             outer.cases_inside += suite.cases_inside;
             outer.skipped_inside += suite.skipped_inside;
@@ -227,15 +275,26 @@ impl Junit {
         // Some count skipped tests apart, some count a suite's own tests only, some leave out reruns.
         let without_skipped = suite.cases_inside - suite.skipped_inside;
         let without_reruns = suite.cases_inside.saturating_sub(suite.reruns_inside);
-        let there = [suite.cases_inside, suite.cases_direct, without_skipped, without_reruns];
+        let there = [
+            suite.cases_inside,
+            suite.cases_direct,
+            without_skipped,
+            without_reruns,
+        ];
         if let Some(declared) = suite.declared.filter(|declared| !there.contains(declared)) {
             let counted = suite.cases_inside;
-            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{}/@tests: {declared}, but there are {counted}", place()));
+            out.notes.flaw(Flaw::WRONG_TOTAL, || {
+                format!("{}/@tests: {declared}, but there are {counted}", place())
+            });
         }
     }
 
     fn end_case(&mut self, place: impl Fn() -> String, out: &mut Collector) {
-        let ended = self.case.ending.map(|ending| ending.state).or(self.case.status);
+        let ended = self
+            .case
+            .ending
+            .map(|ending| ending.state)
+            .or(self.case.status);
         let state = ended.unwrap_or(TestState::Passed);
         for suite in self.suites.iter_mut().rev().take(1) {
             suite.cases_direct += 1;
@@ -244,7 +303,11 @@ impl Junit {
         }
         let suite = self.suites.last();
         let case = &self.case;
-        let file = if case.file.is_empty() { suite.map_or("", |suite| &suite.file) } else { &case.file };
+        let file = if case.file.is_empty() {
+            suite.map_or("", |suite| &suite.file)
+        } else {
+            &case.file
+        };
         if case.name.is_empty() {
             out.notes.flaw(Flaw::NAMELESS_TEST, &place);
         }
@@ -255,14 +318,26 @@ impl Junit {
             out.notes.flaw(Flaw::NO_TIME, &place);
         }
         // Without a class, the suite distinguishes tests of one name.
-        let class = if case.class.is_empty() { suite.map_or("", |suite| &suite.name) } else { &case.class };
+        let class = if case.class.is_empty() {
+            suite.map_or("", |suite| &suite.name)
+        } else {
+            &case.class
+        };
         let seconds = case.seconds.unwrap_or(0.0);
-        let counted = Case { file, class, name: &case.name, state, seconds, title: Title::WithClass };
+        let counted = Case {
+            file,
+            class,
+            name: &case.name,
+            state,
+            seconds,
+            title: Title::WithClass,
+        };
         let framework = out.framework;
         if framework == Some(TestFramework::GoTest) && state.is_failure() {
             self.parents.record(class, &case.name, true);
             // A test for which nothing but Go's own lines stands there failed with its subtest.
-            let is_chatter = |details: &Details| details.trace.text().lines().all(go_text::is_chatter);
+            let is_chatter =
+                |details: &Details| details.trace.text().lines().all(go_text::is_chatter);
             let a_subtest_failed = self.parents.a_subtest_failed(class, &case.name).is_some();
             if a_subtest_failed && case.details.as_ref().is_none_or(is_chatter) {
                 return;
@@ -271,7 +346,11 @@ impl Junit {
         out.suite = suite.map_or(0, |suite| suite.number);
         let tries = out.case(counted, || {
             let mut failure = describe(case.details.as_ref(), &counted, framework);
-            place_failure(&mut failure, case.line, [file, class, suite.map_or("", |suite| &suite.name)]);
+            place_failure(
+                &mut failure,
+                case.line,
+                [file, class, suite.map_or("", |suite| &suite.name)],
+            );
             failure
         });
         if let Some(suite) = self.suites.last_mut() {
@@ -285,11 +364,19 @@ impl OpenCase {
         for text in [&mut self.name, &mut self.class, &mut self.file] {
             text.clear();
         }
-        (self.line, self.seconds, self.ending, self.details, self.status) = Default::default();
+        (
+            self.line,
+            self.seconds,
+            self.ending,
+            self.details,
+            self.status,
+        ) = Default::default();
         for (key, value) in tag.attributes() {
             match key {
                 "name" => self.name.push_str(&decode(value)),
-                "classname" | "class" if self.class.is_empty() => self.class.push_str(&decode(value)),
+                "classname" | "class" if self.class.is_empty() => {
+                    self.class.push_str(&decode(value))
+                }
                 "file" | "filepath" => self.file.push_str(&decode(value)),
                 "line" | "lineno" => self.line = numbers::line(value),
                 "time" | "duration" if self.seconds.is_none() => {
@@ -308,7 +395,9 @@ fn declared_state(word: &str) -> Option<TestState> {
     match word.to_ascii_lowercase().as_str() {
         "failed" | "failure" | "fail" => Some(TestState::Failed),
         "error" | "errored" | "broken" => Some(TestState::Errored),
-        "skipped" | "disabled" | "notrun" | "ignored" | "suppressed" | "pending" => Some(TestState::Skipped),
+        "skipped" | "disabled" | "notrun" | "ignored" | "suppressed" | "pending" => {
+            Some(TestState::Skipped)
+        }
         _ => None,
     }
 }
@@ -353,13 +442,22 @@ impl Details {
 }
 
 /// The failure, from what its element shows.
-fn describe(details: Option<&Details>, case: &Case<'_>, framework: Option<TestFramework>) -> Failure {
-    let Some(details) = details else { return Failure::default() };
+fn describe(
+    details: Option<&Details>,
+    case: &Case<'_>,
+    framework: Option<TestFramework>,
+) -> Failure {
+    let Some(details) = details else {
+        return Failure::default();
+    };
     let trace = details.trace.text();
     // These print the same text here as on a terminal.
     match framework {
         Some(TestFramework::CargoTest) => {
-            return Failure { test_name: None, ..cargo_failure::failure(&trace, case.name, "") };
+            return Failure {
+                test_name: None,
+                ..cargo_failure::failure(&trace, case.name, "")
+            };
         }
         Some(TestFramework::GoTest) => return go_text::failure(&trace, case.class),
         _ => {}
@@ -369,15 +467,22 @@ fn describe(details: Option<&Details>, case: &Case<'_>, framework: Option<TestFr
         return text::failure(Failure::default(), "", trace);
     }
     // pytest shows no more of a file that cannot be imported.
-    let says_nothing = matches!(details.message.trim(), "" | "collection failure") && !trace.is_empty();
-    let (class, message) = match says_nothing.then(|| text::failure(Failure::default(), "", trace)) {
+    let says_nothing =
+        matches!(details.message.trim(), "" | "collection failure") && !trace.is_empty();
+    let (class, message) = match says_nothing.then(|| text::failure(Failure::default(), "", trace))
+    {
         Some(read) => (read.error_class, read.error_message),
         None => (None, details.message.trim().to_owned()),
     };
     // Some writers repeat the element's name as the class, or describe the outcome in words.
-    let is_class = |class: &&str| !class.is_empty() && !class.contains(' ') && !matches!(*class, "failure" | "error");
+    let is_class = |class: &&str| {
+        !class.is_empty() && !class.contains(' ') && !matches!(*class, "failure" | "error")
+    };
     Failure {
-        error_class: Some(details.class.trim()).filter(is_class).map(str::to_owned).or(class),
+        error_class: Some(details.class.trim())
+            .filter(is_class)
+            .map(str::to_owned)
+            .or(class),
         error_message: text::clipped(&message, MAX_MESSAGE),
         stack_trace: (!trace.is_empty() && trace != message).then(|| trace.to_owned()),
         ..Failure::default()
@@ -388,7 +493,10 @@ fn describe(details: Option<&Details>, case: &Case<'_>, framework: Option<TestFr
 /// is used only if there is no trace that could show better.
 fn place_failure(failure: &mut Failure, line: Option<u32>, paths: [&str; 3]) {
     let [file, ..] = paths;
-    let known = paths.into_iter().find(|path| text::looks_like_path(path)).or(Some(file));
+    let known = paths
+        .into_iter()
+        .find(|path| text::looks_like_path(path))
+        .or(Some(file));
     let known = known.filter(|path| !path.is_empty()).map(text::path);
     failure.test_file = failure.test_file.take().or(known);
     if failure.stack_trace.is_none() && failure.line_number.is_none() {
@@ -403,7 +511,11 @@ mod tests {
         let report = "<testsuites><testsuite name=\"pytest\" tests=\"1\" errors=\"1\"><testcase classname=\"\" \
                       name=\"tests.test_a\"><error message=\"collection failure\">tests/test_a.py:2: in &lt;module&gt;\n    \
                       import a\nE   ModuleNotFoundError: No module named 'a'</error></testcase></testsuite></testsuites>";
-        let read = crate::read("unit.xml", report.as_bytes(), &crate::ReadOptions::default());
+        let read = crate::read(
+            "unit.xml",
+            report.as_bytes(),
+            &crate::ReadOptions::default(),
+        );
         let failure = &read.failures[0];
         assert_eq!(failure.error_message, "No module named 'a'");
         assert_eq!(failure.error_class.as_deref(), Some("ModuleNotFoundError"));
@@ -424,13 +536,34 @@ mod tests {
             ("", [1, 1, 0, 0, 0, 0]),
         ];
         for (children, counts) in table {
-            let cases =
-                [("", counts), (" status='failed'", if children.is_empty() { [1, 0, 1, 0, 0, 0] } else { counts })];
+            let cases = [
+                ("", counts),
+                (
+                    " status='failed'",
+                    if children.is_empty() {
+                        [1, 0, 1, 0, 0, 0]
+                    } else {
+                        counts
+                    },
+                ),
+            ];
             for (status, expected) in cases {
-                let report = format!("<testsuite><testcase name='adds'{status}>{children}</testcase></testsuite>");
-                let read = crate::read("unit.xml", report.as_bytes(), &crate::ReadOptions::default());
+                let report = format!(
+                    "<testsuite><testcase name='adds'{status}>{children}</testcase></testsuite>"
+                );
+                let read = crate::read(
+                    "unit.xml",
+                    report.as_bytes(),
+                    &crate::ReadOptions::default(),
+                );
                 let it = read.results.unwrap();
-                assert_eq!([it.total, it.passed, it.failed, it.errors, it.skipped, it.flaky], expected, "{report}");
+                assert_eq!(
+                    [
+                        it.total, it.passed, it.failed, it.errors, it.skipped, it.flaky
+                    ],
+                    expected,
+                    "{report}"
+                );
             }
         }
     }

@@ -15,7 +15,9 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
             open = Some(path.to_owned());
         } else if let Some(data) = line.strip_prefix("DA:") {
             let data = line_data(data).filter(|_| open.is_some());
-            return data.map(|(line, hits)| out.coverage.line(line, hits)).is_some();
+            return data
+                .map(|(line, hits)| out.coverage.line(line, hits))
+                .is_some();
         } else if let Some(lines) = line.strip_prefix("LF:").filter(|_| open.is_some()) {
             total = numbers::count(lines.trim()).unwrap_or(0);
         } else if let Some(lines) = line.strip_prefix("LH:").filter(|_| open.is_some()) {
@@ -27,7 +29,9 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         true
     })?;
     match open {
-        Some(path) => Err(Unreadable::CutShort { place: format!("the record of {path}") }),
+        Some(path) => Err(Unreadable::CutShort {
+            place: format!("the record of {path}"),
+        }),
         None => Ok(()),
     }
 }
@@ -37,7 +41,11 @@ fn line_data(data: &str) -> Option<(u32, u64)> {
     let mut fields = data.split(',');
     let line = numbers::line(fields.next()?)?;
     let hits = fields.next()?.trim();
-    let hits = if hits.starts_with('-') && hits.len() > 1 { 0 } else { numbers::count(hits).ok()? };
+    let hits = if hits.starts_with('-') && hits.len() > 1 {
+        0
+    } else {
+        numbers::count(hits).ok()?
+    };
     Some((line, hits))
 }
 

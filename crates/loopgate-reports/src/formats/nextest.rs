@@ -39,7 +39,9 @@ impl Nextest {
     pub fn line(&mut self, line: &str, out: &mut Collector) -> bool {
         let text = line.trim_start();
         if self.part == NextestPart::Before {
-            let begins = text.starts_with("Starting ") && text.contains(" across ") && text.len() < line.len();
+            let begins = text.starts_with("Starting ")
+                && text.contains(" across ")
+                && text.len() < line.len();
             if begins {
                 self.part = NextestPart::Tests;
                 out.expect_tests();
@@ -56,8 +58,11 @@ impl Nextest {
             (self.part, self.prints) = (NextestPart::Summary, None);
         } else if let Some(status) = STATUS.captures(line) {
             self.status(&status, out);
-        } else if let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at)) {
-            let is_heading = ["  stdout ──", "  stderr ──", "  output ──"].iter().any(|head| line.starts_with(head));
+        } else if let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at))
+        {
+            let is_heading = ["  stdout ──", "  stderr ──", "  output ──"]
+                .iter()
+                .any(|head| line.starts_with(head));
             if text.starts_with("────") || line.starts_with("  Cancelling due to ") {
                 self.prints = None;
             } else if !is_heading {
@@ -95,7 +100,13 @@ impl Nextest {
             _ => TestState::Failed,
         };
         let seconds = numbers::seconds(&status["seconds"]).unwrap_or(0.0);
-        out.case(Case { seconds, ..Case::new(binary, test, state) }, || cargo_failure::failure("", test, ""));
+        out.case(
+            Case {
+                seconds,
+                ..Case::new(binary, test, state)
+            },
+            || cargo_failure::failure("", test, ""),
+        );
     }
 
     pub fn end(&mut self, out: &mut Collector) {

@@ -9,9 +9,11 @@ use crate::{Case, Collector, Flaw, Json, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
 /// what clippy reports.
-pub(super) const MESSAGES: Mark = Mark::JsonLines(|keys| keys.contains(&"reason") || keys.contains(&"$message_type"));
+pub(super) const MESSAGES: Mark =
+    Mark::JsonLines(|keys| keys.contains(&"reason") || keys.contains(&"$message_type"));
 /// libtest's JSON (`cargo test -- -Z unstable-options --format json`): an event a line.
-pub(super) const LIBTEST: Mark = Mark::JsonLines(|keys| keys.contains(&"type") && keys.contains(&"event"));
+pub(super) const LIBTEST: Mark =
+    Mark::JsonLines(|keys| keys.contains(&"type") && keys.contains(&"event"));
 
 /// How far the place of a macro's use is followed.
 const MAX_EXPANSIONS: usize = 16;
@@ -26,11 +28,15 @@ pub(super) fn message(message: &Json, out: &mut Collector) {
     let code = diagnostic.text("code/code").unwrap_or_default();
     let message = diagnostic.text("message").unwrap_or_default();
     let spans = diagnostic.at("spans").list();
-    let number = code.strip_prefix('E').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = code
+        .strip_prefix('E')
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     let is_lint = !code.is_empty() && number.is_none_or(str::is_empty);
     let (severity, error_type) = match diagnostic.text("level").unwrap_or_default().as_ref() {
         "error" if is_lint => (FindingSeverity::High, Some(ErrorType::LintError)),
-        level if level.starts_with("error") => (FindingSeverity::High, Some(ErrorType::CompileError)),
+        level if level.starts_with("error") => {
+            (FindingSeverity::High, Some(ErrorType::CompileError))
+        }
         "warning" => (FindingSeverity::Medium, None),
         _ => return,
     };
@@ -39,23 +45,35 @@ pub(super) fn message(message: &Json, out: &mut Collector) {
     if spans.is_empty() && code.is_empty() && sums_up {
         return;
     }
-    let location = spans.iter().find(|span| span.is_true("is_primary")).map(|span| {
-        // Where a macro of the repository is used, rather than where another crate defines it.
-        let mut here = span;
-        for _ in 0..MAX_EXPANSIONS {
-            let file = here.text("file_name").unwrap_or_default();
-            match here.at("expansion/span") {
-                outer @ Json::Object(_) if file.starts_with(['/', '<']) => here = outer,
-                _ => break,
+    let location = spans
+        .iter()
+        .find(|span| span.is_true("is_primary"))
+        .map(|span| {
+            // Where a macro of the repository is used, rather than where another crate defines it.
+            let mut here = span;
+            for _ in 0..MAX_EXPANSIONS {
+                let file = here.text("file_name").unwrap_or_default();
+                match here.at("expansion/span") {
+                    outer @ Json::Object(_) if file.starts_with(['/', '<']) => here = outer,
+                    _ => break,
+                }
             }
-        }
-        text::location(&here.text("file_name").unwrap_or_default(), here.line("line_start"))
-    });
+            text::location(
+                &here.text("file_name").unwrap_or_default(),
+                here.line("line_start"),
+            )
+        });
     if !out.is_new(location.as_ref(), &code, &message) {
         return;
     }
-    let trace = diagnostic.text("rendered").map(|rendered| text::clipped(rendered.trim_end(), MAX_TRACE));
-    out.diagnostic(text::finding(&code, severity, &message, location), error_type, trace);
+    let trace = diagnostic
+        .text("rendered")
+        .map(|rendered| text::clipped(rendered.trim_end(), MAX_TRACE));
+    out.diagnostic(
+        text::finding(&code, severity, &message, location),
+        error_type,
+        trace,
+    );
 }
 
 /// Tests that may run at a time; the ends of further ones are counted all the same.
@@ -101,36 +119,53 @@ impl LibtestJson {
             ("test", "ignored") => self.record(event, TestState::Skipped, out),
             // `timeout` only shows that a test is slow, `report` and `discovered` nothing of tests.
             ("test", "started" | "timeout" | "discovered") | ("report" | "suite", _) => {}
-            (what, event) => out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("{what:?} {event:?}")),
+            (what, event) => out
+                .notes
+                .flaw(Flaw::UNKNOWN_RESULT, || format!("{what:?} {event:?}")),
         }
     }
 
     /// A binary is over, or the text is. What is still running now failed.
     pub fn end(&mut self, is_announced: bool, out: &mut Collector) {
         if std::mem::take(&mut self.open) && !is_announced {
-            out.notes.flaw(Flaw::NO_END, || format!("test binary #{}", self.binaries));
+            out.notes
+                .flaw(Flaw::NO_END, || format!("test binary #{}", self.binaries));
         }
         for name in std::mem::take(&mut self.running) {
             out.notes.flaw(Flaw::UNFINISHED_TEST, || name.clone());
             let class = self.class();
             let case = Case::new(&class, &name, TestState::Failed);
             let why = "unfinished: the test binary ended before this test did";
-            out.case(case, || Failure { test_name: Some(text::name(&name)), ..Failure::of(ErrorType::Other, why) });
+            out.case(case, || Failure {
+                test_name: Some(text::name(&name)),
+                ..Failure::of(ErrorType::Other, why)
+            });
         }
     }
 
     fn record(&mut self, event: &LibtestEvent, state: TestState, out: &mut Collector) {
         self.running.swap_remove(event.name.as_str());
-        let seconds = if event.exec_time.is_finite() { event.exec_time.clamp(0.0, 1e7) } else { 0.0 };
+        let seconds = if event.exec_time.is_finite() {
+            event.exec_time.clamp(0.0, 1e7)
+        } else {
+            0.0
+        };
         let class = self.class();
-        out.case(Case { seconds, title: Title::NameOnly, ..Case::new(&class, &event.name, state) }, || {
-            // What libtest itself reports stands apart; as text it is a note behind the output.
-            let output = match event.message.as_str() {
-                "" => event.stdout.clone(),
-                message => format!("{}\nnote: {message}", event.stdout),
-            };
-            cargo_failure::failure(&output, &event.name, "")
-        });
+        out.case(
+            Case {
+                seconds,
+                title: Title::NameOnly,
+                ..Case::new(&class, &event.name, state)
+            },
+            || {
+                // What libtest itself reports stands apart; as text it is a note behind the output.
+                let output = match event.message.as_str() {
+                    "" => event.stdout.clone(),
+                    message => format!("{}\nnote: {message}", event.stdout),
+                };
+                cargo_failure::failure(&output, &event.name, "")
+            },
+        );
     }
 
     fn class(&self) -> String {

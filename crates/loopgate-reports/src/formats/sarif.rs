@@ -36,7 +36,12 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         "runs[].tool.extensions[].guid",
         "runs[].tool.extensions[].name",
     ];
-    let mut run = SarifRun { known: KnownObjects::default(), waiting: Vec::new(), held: 0, out };
+    let mut run = SarifRun {
+        known: KnownObjects::default(),
+        waiting: Vec::new(),
+        held: 0,
+        out,
+    };
     let ended = read(window, PATHS, &mut |step| match step {
         Step::Value(path, value, size) => run.take(path, value, size),
         Step::End("runs[].tool.extensions[]") => run.known.extensions += 1,
@@ -52,11 +57,17 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
 /// Whether a text is SARIF older than 2.1, whose results look alike and are not: places and levels stand elsewhere.
 pub(crate) fn is_old_sarif(head: &str) -> bool {
     // Behind the runs a version is that of a tool.
-    let Some((before, _)) = head.split_once("\"runs\"") else { return false };
-    let version =
-        before.split_once("\"version\"").map(|(_, rest)| rest.trim_start_matches([':', ' ', '\n', '\r', '\t']));
+    let Some((before, _)) = head.split_once("\"runs\"") else {
+        return false;
+    };
+    let version = before
+        .split_once("\"version\"")
+        .map(|(_, rest)| rest.trim_start_matches([':', ' ', '\n', '\r', '\t']));
     let is_old = |version: &str| version.starts_with("\"1.") || version.starts_with("\"2.0");
-    version.map_or_else(|| head.contains("sarif-1.0") || head.contains("sarif-2.0"), is_old)
+    version.map_or_else(
+        || head.contains("sarif-1.0") || head.contains("sarif-2.0"),
+        is_old,
+    )
 }
 
 /// The run being read.
@@ -107,10 +118,13 @@ impl KnownObjects {
             return;
         }
         self.held += size;
-        self.components.resize_with(self.components.len().max(at + 1), Component::default);
+        self.components
+            .resize_with(self.components.len().max(at + 1), Component::default);
         let component = &mut self.components[at];
         match path {
-            1 => self.artifacts.push(value.text("location/uri").map(Cow::into_owned)),
+            1 => self
+                .artifacts
+                .push(value.text("location/uri").map(Cow::into_owned)),
             3 => self.overrides.push((self.invocations, value)),
             4 | 6 => {
                 let id = text::name(&value.text("id").unwrap_or_default());
@@ -131,31 +145,58 @@ impl KnownObjects {
 
     /// The rule that is meant. Rules may share an id, so the index goes first, unless it leads to one of another id.
     fn find(&self, id: Option<&str>, index: Option<usize>, component: &Json) -> Option<RuleAt> {
-        let is = |key: &str, own: &Json| own.text("").is_some() && component.text(key) == own.text("");
+        let is =
+            |key: &str, own: &Json| own.text("").is_some() && component.text(key) == own.text("");
         let is_named = |known: &Component| is("guid", &known.guid) || is("name", &known.name);
-        let component = component.index("index").map(|index| index.saturating_add(1));
-        let component = component.or_else(|| self.components.iter().position(is_named)).unwrap_or(0);
-        let by_index = index.map(|index| (component, index)).filter(|at| self.rule(*at).is_some());
+        let component = component
+            .index("index")
+            .map(|index| index.saturating_add(1));
+        let component = component
+            .or_else(|| self.components.iter().position(is_named))
+            .unwrap_or(0);
+        let by_index = index
+            .map(|index| (component, index))
+            .filter(|at| self.rule(*at).is_some());
         let is_meant = |at: &RuleAt| {
-            let known = self.rule(*at).and_then(|rule| rule.text("id")).unwrap_or_default();
+            let known = self
+                .rule(*at)
+                .and_then(|rule| rule.text("id"))
+                .unwrap_or_default();
             let rest = id.map(|id| id.strip_prefix(&*known));
-            rest.is_none_or(|rest| rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+            rest.is_none_or(|rest| {
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
         };
         // `CA1000/1` is a variant of the rule `CA1000`.
-        let by_id = |id: &str| self.by_id.get(id).or_else(|| self.by_id.get(id.rsplit_once('/')?.0)).copied();
-        by_index.filter(is_meant).or_else(|| by_id(id?)).or(by_index)
+        let by_id = |id: &str| {
+            self.by_id
+                .get(id)
+                .or_else(|| self.by_id.get(id.rsplit_once('/')?.0))
+                .copied()
+        };
+        by_index
+            .filter(is_meant)
+            .or_else(|| by_id(id?))
+            .or(by_index)
     }
 
     /// The level of a rule, where an invocation may have set another than its own.
     fn level(&mut self, at: RuleAt, invocation: usize) -> Option<String> {
         for (invocation, set) in std::mem::take(&mut self.overrides) {
-            let level = set.text("configuration/level").map(|level| text::name(&level));
+            let level = set
+                .text("configuration/level")
+                .map(|level| text::name(&level));
             let descriptor = set.at("descriptor");
             let (id, index) = (descriptor.text("id"), descriptor.index("index"));
             let at = self.find(id.as_deref(), index, descriptor.at("toolComponent"));
-            self.levels.extend(at.zip(level).map(|(at, level)| ((invocation, at), level)));
+            self.levels
+                .extend(at.zip(level).map(|(at, level)| ((invocation, at), level)));
         }
-        let own = || self.rule(at)?.text("defaultConfiguration/level").map(Cow::into_owned);
+        let own = || {
+            self.rule(at)?
+                .text("defaultConfiguration/level")
+                .map(Cow::into_owned)
+        };
         self.levels.get(&(invocation, at)).cloned().or_else(own)
     }
 
@@ -163,13 +204,19 @@ impl KnownObjects {
     fn text(&self, message: &Json, at: Option<RuleAt>) -> Option<String> {
         let rule = at.and_then(|at| self.rule(at));
         let component = self.components.get(at.map_or(0, |at| at.0));
-        let strings = [rule.map(|rule| rule.at("messageStrings")), component.map(|component| &component.strings)];
+        let strings = [
+            rule.map(|rule| rule.at("messageStrings")),
+            component.map(|component| &component.strings),
+        ];
         let id = message.text("id");
         let known = strings.into_iter().flatten().find_map(|strings| {
             let string = strings.get(id.as_deref()?);
             string.text("text").or_else(|| string.text("markdown"))
         });
-        let text = message.text("text").or(known).or_else(|| message.text("markdown"));
+        let text = message
+            .text("text")
+            .or(known)
+            .or_else(|| message.text("markdown"));
         let filled = text.map(|text| filled(&text, message.at("arguments")));
         filled.or_else(|| Some(text::clipped(&rule?.text("shortDescription/text")?, 500)))
     }
@@ -178,13 +225,25 @@ impl KnownObjects {
     fn location(&self, result: &Json) -> Option<SourceLocation> {
         let location = result.at("locations/0");
         let artifact = location.at("physicalLocation/artifactLocation");
-        let by_index = || Some(Cow::Borrowed(self.artifacts.get(artifact.index("index")?)?.as_deref()?));
-        let uri = artifact.text("uri").or_else(by_index).filter(|uri| !uri.is_empty())?;
+        let by_index = || {
+            Some(Cow::Borrowed(
+                self.artifacts.get(artifact.index("index")?)?.as_deref()?,
+            ))
+        };
+        let uri = artifact
+            .text("uri")
+            .or_else(by_index)
+            .filter(|uri| !uri.is_empty())?;
         Some(SourceLocation {
             // `file:///repo/a%20b.c` → `/repo/a b.c`; `src/a.c` stays.
-            file: text::path(&percent_decode_str(uri.strip_prefix("file://").unwrap_or(&uri)).decode_utf8_lossy()),
+            file: text::path(
+                &percent_decode_str(uri.strip_prefix("file://").unwrap_or(&uri))
+                    .decode_utf8_lossy(),
+            ),
             line: location.line("physicalLocation/region/startLine"),
-            function: location.text("logicalLocations/0/fullyQualifiedName").map(|name| text::name(&name)),
+            function: location
+                .text("logicalLocations/0/fullyQualifiedName")
+                .map(|name| text::name(&name)),
         })
     }
 }
@@ -199,7 +258,10 @@ impl SarifRun<'_> {
             }
             0 => self.result(&value),
             2 if matches!(value, Json::Bool(false)) => {
-                self.out.notes.flaw(Flaw::TOOL_FAILED, || "invocations[].executionSuccessful is false");
+                self.out.notes.flaw(
+                    Flaw::TOOL_FAILED,
+                    || "invocations[].executionSuccessful is false",
+                );
             }
             2 => {}
             _ => self.known.take(path, value, size),
@@ -217,9 +279,12 @@ impl SarifRun<'_> {
     fn result(&mut self, result: &Json) {
         let known = &mut self.known;
         // SARIF 2.1.0, 3.27.10: what is not marked as failed has no level by default.
-        let is_review = result.text("level").is_none() && kind(result).is_some_and(|kind| kind != "fail");
+        let is_review =
+            result.text("level").is_none() && kind(result).is_some_and(|kind| kind != "fail");
         let id = result.text("ruleId").or_else(|| result.text("rule/id"));
-        let index = result.index("ruleIndex").or_else(|| result.index("rule/index"));
+        let index = result
+            .index("ruleIndex")
+            .or_else(|| result.index("rule/index"));
         let at = known.find(id.as_deref(), index, result.at("rule/toolComponent"));
         let invocation = result.index("provenance/invocationIndex").unwrap_or(0);
         let level = match result.text("level") {
@@ -236,18 +301,29 @@ impl SarifRun<'_> {
             "note" => (FindingSeverity::Low, None),
             "none" => (FindingSeverity::Note, None),
             _ => {
-                self.out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("level {level:?}"));
+                self.out
+                    .notes
+                    .flaw(Flaw::UNKNOWN_RESULT, || format!("level {level:?}"));
                 (FindingSeverity::Medium, None)
             }
         };
         let location = known.location(result);
         if location.is_none() {
-            self.out.notes.flaw(Flaw::NO_LOCATION, || format!("a result of {id:?}"));
+            self.out
+                .notes
+                .flaw(Flaw::NO_LOCATION, || format!("a result of {id:?}"));
         }
         let message = known.text(result.at("message"), at).unwrap_or_default();
         // CVSS-like, as GitHub reads it from the properties.
-        let score = rule.and_then(|rule| rule.number("properties/security-severity")).filter(|_| !is_review);
-        let finding = text::finding(&id, score.map_or(by_level, severity::of_score), &message, location);
+        let score = rule
+            .and_then(|rule| rule.number("properties/security-severity"))
+            .filter(|_| !is_review);
+        let finding = text::finding(
+            &id,
+            score.map_or(by_level, severity::of_score),
+            &message,
+            location,
+        );
         self.out.diagnostic(finding, error_type, None);
     }
 }
@@ -259,9 +335,17 @@ fn kind(result: &Json) -> Option<String> {
 /// Whether a result is one of something that may be wrong. SARIF 2.1.0, 3.27.23: it is suppressed unless one of its
 /// suppressions is not (yet) accepted.
 fn may_be_wrong(result: &Json) -> bool {
-    let is_finding = matches!(kind(result).as_deref(), None | Some("fail" | "open" | "review"));
+    let is_finding = matches!(
+        kind(result).as_deref(),
+        None | Some("fail" | "open" | "review")
+    );
     let suppressions = result.at("suppressions").list();
-    let accepted = |suppression: &Json| matches!(suppression.text("status").as_deref(), None | Some("accepted"));
+    let accepted = |suppression: &Json| {
+        matches!(
+            suppression.text("status").as_deref(),
+            None | Some("accepted")
+        )
+    };
     let is_suppressed = !suppressions.is_empty() && suppressions.iter().all(accepted);
     is_finding && !is_suppressed && result.text("baselineState").as_deref() != Some("absent")
 }
@@ -295,12 +379,21 @@ mod tests {
 
     #[test]
     fn uris() {
-        let table =
-            [("src/a.c", "src/a.c"), ("file:///repo/a%20b.c", "/repo/a b.c"), ("100%", "100%"), ("%zz%C3%A9", "%zzé")];
+        let table = [
+            ("src/a.c", "src/a.c"),
+            ("file:///repo/a%20b.c", "/repo/a b.c"),
+            ("100%", "100%"),
+            ("%zz%C3%A9", "%zzé"),
+        ];
         for (uri, path) in table {
-            let location = serde_json::json!({ "physicalLocation": { "artifactLocation": { "uri": uri } } });
-            let result = serde_json::from_value(serde_json::json!({ "locations": [location] })).unwrap();
-            assert_eq!(KnownObjects::default().location(&result).unwrap().file, path);
+            let location =
+                serde_json::json!({ "physicalLocation": { "artifactLocation": { "uri": uri } } });
+            let result =
+                serde_json::from_value(serde_json::json!({ "locations": [location] })).unwrap();
+            assert_eq!(
+                KnownObjects::default().location(&result).unwrap().file,
+                path
+            );
         }
     }
 
@@ -309,7 +402,10 @@ mod tests {
         let of = |statuses: &[Option<&str>]| {
             let suppression = |status: &Option<&str>| serde_json::json!({ "status": status });
             let suppressions: Vec<_> = statuses.iter().map(suppression).collect();
-            !may_be_wrong(&serde_json::from_value(serde_json::json!({ "suppressions": suppressions })).unwrap())
+            !may_be_wrong(
+                &serde_json::from_value(serde_json::json!({ "suppressions": suppressions }))
+                    .unwrap(),
+            )
         };
         assert!(!of(&[]));
         assert!(of(&[None]));

@@ -14,19 +14,31 @@ use loopgate_core::evidence::{ErrorType, Failure, TestId, TestState};
 use super::tap_yaml::Yaml;
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
-pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
+pub(super) const MARK: Mark =
+    Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
 
 /// Whether a line further left than a YAML block ends the block.
 fn is_statement(line: &str) -> bool {
-    let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
-    point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
-        || plan_of(line).is_some_and(|(first, _)| first == 1)
-        || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
+    let point = line
+        .strip_prefix("not ")
+        .unwrap_or(line)
+        .strip_prefix("ok ");
+    point.is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- ")
+    }) || plan_of(line).is_some_and(|(first, _)| first == 1)
+        || ["# Subtest", "Bail out!"]
+            .iter()
+            .any(|word| line.starts_with(word))
 }
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
-    let mut tap = Tap { levels: vec![Level::default()], point: None, has_version: false, above: Clip::default() };
+    let mut tap = Tap {
+        levels: vec![Level::default()],
+        point: None,
+        has_version: false,
+        above: Clip::default(),
+    };
     // Nothing of what follows a bail-out is believed.
     while !tap.levels.is_empty()
         && let Some(line) = window.line()?
@@ -90,7 +102,11 @@ impl Tap {
     fn line(&mut self, line: &str, out: &mut Collector) {
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
-        let open = self.point.as_mut().and_then(|point| point.yaml.as_mut()).filter(|yaml| yaml.is_open);
+        let open = self
+            .point
+            .as_mut()
+            .and_then(|point| point.yaml.as_mut())
+            .filter(|yaml| yaml.is_open);
         if let Some(yaml) = open {
             if indent >= yaml.dashes || !is_statement(content) {
                 return yaml.line(line);
@@ -108,7 +124,9 @@ impl Tap {
         self.has_version |= content.starts_with("TAP version ");
         let level = (indent / 4).min(MAX_LEVELS - 1);
         let top = &self.levels[0];
-        let is_complete = top.points > 0 && top.plan == Some((1, top.points)) && top.numbers.len() as u64 == top.points;
+        let is_complete = top.points > 0
+            && top.plan == Some((1, top.points))
+            && top.numbers.len() as u64 == top.points;
         // `prove` closes each file all of whose tests passed with this word.
         if content == "ok" && level == 0 && is_complete {
             return;
@@ -117,7 +135,9 @@ impl Tap {
     }
 
     fn statement(&mut self, content: &str, indent: usize, level: usize, out: &mut Collector) {
-        let subtest = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest "));
+        let subtest = content
+            .strip_prefix("# Subtest: ")
+            .or_else(|| content.strip_prefix("# Subtest "));
         if let Some(mut point) = TestPoint::of(content, level) {
             self.flush(level, out);
             if level == 0 && point.number == Some(1) {
@@ -152,7 +172,11 @@ impl Tap {
             self.enter(level);
             let here = &mut self.levels[level];
             // At the parent's indentation it names the subtest to come, as the first line inside one that subtest.
-            let named = if is_new && here.name.is_none() { &mut here.name } else { &mut here.announced };
+            let named = if is_new && here.name.is_none() {
+                &mut here.name
+            } else {
+                &mut here.announced
+            };
             *named = Some(text::name(name.trim()));
         } else if let Some(comment) = content.strip_prefix('#') {
             self.comment(comment, level);
@@ -163,7 +187,11 @@ impl Tap {
         } else if content.trim_end() == "}" && indent.is_multiple_of(4) {
             // What stands above on its own level was to open subtests, even if there are none.
             self.flush(level + 1, out);
-            if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
+            if let Some(mut opening) = self
+                .levels
+                .get_mut(level)
+                .and_then(|here| here.opening.take())
+            {
                 self.close_subtests(&mut opening, out);
                 opening.description = without_brace(&opening.description).to_owned();
                 self.count(opening, out);
@@ -189,7 +217,9 @@ impl Tap {
 
     fn comment(&mut self, comment: &str, level: usize) {
         // Mocha and tape sum up at the end.
-        let is_sum = ["tests ", "pass ", "fail ", "ok"].iter().any(|word| comment.trim_start().starts_with(word));
+        let is_sum = ["tests ", "pass ", "fail ", "ok"]
+            .iter()
+            .any(|word| comment.trim_start().starts_with(word));
         if level > 0 || !is_sum {
             let comment = comment.strip_prefix(' ').unwrap_or(comment);
             match self.unexplained() {
@@ -201,14 +231,22 @@ impl Tap {
 
     /// The point read last, if it failed and no YAML block shows why.
     fn unexplained(&mut self) -> Option<&mut TestPoint> {
-        self.point.as_mut().filter(|point| point.state == TestState::Failed && point.yaml.is_none())
+        self.point
+            .as_mut()
+            .filter(|point| point.state == TestState::Failed && point.yaml.is_none())
     }
 
     /// Makes sure there is a level so deep.
     fn enter(&mut self, level: usize) {
         while self.levels.len() <= level {
-            let name = self.levels.last_mut().and_then(|parent| parent.announced.take());
-            self.levels.push(Level { name, ..Level::default() });
+            let name = self
+                .levels
+                .last_mut()
+                .and_then(|parent| parent.announced.take());
+            self.levels.push(Level {
+                name,
+                ..Level::default()
+            });
         }
     }
 
@@ -217,7 +255,11 @@ impl Tap {
         let points = self.levels[0].points;
         if self.levels.len() == 1 && points > 0 && self.levels[0].plan == Some((1, points)) {
             let Level { names, earlier, .. } = self.end_level(out);
-            self.levels.push(Level { names, earlier: earlier + points, ..Level::default() });
+            self.levels.push(Level {
+                names,
+                earlier: earlier + points,
+                ..Level::default()
+            });
         }
     }
 
@@ -234,15 +276,25 @@ impl Tap {
 
     /// A point whose `{` no `}` closed had a name that ends so; what seemed to be its subtests is another's.
     fn count_opening(&mut self, level: usize, out: &mut Collector) {
-        if let Some(opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
+        if let Some(opening) = self
+            .levels
+            .get_mut(level)
+            .and_then(|here| here.opening.take())
+        {
             self.count(opening, out);
         }
     }
 
     /// What comes at this level ends the last point, unless the point opened it.
     fn flush(&mut self, level: usize, out: &mut Collector) {
-        let Some(point) = self.point.take() else { return };
-        match self.levels.get_mut(point.level).filter(|_| point.opens && point.level < level) {
+        let Some(point) = self.point.take() else {
+            return;
+        };
+        match self
+            .levels
+            .get_mut(point.level)
+            .filter(|_| point.opens && point.level < level)
+        {
             Some(here) => {
                 here.announced = Some(without_brace(&point.description).to_owned());
                 here.opening = Some(point);
@@ -253,7 +305,10 @@ impl Tap {
 
     /// Counts a point, now that all is known of it.
     fn count(&mut self, point: TestPoint, out: &mut Collector) {
-        if point.subtests.is_some_and(|failed| failed || point.state != TestState::Failed) {
+        if point
+            .subtests
+            .is_some_and(|failed| failed || point.state != TestState::Failed)
+        {
             return;
         }
         let class = self.class_of(point.level);
@@ -264,25 +319,47 @@ impl Tap {
                 let id = TestId::of("", "", &point.description);
                 match point.description.as_str() {
                     "" => number.to_string(),
-                    name if level.names.len() < MAX_NAMES && level.names.insert(id) => name.to_owned(),
+                    name if level.names.len() < MAX_NAMES && level.names.insert(id) => {
+                        name.to_owned()
+                    }
                     // Another point has this description.
                     name => format!("{name} #{number}"),
                 }
             }
         };
         let seconds = point.yaml.as_ref().and_then(Yaml::seconds).unwrap_or(0.0);
-        out.case(Case { seconds, ..Case::new(&class, &name, point.state) }, || match &point.yaml {
-            Some(yaml) => {
-                let above = self.above.text();
-                explained(yaml.failure(&point.description), &point.description, above.split("\nNode.js v"))
-            }
-            None => point.failure(&self.above.text()),
-        });
+        out.case(
+            Case {
+                seconds,
+                ..Case::new(&class, &name, point.state)
+            },
+            || match &point.yaml {
+                Some(yaml) => {
+                    let above = self.above.text();
+                    explained(
+                        yaml.failure(&point.description),
+                        &point.description,
+                        above.split("\nNode.js v"),
+                    )
+                }
+                None => point.failure(&self.above.text()),
+            },
+        );
     }
 
     fn class_of(&self, level: usize) -> String {
-        let name = |pair: &[Level]| pair[1].name.clone().unwrap_or_else(|| format!("#{}", pair[0].points + 1));
-        self.levels.windows(2).take(level).map(name).collect::<Vec<_>>().join(" > ")
+        let name = |pair: &[Level]| {
+            pair[1]
+                .name
+                .clone()
+                .unwrap_or_else(|| format!("#{}", pair[0].points + 1))
+        };
+        self.levels
+            .windows(2)
+            .take(level)
+            .map(name)
+            .collect::<Vec<_>>()
+            .join(" > ")
     }
 
     /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged
@@ -297,10 +374,18 @@ impl Tap {
         let has_plan = level.plan.is_some_and(|(first, _)| first == 1);
         let is_needed = self.levels.is_empty() && is_tap;
         if !has_plan && !is_needed {
-            out.notes.flaw(Flaw::NO_END, || if class.is_empty() { "no plan".to_owned() } else { class });
+            out.notes.flaw(Flaw::NO_END, || {
+                if class.is_empty() {
+                    "no plan".to_owned()
+                } else {
+                    class
+                }
+            });
             return level;
         }
-        let Some(message) = level.broken_plan() else { return level };
+        let Some(message) = level.broken_plan() else {
+            return level;
+        };
         level.a_point_failed = true;
         let case = Case::new(&class, "(the plan)", TestState::Errored);
         out.case(case, || Failure::of(ErrorType::Other, message));
@@ -308,7 +393,12 @@ impl Tap {
     }
 
     fn end(&mut self, out: &mut Collector) {
-        if self.point.as_ref().and_then(|point| point.yaml.as_ref()).is_some_and(|yaml| yaml.is_open) {
+        if self
+            .point
+            .as_ref()
+            .and_then(|point| point.yaml.as_ref())
+            .is_some_and(|yaml| yaml.is_open)
+        {
             out.notes.flaw(Flaw::NO_END, || "a YAML block");
         }
         self.flush(0, out);
@@ -323,18 +413,33 @@ impl Level {
     fn broken_plan(&self) -> Option<String> {
         let points = self.points;
         let planned = match self.plan {
-            None => return Some(format!("no plan: {points} tests ran, and the end is missing")),
+            None => {
+                return Some(format!(
+                    "no plan: {points} tests ran, and the end is missing"
+                ));
+            }
             Some((1, planned)) if planned == points => planned,
-            Some((1, planned)) => return Some(format!("{planned} tests were planned, {points} ran")),
-            Some((first, last)) => return Some(format!("the plan {first}..{last} does not begin at 1")),
+            Some((1, planned)) => {
+                return Some(format!("{planned} tests were planned, {points} ran"));
+            }
+            Some((first, last)) => {
+                return Some(format!("the plan {first}..{last} does not begin at 1"));
+            }
         };
-        let outside = self.numbers.iter().filter(|number| !(1..=planned).contains(*number)).min();
+        let outside = self
+            .numbers
+            .iter()
+            .filter(|number| !(1..=planned).contains(*number))
+            .min();
         if let Some(number) = outside {
-            return Some(format!("test {number} ran, which the plan 1..{planned} does not name"));
+            return Some(format!(
+                "test {number} ran, which the plan 1..{planned} does not name"
+            ));
         }
         // Node numbers the tests of some files anew; what has failed shows enough.
         let repeated = self.repeated.filter(|_| !self.a_point_failed);
-        repeated.map(|number| format!("test {number} of {planned} ran twice, and another did not run"))
+        repeated
+            .map(|number| format!("test {number} of {planned} ran twice, and another did not run"))
     }
 }
 
@@ -349,11 +454,16 @@ impl TestPoint {
             let is_own = |line: &&str| is_title(line) && !name.is_empty() && line.contains(name);
             let mut lines = above.lines().skip_while(|line| !is_own(line));
             let first = lines.next();
-            let lines = first.into_iter().chain(lines.take_while(|line| !is_title(line)));
+            let lines = first
+                .into_iter()
+                .chain(lines.take_while(|line| !is_title(line)));
             comments = lines.collect::<Vec<_>>().join("\n");
         }
         if comments.is_empty() {
-            return Failure::of(ErrorType::Other, text::clipped(&self.description, MAX_MESSAGE));
+            return Failure::of(
+                ErrorType::Other,
+                text::clipped(&self.description, MAX_MESSAGE),
+            );
         }
         text::failure(Failure::default(), "", comments.trim_end())
     }
@@ -368,37 +478,83 @@ impl TestPoint {
             return None;
         }
         let rest = rest.trim_start();
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
         let number = rest[..digits].parse().ok();
         let rest = rest[digits..].trim();
-        let rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix('-')).unwrap_or(rest);
+        let rest = rest
+            .strip_prefix("- ")
+            .or_else(|| rest.strip_prefix('-'))
+            .unwrap_or(rest);
         let (description, state) = directive_of(rest, ok);
-        let description = description.split(" # time=").next().unwrap_or_default().trim();
+        let description = description
+            .split(" # time=")
+            .next()
+            .unwrap_or_default()
+            .trim();
         // It may stand in front of a directive, and behind it.
         let opens = rest.ends_with('{') || description.ends_with('{');
         let description = text::name(&description.replace("\\#", "#"));
         let comments = Clip::default();
-        Some(Self { level, state, number, description, opens, yaml: None, subtests: None, comments })
+        Some(Self {
+            level,
+            state,
+            number,
+            description,
+            opens,
+            yaml: None,
+            subtests: None,
+            comments,
+        })
     }
 }
 
 /// Of a file that could not be run Node prints `test failed`, and why in what it printed further up.
-pub(super) fn explained<T: AsRef<str>>(failure: Failure, file: &str, mut crashes: impl Iterator<Item = T>) -> Failure {
+pub(super) fn explained<T: AsRef<str>>(
+    failure: Failure,
+    file: &str,
+    mut crashes: impl Iterator<Item = T>,
+) -> Failure {
     if file.is_empty() || failure.error_message.trim_matches('\'') != "test failed" {
         return failure;
     }
-    let Some(crash) = crashes.find(|crash| crash.as_ref().contains(file)) else { return failure };
-    let Failure { test_name, test_file, line_number, .. } = failure;
-    let read = text::failure(Failure { test_name, test_file, ..Failure::default() }, "", crash.as_ref().trim());
-    Failure { line_number: read.line_number.or(line_number), ..read }
+    let Some(crash) = crashes.find(|crash| crash.as_ref().contains(file)) else {
+        return failure;
+    };
+    let Failure {
+        test_name,
+        test_file,
+        line_number,
+        ..
+    } = failure;
+    let read = text::failure(
+        Failure {
+            test_name,
+            test_file,
+            ..Failure::default()
+        },
+        "",
+        crash.as_ref().trim(),
+    );
+    Failure {
+        line_number: read.line_number.or(line_number),
+        ..read
+    }
 }
 
 /// Splits off `# SKIP …` and `# TODO …`, which a blank stands in front of; a `\#` is part of the description. Words
 /// that begin with `skip` do as well (<https://testanything.org/tap-version-13-specification.html>, "Skipping tests").
 fn directive_of(text: &str, ok: bool) -> (&str, TestState) {
-    for (at, _) in text.match_indices('#').filter(|(at, _)| *at == 0 || text[..*at].ends_with([' ', '\t'])) {
+    for (at, _) in text
+        .match_indices('#')
+        .filter(|(at, _)| *at == 0 || text[..*at].ends_with([' ', '\t']))
+    {
         let rest = text[at + 1..].trim_start();
-        let word = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        let word = rest
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .next()
+            .unwrap_or_default();
         let state = match word.to_ascii_lowercase().as_str() {
             "todo" if ok => TestState::Passed,
             word if word == "todo" || word.starts_with("skip") => TestState::Skipped,
@@ -406,11 +562,20 @@ fn directive_of(text: &str, ok: bool) -> (&str, TestState) {
         };
         return (&text[..at], state);
     }
-    (text, if ok { TestState::Passed } else { TestState::Failed })
+    (
+        text,
+        if ok {
+            TestState::Passed
+        } else {
+            TestState::Failed
+        },
+    )
 }
 
 fn without_brace(description: &str) -> &str {
-    description.strip_suffix('{').map_or(description, str::trim_end)
+    description
+        .strip_suffix('{')
+        .map_or(description, str::trim_end)
 }
 
 /// First and last of `1..5` or `1..0 # SKIP no database`
@@ -430,14 +595,26 @@ mod tests {
                     not ok 1 - adds\nnot ok 2 - sums\nnot ok 3 - other\n";
         let failures = crate::read("t", text.as_bytes(), &crate::ReadOptions::default()).failures;
         let line = |failure: &Failure| failure.source.as_ref().and_then(|source| source.line);
-        let told: Vec<_> = failures.iter().map(|failure| (failure.test_name.as_deref(), line(failure))).collect();
-        assert_eq!(told[..3], [(Some("adds"), Some(3)), (Some("sums"), Some(5)), (Some("other"), None)]);
+        let told: Vec<_> = failures
+            .iter()
+            .map(|failure| (failure.test_name.as_deref(), line(failure)))
+            .collect();
+        assert_eq!(
+            told[..3],
+            [
+                (Some("adds"), Some(3)),
+                (Some("sums"), Some(5)),
+                (Some("other"), None)
+            ]
+        );
     }
 
     #[test]
     fn points() {
         use TestState::{Failed, Passed, Skipped};
-        let seen = |line: &str| TestPoint::of(line, 0).map(|point| (point.state, point.number, point.description));
+        let seen = |line: &str| {
+            TestPoint::of(line, 0).map(|point| (point.state, point.number, point.description))
+        };
         let of = |state, number, description: &str| Some((state, number, description.to_owned()));
         let table = [
             ("ok", of(Passed, None, "")),
@@ -445,10 +622,19 @@ mod tests {
             ("not ok 2 - adds", of(Failed, Some(2), "adds")),
             ("not ok 3 adds # TODO later", of(Skipped, Some(3), "adds")),
             ("ok 3 adds # TODO later", of(Passed, Some(3), "adds")),
-            ("ok 4 - issue \\#12 # skip: none", of(Skipped, Some(4), "issue #12")),
+            (
+                "ok 4 - issue \\#12 # skip: none",
+                of(Skipped, Some(4), "issue #12"),
+            ),
             ("ok 5 - with {", of(Passed, Some(5), "with {")),
-            ("not ok 6 - page#skip-nav", of(Failed, Some(6), "page#skip-nav")),
-            ("not ok 7 - lists # todos", of(Failed, Some(7), "lists # todos")),
+            (
+                "not ok 6 - page#skip-nav",
+                of(Failed, Some(6), "page#skip-nav"),
+            ),
+            (
+                "not ok 7 - lists # todos",
+                of(Failed, Some(7), "lists # todos"),
+            ),
             ("ok 8 # Skipped: none", of(Skipped, Some(8), "")),
             ("not ok 9 - x #TODO: {", of(Skipped, Some(9), "x")),
             ("ok 10 - x { # time=1ms", of(Passed, Some(10), "x {")),

@@ -6,16 +6,22 @@ use std::{borrow::Cow, collections::HashMap};
 use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
 
 use crate::json::{read, read_each, read_lines};
-use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Step, Title, Unreadable, Window, text};
+use crate::{
+    Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Step, Title, Unreadable, Window,
+    text,
+};
 
-pub(super) const PLAYWRIGHT: Mark =
-    Mark::Object(|head, keys| keys.contains(&"config") && (keys.contains(&"suites") || head.contains("\"projects\"")));
-pub(super) const MOCHA: Mark =
-    Mark::Object(|head, keys| keys.contains(&"stats") && (keys.contains(&"tests") || head.contains("\"passPercent\"")));
+pub(super) const PLAYWRIGHT: Mark = Mark::Object(|head, keys| {
+    keys.contains(&"config") && (keys.contains(&"suites") || head.contains("\"projects\""))
+});
+pub(super) const MOCHA: Mark = Mark::Object(|head, keys| {
+    keys.contains(&"stats") && (keys.contains(&"tests") || head.contains("\"passPercent\""))
+});
 pub(super) const RSPEC: Mark = Mark::Object(|head, keys| {
     keys.contains(&"examples") || keys.contains(&"version") && head.contains("\"examples\":[")
 });
-pub(super) const CTRF: Mark = Mark::Object(|head, keys| keys.contains(&"results") && head.contains("\"summary\""));
+pub(super) const CTRF: Mark =
+    Mark::Object(|head, keys| keys.contains(&"results") && head.contains("\"summary\""));
 pub(super) const DART: Mark = Mark::JsonLines(|keys| {
     keys.contains(&"protocolVersion") && keys.contains(&"runnerVersion")
         || keys.contains(&"testID") && keys.contains(&"type")
@@ -27,43 +33,72 @@ pub(super) const JEST: Mark = Mark::Object(|_, keys| {
 /// Reads any of the first four; the key that holds the tests decides which it is.
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
-    read(window, &["suites[]", "tests[]", "examples[]", "results.tests[]"], &mut |step| match step {
-        Step::Value(0, suite, _) => playwright_suite(&suite, "", "", out),
-        Step::Value(_, test, _) => {
-            // A test of mocha, RSpec or CTRF.
-            let thrown = test.at("err|exception");
-            let has_thrown = thrown.text("message").is_some() || thrown.text("stack").is_some();
-            let state = match state_of(&test, out) {
-                Some(state) => state,
-                // Mocha shows nothing but what was thrown, and how long a test took that ran.
-                None if has_thrown => TestState::Failed,
-                None if test.number("duration").is_some() => TestState::Passed,
-                None => TestState::Skipped,
-            };
-            let [name, suite, file] = ["name|fullTitle|full_description", "suite", "file|filePath|file_path"]
+    read(
+        window,
+        &["suites[]", "tests[]", "examples[]", "results.tests[]"],
+        &mut |step| match step {
+            Step::Value(0, suite, _) => playwright_suite(&suite, "", "", out),
+            Step::Value(_, test, _) => {
+                // A test of mocha, RSpec or CTRF.
+                let thrown = test.at("err|exception");
+                let has_thrown = thrown.text("message").is_some() || thrown.text("stack").is_some();
+                let state = match state_of(&test, out) {
+                    Some(state) => state,
+                    // Mocha shows nothing but what was thrown, and how long a test took that ran.
+                    None if has_thrown => TestState::Failed,
+                    None if test.number("duration").is_some() => TestState::Passed,
+                    None => TestState::Skipped,
+                };
+                let [name, suite, file] = [
+                    "name|fullTitle|full_description",
+                    "suite",
+                    "file|filePath|file_path",
+                ]
                 .map(|key| test.text(key).unwrap_or_default());
-            // RSpec writes seconds, the others milliseconds.
-            let seconds = test.number("run_time").or_else(|| Some(test.number("duration")? / 1000.0));
-            let (file, seconds) = (text::path(&file), seconds.unwrap_or(0.0).max(0.0));
-            out.case(Case { file: &file, class: &suite, name: &name, state, seconds, title: Title::NameOnly }, || {
-                let mut failure = if has_thrown { thrown_failure(thrown) } else { Failure::default() };
-                if let Some(message) = test.text("message") {
-                    failure.error_message = text::clipped(&message, MAX_MESSAGE);
-                }
-                failure.stack_trace =
-                    test.text("trace").map(|trace| text::clipped(&trace, MAX_TRACE)).or(failure.stack_trace);
-                // The line of the test's beginning; a trace shows better.
-                failure.line_number = test.line("line|line_number").filter(|_| failure.stack_trace.is_none());
-                failure
-            });
-        }
-        Step::End(_) => {}
-    })
+                // RSpec writes seconds, the others milliseconds.
+                let seconds = test
+                    .number("run_time")
+                    .or_else(|| Some(test.number("duration")? / 1000.0));
+                let (file, seconds) = (text::path(&file), seconds.unwrap_or(0.0).max(0.0));
+                out.case(
+                    Case {
+                        file: &file,
+                        class: &suite,
+                        name: &name,
+                        state,
+                        seconds,
+                        title: Title::NameOnly,
+                    },
+                    || {
+                        let mut failure = if has_thrown {
+                            thrown_failure(thrown)
+                        } else {
+                            Failure::default()
+                        };
+                        if let Some(message) = test.text("message") {
+                            failure.error_message = text::clipped(&message, MAX_MESSAGE);
+                        }
+                        failure.stack_trace = test
+                            .text("trace")
+                            .map(|trace| text::clipped(&trace, MAX_TRACE))
+                            .or(failure.stack_trace);
+                        // The line of the test's beginning; a trace shows better.
+                        failure.line_number = test
+                            .line("line|line_number")
+                            .filter(|_| failure.stack_trace.is_none());
+                        failure
+                    },
+                );
+            }
+            Step::End(_) => {}
+        },
+    )
 }
 
 /// The result that a test's status shows, in the words of all of them.
 fn state_of(test: &Json, out: &mut Collector) -> Option<TestState> {
-    let is_flaky = test.is_true("flaky") || test.number("invocations").is_some_and(|times| times > 1.0);
+    let is_flaky =
+        test.is_true("flaky") || test.number("invocations").is_some_and(|times| times > 1.0);
     Some(match test.text("status")?.as_ref() {
         "flaky" => TestState::Flaky,
         "passed" | "expected" if is_flaky => TestState::Flaky,
@@ -71,7 +106,9 @@ fn state_of(test: &Json, out: &mut Collector) -> Option<TestState> {
         "failed" | "unexpected" => TestState::Failed,
         "pending" | "skipped" | "disabled" | "todo" | "focused" | "other" => TestState::Skipped,
         status => {
-            out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("status {:?}", text::name(status)));
+            out.notes.flaw(Flaw::UNKNOWN_RESULT, || {
+                format!("status {:?}", text::name(status))
+            });
             TestState::Errored
         }
     })
@@ -79,13 +116,30 @@ fn state_of(test: &Json, out: &mut Collector) -> Option<TestState> {
 
 /// What was thrown.
 fn thrown_failure(thrown: &Json) -> Failure {
-    let lines = thrown.at("backtrace").list().iter().filter_map(|line| line.text(""));
-    let backtrace = lines.map(|line| format!("# {line}")).collect::<Vec<_>>().join("\n");
-    let stack = thrown.text("stack").filter(|stack| !stack.is_empty()).unwrap_or(Cow::Owned(backtrace));
-    let value = |key| thrown.text(key).map(|value| text::clipped(&value, MAX_MESSAGE));
+    let lines = thrown
+        .at("backtrace")
+        .list()
+        .iter()
+        .filter_map(|line| line.text(""));
+    let backtrace = lines
+        .map(|line| format!("# {line}"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let stack = thrown
+        .text("stack")
+        .filter(|stack| !stack.is_empty())
+        .unwrap_or(Cow::Owned(backtrace));
+    let value = |key| {
+        thrown
+            .text(key)
+            .map(|value| text::clipped(&value, MAX_MESSAGE))
+    };
     Failure {
         error_class: thrown.text("class|name").map(|class| text::name(&class)),
-        error_message: text::clipped(thrown.text("message").unwrap_or_default().trim(), MAX_MESSAGE),
+        error_message: text::clipped(
+            thrown.text("message").unwrap_or_default().trim(),
+            MAX_MESSAGE,
+        ),
         stack_trace: (!stack.is_empty()).then(|| text::clipped(&stack, MAX_TRACE)),
         expected: value("expected"),
         actual: value("actual"),
@@ -102,22 +156,48 @@ fn playwright_suite(suite: &Json, above: &str, file: &str, out: &mut Collector) 
     let title = suite.text("title").unwrap_or_default();
     let file = suite.text("file").unwrap_or(Cow::Borrowed(file));
     // The outermost suite bears the file's name.
-    let path = if title == file { String::new() } else { joined(above, &title) };
+    let path = if title == file {
+        String::new()
+    } else {
+        joined(above, &title)
+    };
     for spec in suite.at("specs").list() {
         let name = joined(&path, &spec.text("title").unwrap_or_default());
         for run in spec.at("tests").list() {
             let state = state_of(run, out).unwrap_or(TestState::Failed);
             let tries = run.at("results").list();
-            let seconds = tries.iter().filter_map(|tried| tried.number("duration")).sum::<f64>().max(0.0) / 1000.0;
+            let seconds = tries
+                .iter()
+                .filter_map(|tried| tried.number("duration"))
+                .sum::<f64>()
+                .max(0.0)
+                / 1000.0;
             let project = run.text("projectName").unwrap_or_default();
-            let case = Case { file: &file, class: &project, name: &name, state, seconds, title: Title::NameOnly };
+            let case = Case {
+                file: &file,
+                class: &project,
+                name: &name,
+                state,
+                seconds,
+                title: Title::NameOnly,
+            };
             out.case(case, || {
-                let thrown = tries.iter().map(|tried| tried.at("error")).find(|error| !error.entries().is_empty());
-                Failure { line_number: spec.line("line"), ..thrown.map(thrown_failure).unwrap_or_default() }
+                let thrown = tries
+                    .iter()
+                    .map(|tried| tried.at("error"))
+                    .find(|error| !error.entries().is_empty());
+                Failure {
+                    line_number: spec.line("line"),
+                    ..thrown.map(thrown_failure).unwrap_or_default()
+                }
             });
         }
     }
-    suite.at("suites").list().iter().for_each(|inner| playwright_suite(inner, &path, &file, out));
+    suite
+        .at("suites")
+        .list()
+        .iter()
+        .for_each(|inner| playwright_suite(inner, &path, &file, out));
 }
 
 /// Reads files of jest or Vitest, each with its tests.
@@ -131,29 +211,58 @@ pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
         if file.text("name").is_none() {
             out.notes.flaw(Flaw::NO_LOCATION, || "a file without name");
         }
-        let path = file.text("name").map(|path| text::path(&path)).unwrap_or_default();
+        let path = file
+            .text("name")
+            .map(|path| text::path(&path))
+            .unwrap_or_default();
         let tests = file.at("assertionResults").list();
         for test in tests {
             let state = state_of(test, out).unwrap_or(TestState::Errored);
-            let titles = test.at("ancestorTitles").list().iter().chain([test.at("title")]);
-            let name = titles.filter_map(|title| title.text("")).collect::<Vec<_>>().join(" > ");
+            let titles = test
+                .at("ancestorTitles")
+                .list()
+                .iter()
+                .chain([test.at("title")]);
+            let name = titles
+                .filter_map(|title| title.text(""))
+                .collect::<Vec<_>>()
+                .join(" > ");
             let seconds = test.number("duration").unwrap_or_default().max(0.0) / 1000.0;
-            out.case(Case { seconds, ..Case::in_file(&path, &name, state) }, || {
-                let messages = test.at("failureMessages").list().iter().filter_map(|message| message.text(""));
-                read_text(&messages.collect::<Vec<_>>().join("\n\n"))
-            });
+            out.case(
+                Case {
+                    seconds,
+                    ..Case::in_file(&path, &name, state)
+                },
+                || {
+                    let messages = test
+                        .at("failureMessages")
+                        .list()
+                        .iter()
+                        .filter_map(|message| message.text(""));
+                    read_text(&messages.collect::<Vec<_>>().join("\n\n"))
+                },
+            );
         }
         // Beside tests the message is only a rendering of theirs.
-        let message = file.text("message").filter(|message| tests.is_empty() && !message.trim().is_empty());
+        let message = file
+            .text("message")
+            .filter(|message| tests.is_empty() && !message.trim().is_empty());
         // A file that stopped before any of its tests: a syntax error, a missing module.
         if let Some(message) = message {
             // Jest heads it with its own sentence, and sometimes with a page of advice that ends in `Details:`.
             let text = text::clean(&message);
             let text = text.trim().trim_start_matches("● Test suite failed to run");
-            let text = text.split_once("\n    Details:\n").map_or(text, |(_, details)| details);
-            let lines = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line));
+            let text = text
+                .split_once("\n    Details:\n")
+                .map_or(text, |(_, details)| details);
+            let lines = text
+                .lines()
+                .map(|line| line.strip_prefix("    ").unwrap_or(line));
             let read = || read_text(lines.collect::<Vec<_>>().join("\n").trim());
-            out.problem(|| Failure { test_file: (!path.is_empty()).then_some(path), ..read() });
+            out.problem(|| Failure {
+                test_file: (!path.is_empty()).then_some(path),
+                ..read()
+            });
         }
     })
 }
@@ -161,8 +270,16 @@ pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
 /// What a text of message and frames shows.
 fn read_text(whole: &str) -> Failure {
     let read = text::failure(Failure::default(), "", whole);
-    let stack_trace = read.stack_trace.filter(|trace| *trace != read.error_message);
-    Failure { stack_trace, test_file: None, line_number: None, source: None, ..read }
+    let stack_trace = read
+        .stack_trace
+        .filter(|trace| *trace != read.error_message);
+    Failure {
+        stack_trace,
+        test_file: None,
+        line_number: None,
+        source: None,
+        ..read
+    }
 }
 
 /// Tests of Dart that have begun and not ended.
@@ -182,17 +299,34 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
                 suites.extend(event.index("suite/id").map(|id| (id, text::path(&path))));
             }
             "testStart" if running.len() < MAX_RUNNING => {
-                let file = event.index("test/suiteID").and_then(|id| suites.get(&id).cloned()).unwrap_or_default();
+                let file = event
+                    .index("test/suiteID")
+                    .and_then(|id| suites.get(&id).cloned())
+                    .unwrap_or_default();
                 let name = event.text("test/name").unwrap_or_default().into_owned();
-                running.extend(
-                    event.index("test/id").map(|id| (id, RunningTest { name, file, begun: time, failure: None })),
-                );
+                running.extend(event.index("test/id").map(|id| {
+                    (
+                        id,
+                        RunningTest {
+                            name,
+                            file,
+                            begun: time,
+                            failure: None,
+                        },
+                    )
+                }));
             }
             "error" => {
                 if let Some(test) = event.index("testID").and_then(|id| running.get_mut(&id)) {
-                    let message = text::clipped(event.text("error").unwrap_or_default().trim(), MAX_MESSAGE);
-                    let stack_trace = event.text("stackTrace").map(|trace| text::clipped(&trace, MAX_TRACE));
-                    let thrown = || Failure { stack_trace, ..Failure::of(ErrorType::Other, message) };
+                    let message =
+                        text::clipped(event.text("error").unwrap_or_default().trim(), MAX_MESSAGE);
+                    let stack_trace = event
+                        .text("stackTrace")
+                        .map(|trace| text::clipped(&trace, MAX_TRACE));
+                    let thrown = || Failure {
+                        stack_trace,
+                        ..Failure::of(ErrorType::Other, message)
+                    };
                     test.failure.get_or_insert_with(thrown);
                 }
             }
@@ -205,7 +339,8 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
                     _ => TestState::Passed,
                 };
                 // Loading a file is a hidden test, which counts only where it fails.
-                if let Some(test) = test.filter(|_| !event.is_true("hidden") || state.is_failure()) {
+                if let Some(test) = test.filter(|_| !event.is_true("hidden") || state.is_failure())
+                {
                     test.end(state, time, out);
                 }
             }
@@ -217,7 +352,13 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
         out.notes.flaw(Flaw::UNFINISHED_TEST, || test.name.clone());
         test.end(TestState::Failed, 0.0, out);
     }
-    if is_done { Ok(()) } else { Err(Unreadable::CutShort { place: format!("line {lines}") }) }
+    if is_done {
+        Ok(())
+    } else {
+        Err(Unreadable::CutShort {
+            place: format!("line {lines}"),
+        })
+    }
 }
 
 struct RunningTest {
@@ -229,8 +370,15 @@ struct RunningTest {
 
 impl RunningTest {
     fn end(self, state: TestState, time: f64, out: &mut Collector) {
-        let (file, name, seconds) = (&self.file, &self.name, ((time - self.begun) / 1000.0).max(0.0));
-        let case = Case { seconds, ..Case::in_file(file, name, state) };
+        let (file, name, seconds) = (
+            &self.file,
+            &self.name,
+            ((time - self.begun) / 1000.0).max(0.0),
+        );
+        let case = Case {
+            seconds,
+            ..Case::in_file(file, name, state)
+        };
         out.case(case, || self.failure.unwrap_or_default());
     }
 }

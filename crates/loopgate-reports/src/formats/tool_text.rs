@@ -8,7 +8,11 @@ use super::{
 use crate::{Collector, Unreadable, Window, each_line, text};
 
 /// Reads the text of tools, which begins with cargo's or with another's.
-pub(super) fn parse(begins_with_cargo: bool, window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+pub(super) fn parse(
+    begins_with_cargo: bool,
+    window: &mut Window<'_>,
+    out: &mut Collector,
+) -> Result<(), Unreadable> {
     let (mut of_cargo, mut of_others) = (None::<CargoTest>, None::<Console>);
     let mut is_cargo = begins_with_cargo;
     each_line(window, out, |line, out| {

@@ -27,8 +27,9 @@ pub struct ShownLines {
 pub fn choose(lines: &[&str], green: Option<&GreenLog>) -> ShownLines {
     let kinds = salience::kinds(lines);
     let mut scores = salience::scores(lines, &kinds, green);
-    let best =
-        (0..lines.len()).filter(|at| !lines[*at].starts_with("##[")).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+    let best = (0..lines.len())
+        .filter(|at| !lines[*at].starts_with("##["))
+        .max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
     let best = best.filter(|at| scores[*at] >= LEAST);
     let candidates: Vec<usize> = (0..lines.len()).filter(|at| scores[*at] >= LEAST).collect();
     let cost = |at: usize| cut(lines[at]).len() + 1;
@@ -37,28 +38,41 @@ pub fn choose(lines: &[&str], green: Option<&GreenLog>) -> ShownLines {
     let mut gaps = 0;
     loop {
         let left = candidates.iter().copied().filter(|at| scores[*at] >= LEAST);
-        let Some(at) = left.max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a))) else { break };
+        let Some(at) = left.max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a))) else {
+            break;
+        };
         if !shown.contains(&at) {
             if shown.len() + gaps + 1 >= MOST_LINES || bytes + cost(at) + GAP > MOST_BYTES {
                 break;
             }
             (gaps, bytes) = (gaps + 1, bytes + cost(at) + GAP);
             shown.insert(at);
-            let around = (1..=AROUND).flat_map(|far| [at.checked_sub(far), at.checked_add(far)]).flatten();
-            for near in around.filter(|near| lines.get(*near).is_some_and(|line| !line.trim().is_empty())) {
+            let around = (1..=AROUND)
+                .flat_map(|far| [at.checked_sub(far), at.checked_add(far)])
+                .flatten();
+            for near in
+                around.filter(|near| lines.get(*near).is_some_and(|line| !line.trim().is_empty()))
+            {
                 let fits = shown.len() + gaps + 1 < MOST_LINES && bytes + cost(near) <= MOST_BYTES;
                 if fits && shown.insert(near) {
                     bytes += cost(near);
                 }
             }
         }
-        candidates.iter().filter(|other| kinds[**other] == kinds[at]).for_each(|other| scores[*other] -= REPEATED);
+        candidates
+            .iter()
+            .filter(|other| kinds[**other] == kinds[at])
+            .for_each(|other| scores[*other] -= REPEATED);
         scores[at] = f32::MIN;
     }
     // The lines in their order, with the number of lines between them.
     let (mut text, mut next) = (String::with_capacity(bytes), 0);
     for &at in &shown {
-        match lines[next..at].iter().filter(|line| !line.trim().is_empty()).count() {
+        match lines[next..at]
+            .iter()
+            .filter(|line| !line.trim().is_empty())
+            .count()
+        {
             0 => {}
             gap => text.push_str(&format!("[… {gap} lines]\n")),
         }
@@ -66,5 +80,9 @@ pub fn choose(lines: &[&str], green: Option<&GreenLog>) -> ShownLines {
         text.push('\n');
         next = at + 1;
     }
-    ShownLines { text: quote(&text), cut_lines: (lines.len() - shown.len()) as u64, best }
+    ShownLines {
+        text: quote(&text),
+        cut_lines: (lines.len() - shown.len()) as u64,
+        best,
+    }
 }

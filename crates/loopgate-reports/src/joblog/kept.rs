@@ -31,7 +31,10 @@ pub struct LogTail {
 
 impl LogTail {
     pub fn within(bounds: Option<Bounds>) -> Self {
-        Self { bounds, ..Self::default() }
+        Self {
+            bounds,
+            ..Self::default()
+        }
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
@@ -46,7 +49,10 @@ impl LogTail {
 
     /// Whether nothing but white space is kept.
     pub fn is_empty(&self) -> bool {
-        self.bytes.iter().chain(&self.line).all(u8::is_ascii_whitespace)
+        self.bytes
+            .iter()
+            .chain(&self.line)
+            .all(u8::is_ascii_whitespace)
     }
 
     /// The text that is kept.
@@ -79,8 +85,10 @@ impl LogTail {
         // Whole lines go from the front.
         while self.bytes.len() > KEPT {
             let (front, back) = self.bytes.as_slices();
-            let end = memchr::memchr(b'\n', front).or_else(|| memchr::memchr(b'\n', back).map(|at| front.len() + at));
-            self.bytes.drain(..end.map_or(self.bytes.len(), |end| end + 1));
+            let end = memchr::memchr(b'\n', front)
+                .or_else(|| memchr::memchr(b'\n', back).map(|at| front.len() + at));
+            self.bytes
+                .drain(..end.map_or(self.bytes.len(), |end| end + 1));
             self.dropped_lines += 1;
         }
         self.line.clear();
@@ -110,13 +118,23 @@ mod tests {
     fn the_end_of_a_log_is_kept_and_the_rest_counted() {
         let mut kept = LogTail::default();
         for number in 0..300_000 {
-            kept.push(format!("line {number:06} of a log that goes on and on and on and on and on\n").as_bytes());
+            kept.push(
+                format!("line {number:06} of a log that goes on and on and on and on and on\n")
+                    .as_bytes(),
+            );
         }
-        assert!(kept.bytes.capacity() <= KEPT + 4 * LONGEST_LINE, "{}", kept.bytes.capacity());
+        assert!(
+            kept.bytes.capacity() <= KEPT + 4 * LONGEST_LINE,
+            "{}",
+            kept.bytes.capacity()
+        );
         kept.push(b"last");
         let dropped = kept.dropped_lines;
         let text = kept.into_text();
-        assert!(text.len() <= KEPT && text.starts_with("line ") && text.ends_with("\nlast\n"), "{dropped}");
+        assert!(
+            text.len() <= KEPT && text.starts_with("line ") && text.ends_with("\nlast\n"),
+            "{dropped}"
+        );
     }
 
     #[test]
@@ -127,6 +145,9 @@ mod tests {
         }
         kept.push(b"\nnext\n");
         let text = kept.into_text();
-        assert_eq!((text.len(), text.lines().last()), (LONGEST_LINE + 6, Some("next")));
+        assert_eq!(
+            (text.len(), text.lines().last()),
+            (LONGEST_LINE + 6, Some("next"))
+        );
     }
 }

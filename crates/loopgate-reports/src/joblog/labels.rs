@@ -12,8 +12,8 @@ patterns! {
 
 /// Words that show how bad a line is, and not who printed it.
 const LEVELS: [&str; 14] = [
-    "debug", "error", "err", "fail", "failed", "fatal", "hint", "info", "note", "notice", "trace", "warn", "warning",
-    "help",
+    "debug", "error", "err", "fail", "failed", "fatal", "hint", "info", "note", "notice", "trace",
+    "warn", "warning", "help",
 ];
 
 /// Lines of one label from which on it counts, and the share of all lines that labels stand in front of.
@@ -42,13 +42,19 @@ impl<'t> Labels<'t> {
         }
         labels.retain(|_, count| *count >= FEW);
         let with_label: usize = labels.values().sum();
-        if with_label as f64 >= with_text as f64 * SHARE { Self(labels) } else { Self::default() }
+        if with_label as f64 >= with_text as f64 * SHARE {
+            Self(labels)
+        } else {
+            Self::default()
+        }
     }
 
     /// The line without its label.
     pub fn strip<'l>(&self, line: &'l str) -> &'l str {
         let label = if self.0.is_empty() { None } else { label(line) };
-        label.filter(|label| self.0.contains_key(label)).map_or(line, |label| &line[label.len()..])
+        label
+            .filter(|label| self.0.contains_key(label))
+            .map_or(line, |label| &line[label.len()..])
     }
 }
 
@@ -57,7 +63,10 @@ fn label(line: &str) -> Option<&str> {
     let found = LABEL.captures(line)?;
     let name = found.name("a").or(found.name("b"))?.as_str();
     let is_level = LEVELS.contains(&name.to_ascii_lowercase().as_str());
-    let ends_in_number = name.rsplit(':').next().is_some_and(|end| end.bytes().all(|byte| byte.is_ascii_digit()));
+    let ends_in_number = name
+        .rsplit(':')
+        .next()
+        .is_some_and(|end| end.bytes().all(|byte| byte.is_ascii_digit()));
     let is_numbered = found.name("a").is_some();
     (!is_level && (is_numbered || !ends_in_number)).then(|| &line[..found.get_match().end()])
 }
@@ -69,7 +78,10 @@ mod tests {
     #[test]
     fn times_are_taken_off() {
         for (line, left) in [
-            ("#11 4.108 src/cart.ts(3,5): error", "src/cart.ts(3,5): error"),
+            (
+                "#11 4.108 src/cart.ts(3,5): error",
+                "src/cart.ts(3,5): error",
+            ),
             ("2026-11-20T22:14:38.896Z FAIL", "FAIL"),
             ("[10:22:03] Starting", "Starting"),
             ("12:30 is a time", "12:30 is a time"),
@@ -80,9 +92,17 @@ mod tests {
 
     #[test]
     fn labels_are_learnt_from_many_lines_that_share_them() {
-        let turbo = ["@shop/api:test: FAIL a.test.ts", "@shop/api:test: ", "@shop/api:test:   expected 3", "done"];
+        let turbo = [
+            "@shop/api:test: FAIL a.test.ts",
+            "@shop/api:test: ",
+            "@shop/api:test:   expected 3",
+            "done",
+        ];
         let labels = Labels::of(turbo.into_iter());
-        assert_eq!(turbo.map(|line| labels.strip(line)), ["FAIL a.test.ts", "", "  expected 3", "done"]);
+        assert_eq!(
+            turbo.map(|line| labels.strip(line)),
+            ["FAIL a.test.ts", "", "  expected 3", "done"]
+        );
         for own in [
             ["a.py:3: error: x", "a.py:4: error: y", "a.py:5: error: z"],
             ["ERROR: x", "ERROR: y", "ERROR: z"],

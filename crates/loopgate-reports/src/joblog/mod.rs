@@ -83,31 +83,53 @@ impl Job<'_> {
         let shown = if has_failed {
             choose(&step.lines, green)
         } else {
-            let lines: Vec<&str> = step.lines.iter().copied().filter(|line| !line.trim().is_empty()).collect();
+            let lines: Vec<&str> = step
+                .lines
+                .iter()
+                .copied()
+                .filter(|line| !line.trim().is_empty())
+                .collect();
             let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
-            ShownLines { text: last.join("\n"), cut_lines: (lines.len() - last.len()) as u64, best: None }
+            ShownLines {
+                text: last.join("\n"),
+                cut_lines: (lines.len() - last.len()) as u64,
+                best: None,
+            }
         };
         let name = match failing {
             Some(failing) => self.steps.get(failing.index).map(|step| &*step.name),
             None => step.header,
         };
         let best = shown.best.and_then(|best| best.checked_sub(output));
-        let failure = has_failed.then(|| step.failure(&step.lines[output..], best)).flatten();
+        let failure = has_failed
+            .then(|| step.failure(&step.lines[output..], best))
+            .flatten();
         let excerpt = LogExcerpt {
-            job: step.job.filter(|_| self.steps.is_empty()).unwrap_or(self.name).to_owned(),
+            job: step
+                .job
+                .filter(|_| self.steps.is_empty())
+                .unwrap_or(self.name)
+                .to_owned(),
             step: name.map(str::to_owned),
             log: self.log.map(str::to_owned),
             text: shown.text,
             cut_lines: shown.cut_lines + dropped,
             sha256: None,
         };
-        JobLog { report, failure, excerpt: excerpt.quoted() }
+        JobLog {
+            report,
+            failure,
+            excerpt: excerpt.quoted(),
+        }
     }
 }
 
 /// Reads the output of a command with the readers of tools, and keeps its end.
 pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) -> (Report, LogTail) {
-    let mut input = TailReader { input, kept: LogTail::default() };
+    let mut input = TailReader {
+        input,
+        kept: LogTail::default(),
+    };
     let report = read(path_shown, &mut input, options);
     // A reader may stop early. What cannot be read any more is no part of the output.
     let _ = io::copy(&mut input, &mut io::sink());
@@ -118,11 +140,21 @@ impl StepLines<'_> {
     /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
     /// words about the workflow.
     fn tool_lines<'l>(&self, lines: &'l [&str]) -> impl DoubleEndedIterator<Item = &'l str> {
-        let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
+        let runner = if self.is_of_action() {
+            "##[error]"
+        } else {
+            "##[error]Process completed with exit code "
+        };
         // A line of a tool that names its place, without the mark of the runner that took it for an annotation.
-        let unmarked =
-            |line: &&'l str| line.strip_prefix("##[error]").filter(|line| PLACE.is_match(line)).unwrap_or(line);
-        let lines = lines.iter().filter(move |line| !line.starts_with(runner)).map(unmarked);
+        let unmarked = |line: &&'l str| {
+            line.strip_prefix("##[error]")
+                .filter(|line| PLACE.is_match(line))
+                .unwrap_or(line)
+        };
+        let lines = lines
+            .iter()
+            .filter(move |line| !line.starts_with(runner))
+            .map(unmarked);
         let labels = Labels::of(lines.clone());
         lines.map(move |line| labels.strip(line))
     }
@@ -131,7 +163,10 @@ impl StepLines<'_> {
     /// output; where that does not show why, the `best` line and those below it.
     fn failure(&self, lines: &[&str], best: Option<usize>) -> Option<Failure> {
         if self.is_of_action() {
-            let errors: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();
+            let errors: Vec<&str> = lines
+                .iter()
+                .filter_map(|line| line.strip_prefix("##[error]"))
+                .collect();
             return (!errors.is_empty()).then(|| Failure {
                 error_class: Some(Failure::OF_WORKFLOW.to_owned()),
                 error_message: errors.join("\n"),
@@ -145,11 +180,24 @@ impl StepLines<'_> {
             || read.source.is_some()
             || read.expected.is_some()
             || read.error_type != ErrorType::Other
-            || read.error_message.lines().next().is_some_and(failure::names_failure);
+            || read
+                .error_message
+                .lines()
+                .next()
+                .is_some_and(failure::names_failure);
         let from_best = |best: usize| {
-            let read = failure::read_failure(&first_lines(self.tool_lines(&lines[best..])).join("\n"));
-            let message = read.error_message.lines().take(MESSAGE_LINES).collect::<Vec<_>>().join("\n");
-            Failure { error_message: message, ..read }
+            let read =
+                failure::read_failure(&first_lines(self.tool_lines(&lines[best..])).join("\n"));
+            let message = read
+                .error_message
+                .lines()
+                .take(MESSAGE_LINES)
+                .collect::<Vec<_>>()
+                .join("\n");
+            Failure {
+                error_message: message,
+                ..read
+            }
         };
         let read = best.filter(|_| !says_why).map(from_best).unwrap_or(read);
         (!read.error_message.trim().is_empty()).then_some(read)
@@ -159,7 +207,13 @@ impl StepLines<'_> {
 /// The first of these lines, which have at most [`READ_END`] bytes together.
 fn first_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let mut room = READ_END;
-    lines.take_while(|line| room.checked_sub(line.len() + 1).map(|left| room = left).is_some()).collect()
+    lines
+        .take_while(|line| {
+            room.checked_sub(line.len() + 1)
+                .map(|left| room = left)
+                .is_some()
+        })
+        .collect()
 }
 
 /// Lines that are read as one text without being copied into one.
@@ -173,7 +227,9 @@ impl<'t, P: Iterator<Item = &'t [u8]>> Read for LineReader<'t, P> {
         let mut filled = 0;
         while filled < into.len() {
             if self.piece.is_empty() {
-                let Some(next) = self.pieces.next() else { break };
+                let Some(next) = self.pieces.next() else {
+                    break;
+                };
                 self.piece = next;
             }
             filled += self.piece.read(&mut into[filled..])?;

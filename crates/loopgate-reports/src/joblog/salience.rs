@@ -23,7 +23,12 @@ impl GreenLog {
     /// Remembers the lines of a text, whatever numbers stand in them.
     pub fn of(text: &str) -> Self {
         let lines = text.lines().map(|line| without_time(without_stamp(line)));
-        Self(lines.map(|line| shape(cut(line))).take(GREEN_LINES).collect())
+        Self(
+            lines
+                .map(|line| shape(cut(line)))
+                .take(GREEN_LINES)
+                .collect(),
+        )
     }
 }
 
@@ -88,14 +93,22 @@ pub fn scores(lines: &[&str], kinds: &[u32], green: Option<&GreenLog>) -> Vec<f3
     let score = |(at, (line, kind)): (usize, (&&str, &u32))| {
         let is_first = *kind == next_kind;
         next_kind += u32::from(is_first);
-        if line.trim().is_empty() || line.starts_with("##[endgroup]") || line.starts_with("##[group]") {
+        if line.trim().is_empty()
+            || line.starts_with("##[endgroup]")
+            || line.starts_with("##[group]")
+        {
             return 0.0;
         }
         let mut score = by_words(&line[usize::from(repeated[at])..]);
         // The end of a step shows how it ended.
         score += 5.0 * 0.5_f32.powf((lines.len() - 1 - at) as f32 / 10.0);
         let again = counts[*kind as usize] as f32;
-        score -= if is_first { again.log2() * 0.7 } else { again.log2() * 1.5 }.min(8.0);
+        score -= if is_first {
+            again.log2() * 0.7
+        } else {
+            again.log2() * 1.5
+        }
+        .min(8.0);
         match green {
             Some(green) if green.0.contains(&shape(cut(line))) => score - 5.0,
             Some(_) => score + 3.0,
@@ -111,8 +124,13 @@ fn repeated_marks(lines: &[&str]) -> Vec<u8> {
     // The end of the first word, or of the first two, that shows that something is wrong; 0 if none does.
     let mark = |line: &&str| {
         let line = &line[..line.floor_char_boundary(60)];
-        let ends = line.match_indices(' ').map(|(at, _)| at).chain([line.len()]);
-        ends.take(2).find(|end| WRONG.is_match(&line[..*end])).map_or(0, |end| end as u8)
+        let ends = line
+            .match_indices(' ')
+            .map(|(at, _)| at)
+            .chain([line.len()]);
+        ends.take(2)
+            .find(|end| WRONG.is_match(&line[..*end]))
+            .map_or(0, |end| end as u8)
     };
     let mut marks: Vec<u8> = lines.iter().map(mark).collect();
     let mut from = 0;
@@ -120,7 +138,11 @@ fn repeated_marks(lines: &[&str]) -> Vec<u8> {
         let mark = &lines[from][..usize::from(marks[from])];
         let is_same = |at: &usize| lines[*at][..usize::from(marks[*at])] == *mark;
         let run = (from..lines.len()).take_while(is_same).count();
-        let first_repeated = if run >= MARKED_LINES { from + 1 } else { from + run };
+        let first_repeated = if run >= MARKED_LINES {
+            from + 1
+        } else {
+            from + run
+        };
         marks[from..first_repeated].fill(0);
         from += run;
     }
@@ -134,5 +156,9 @@ fn by_words(line: &str) -> f32 {
         + points(WHY.is_match(line), 4.0)
         + points(line.starts_with("##[error]"), 4.0)
         + points(!FOREIGN.is_match(line) && PLACE.is_match(line), 3.0);
-    if CALM.is_match(line) { score * 0.4 } else { score }
+    if CALM.is_match(line) {
+        score * 0.4
+    } else {
+        score
+    }
 }

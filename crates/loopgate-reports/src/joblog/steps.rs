@@ -35,8 +35,9 @@ impl Bounds {
         let second = |time: Option<Timestamp>| time.map(|time| time.timestamp());
         let step = steps.get(index)?;
         let first = second(step.started_at)?;
-        let with_it =
-            |other: &&JobStep| second(other.started_at) == Some(first) && other.conclusion != Some(Conclusion::Skipped);
+        let with_it = |other: &&JobStep| {
+            second(other.started_at) == Some(first) && other.conclusion != Some(Conclusion::Skipped)
+        };
         Some(Self {
             first,
             last: second(step.completed_at).unwrap_or(i64::MAX),
@@ -62,12 +63,20 @@ pub fn stamp(line: &[u8]) -> Option<i64> {
     const MARK: &[u8] = b"\xEF\xBB\xBF";
     let stamp = std::str::from_utf8(line.strip_prefix(MARK).unwrap_or(line).get(..28)?).ok()?;
     let stands = |(at, mark): (usize, u8)| stamp.as_bytes()[at] == mark;
-    if ![(4, b'-'), (10, b'T'), (19, b'.'), (27, b'Z')].into_iter().all(stands) {
+    if ![(4, b'-'), (10, b'T'), (19, b'.'), (27, b'Z')]
+        .into_iter()
+        .all(stands)
+    {
         return None;
     }
     let number = |digits: Range<usize>| stamp.get(digits)?.parse().ok();
-    let date = NaiveDate::from_ymd_opt(stamp.get(..4)?.parse().ok()?, number(5..7)?, number(8..10)?)?;
-    Some(date.and_hms_opt(number(11..13)?, number(14..16)?, number(17..19)?)?.and_utc().timestamp())
+    let date =
+        NaiveDate::from_ymd_opt(stamp.get(..4)?.parse().ok()?, number(5..7)?, number(8..10)?)?;
+    Some(
+        date.and_hms_opt(number(11..13)?, number(14..16)?, number(17..19)?)?
+            .and_utc()
+            .timestamp(),
+    )
 }
 
 /// What begins a step in the log, and ends one that failed.
@@ -87,14 +96,29 @@ pub struct FailingStep {
 impl FailingStep {
     pub fn among(steps: &[JobStep]) -> Option<Self> {
         let failed = |step: &JobStep| step.conclusion == Some(Conclusion::Failure);
-        let has_run = |step: &JobStep| step.started_at.is_some() && step.conclusion != Some(Conclusion::Skipped);
-        let was_ended = |step: &JobStep| !matches!(step.conclusion, Some(Conclusion::Success | Conclusion::Skipped));
+        let has_run = |step: &JobStep| {
+            step.started_at.is_some() && step.conclusion != Some(Conclusion::Skipped)
+        };
+        let was_ended = |step: &JobStep| {
+            !matches!(
+                step.conclusion,
+                Some(Conclusion::Success | Conclusion::Skipped)
+            )
+        };
         if let Some(index) = steps.iter().position(failed) {
-            return Some(Self { index, has_failed: true });
+            return Some(Self {
+                index,
+                has_failed: true,
+            });
         }
-        let ended = steps.iter().rposition(|step| has_run(step) && was_ended(step));
+        let ended = steps
+            .iter()
+            .rposition(|step| has_run(step) && was_ended(step));
         let index = ended.or_else(|| steps.iter().rposition(has_run))?;
-        Some(Self { index, has_failed: false })
+        Some(Self {
+            index,
+            has_failed: false,
+        })
     }
 }
 
@@ -117,9 +141,13 @@ pub struct StepLines<'t> {
 impl StepLines<'_> {
     /// Whether an action failed (`Run actions/setup-node@v4`) and no command that it ran: no exit code is printed.
     pub fn is_of_action(&self) -> bool {
-        let Some(what) = self.header.and_then(|header| header.strip_prefix("Run ")) else { return false };
+        let Some(what) = self.header.and_then(|header| header.strip_prefix("Run ")) else {
+            return false;
+        };
         let is_action = what.split_once('@').is_some_and(|(name, at)| {
-            name.contains('/') && !name.contains(char::is_whitespace) && !at.contains(char::is_whitespace)
+            name.contains('/')
+                && !name.contains(char::is_whitespace)
+                && !at.contains(char::is_whitespace)
         });
         is_action && !self.lines.iter().rev().any(|line| line.starts_with(EXIT))
     }
@@ -128,18 +156,34 @@ impl StepLines<'_> {
 /// Cuts the failing step out of a log. `bounds` are those that the text was kept within: groups refine them and never
 /// leave them.
 pub fn cut<'t>(text: &'t str, bounds: Option<&Bounds>) -> StepLines<'t> {
-    let job = text.lines().find_map(|line| without_stamp(line).strip_prefix("Complete job name: "));
-    let is_of_runner = text.lines().any(|line| begins(line, HEADER) || begins(line, EXIT));
+    let job = text
+        .lines()
+        .find_map(|line| without_stamp(line).strip_prefix("Complete job name: "));
+    let is_of_runner = text
+        .lines()
+        .any(|line| begins(line, HEADER) || begins(line, EXIT));
     let step = &text[match bounds {
         Some(bounds) => within_seconds(text, bounds),
         None => by_groups(text),
     }];
-    let header = step.lines().next().and_then(|line| without_stamp(line).strip_prefix("##[group]"));
+    let header = step
+        .lines()
+        .next()
+        .and_then(|line| without_stamp(line).strip_prefix("##[group]"));
     let mut lines = Vec::with_capacity(memchr::memchr_iter(b'\n', step.as_bytes()).count() + 1);
     lines.extend(step.lines().map(|line| without_time(without_stamp(line))));
     let has_group = lines.first().is_some_and(|first| first.starts_with(HEADER));
-    let group_end = lines.iter().position(|line| *line == GROUP_END).filter(|_| has_group);
-    StepLines { header, job, output: group_end.map_or(0, |end| end + 1), lines, is_of_runner }
+    let group_end = lines
+        .iter()
+        .position(|line| *line == GROUP_END)
+        .filter(|_| has_group);
+    StepLines {
+        header,
+        job,
+        output: group_end.map_or(0, |end| end + 1),
+        lines,
+        is_of_runner,
+    }
 }
 
 /// Where in the text one of its lines stands.
@@ -160,21 +204,30 @@ fn by_groups(text: &str) -> Range<usize> {
         return 0..text.len();
     };
     let error = place(error, text);
-    let header = text[..error.start].lines().rfind(|line| begins(line, HEADER));
+    let header = text[..error.start]
+        .lines()
+        .rfind(|line| begins(line, HEADER));
     header.map_or(0, |header| place(header, text).start)..error.end
 }
 
 /// Inside the seconds of a step: other steps' lines can only stand in its first and its last second.
 fn within_seconds(text: &str, bounds: &Bounds) -> Range<usize> {
-    let second = |line: &str| stamp(line.as_bytes()).map(|second| second - bounds.ahead.unwrap_or(0));
+    let second =
+        |line: &str| stamp(line.as_bytes()).map(|second| second - bounds.ahead.unwrap_or(0));
     let headers = text.lines().filter(|line| begins(line, HEADER));
     // Of the headers in the first second, those of the steps that began in it before this one are passed over.
-    let mut first = headers.take_while(|line| second(line).is_none_or(|second| second <= bounds.first + 1));
-    let start = first.nth(bounds.before).map_or(0, |header| place(header, text).start);
+    let mut first =
+        headers.take_while(|line| second(line).is_none_or(|second| second <= bounds.first + 1));
+    let start = first
+        .nth(bounds.before)
+        .map_or(0, |header| place(header, text).start);
     let is_over = |line: &&str| second(line).is_some_and(|second| second >= bounds.last);
     let is_next = |line: &&str| begins(line, HEADER) || begins(line, "Post job cleanup");
     let next = text[start..].lines().skip(1).filter(is_next).find(is_over);
     let end = next.map_or(text.len(), |next| place(next, text).start);
-    let exit = text[start..end].lines().rfind(|line| begins(line, EXIT)).filter(is_over);
+    let exit = text[start..end]
+        .lines()
+        .rfind(|line| begins(line, EXIT))
+        .filter(is_over);
     start..exit.map_or(end, |exit| place(exit, text).end)
 }

@@ -26,16 +26,25 @@ pub struct Admin {
 
 impl Admin {
     pub(super) fn new(sim: Simulator) -> Self {
-        Self { sim, webhooks: Webhooks::Sent }
+        Self {
+            sim,
+            webhooks: Webhooks::Sent,
+        }
     }
 
     /// This administrator, without any webhook.
     #[must_use]
     pub fn silently(&self) -> Self {
-        Self { webhooks: Webhooks::Lost, ..self.clone() }
+        Self {
+            webhooks: Webhooks::Lost,
+            ..self.clone()
+        }
     }
 
-    fn act<T>(&self, operation: impl FnOnce(&mut World, Actor) -> Result<T, Refused>) -> Result<T, Refused> {
+    fn act<T>(
+        &self,
+        operation: impl FnOnce(&mut World, Actor) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
         self.sim.operation(self.webhooks, |world| {
             let actor = Actor::Person(world.user_id(OWNER)?);
             operation(world, actor)
@@ -68,7 +77,11 @@ impl Admin {
     pub fn rename_user(&self, login: &str, to: &str) -> Result<(), Refused> {
         self.act(|world, _| {
             let id = world.user_id(login)?;
-            world.accounts.get_mut(&id).ok_or_else(Refused::not_found)?.login = to.to_owned();
+            world
+                .accounts
+                .get_mut(&id)
+                .ok_or_else(Refused::not_found)?
+                .login = to.to_owned();
             Ok(())
         })
     }
@@ -79,11 +92,15 @@ impl Admin {
     }
 
     pub fn add_org_member(&self, org: &str, login: &str, role: OrgRole) -> Result<(), Refused> {
-        self.act(|world, actor| world.add_org_member(actor, world.org(org)?.id, world.user_id(login)?, role))
+        self.act(|world, actor| {
+            world.add_org_member(actor, world.org(org)?.id, world.user_id(login)?, role)
+        })
     }
 
     pub fn remove_org_member(&self, org: &str, login: &str) -> Result<(), Refused> {
-        self.act(|world, actor| world.remove_org_member(actor, world.org(org)?.id, world.user_id(login)?))
+        self.act(|world, actor| {
+            world.remove_org_member(actor, world.org(org)?.id, world.user_id(login)?)
+        })
     }
 
     /// What every member may do in every repository; none if they need a grant.
@@ -100,7 +117,12 @@ impl Admin {
         self.make_team(name, members, None, Privacy::Secret)
     }
 
-    pub fn add_nested_team(&self, parent: &TeamSlug, name: &str, members: &[&str]) -> Result<TeamSlug, Refused> {
+    pub fn add_nested_team(
+        &self,
+        parent: &TeamSlug,
+        name: &str,
+        members: &[&str],
+    ) -> Result<TeamSlug, Refused> {
         self.make_team(name, members, Some(parent), Privacy::Visible)
     }
 
@@ -111,9 +133,14 @@ impl Admin {
         parent: Option<&TeamSlug>,
         privacy: Privacy,
     ) -> Result<TeamSlug, Refused> {
-        let name: TeamSlug = name.parse().map_err(|_| Refused::invalid("Team", "name", "invalid"))?;
+        let name: TeamSlug = name
+            .parse()
+            .map_err(|_| Refused::invalid("Team", "name", "invalid"))?;
         self.act(|world, actor| {
-            let parent = parent.map(|parent| world.team_by_name(parent)).transpose()?.map(|team| team.id);
+            let parent = parent
+                .map(|parent| world.team_by_name(parent))
+                .transpose()?
+                .map(|team| team.id);
             let id = world.add_team(actor, &name, parent, privacy)?;
             for member in members {
                 world.add_team_member(actor, id, world.user_id(member)?)?;
@@ -135,20 +162,28 @@ impl Admin {
     }
 
     pub fn add_team_member(&self, team: &TeamSlug, login: &str) -> Result<(), Refused> {
-        self.team(team, |world, actor, id| world.add_team_member(actor, id, world.user_id(login)?))
+        self.team(team, |world, actor, id| {
+            world.add_team_member(actor, id, world.user_id(login)?)
+        })
     }
 
     pub fn remove_team_member(&self, team: &TeamSlug, login: &str) -> Result<(), Refused> {
-        self.team(team, |world, actor, id| world.remove_team_member(actor, id, world.user_id(login)?))
+        self.team(team, |world, actor, id| {
+            world.remove_team_member(actor, id, world.user_id(login)?)
+        })
     }
 
     /// Gives a team access to a repository.
     pub fn grant_team(&self, team: &TeamSlug, repo: &RepoName, role: Role) -> Result<(), Refused> {
-        self.team(team, |world, actor, id| world.grant_team(actor, id, world.repo_named(repo)?, role))
+        self.team(team, |world, actor, id| {
+            world.grant_team(actor, id, world.repo_named(repo)?, role)
+        })
     }
 
     pub fn revoke_team(&self, team: &TeamSlug, repo: &RepoName) -> Result<(), Refused> {
-        self.team(team, |world, actor, id| world.revoke_team(actor, id, world.repo_named(repo)?))
+        self.team(team, |world, actor, id| {
+            world.revoke_team(actor, id, world.repo_named(repo)?)
+        })
     }
 
     pub fn rename_team(&self, team: &TeamSlug, slug: &str) -> Result<(), Refused> {
@@ -159,12 +194,21 @@ impl Admin {
         self.team(team, |world, actor, id| world.delete_team(actor, id))
     }
 
-    pub fn add_collaborator(&self, repo: &RepoName, login: &str, role: Role) -> Result<(), Refused> {
-        self.act(|world, actor| world.add_collaborator(actor, world.repo_named(repo)?, world.user_id(login)?, role))
+    pub fn add_collaborator(
+        &self,
+        repo: &RepoName,
+        login: &str,
+        role: Role,
+    ) -> Result<(), Refused> {
+        self.act(|world, actor| {
+            world.add_collaborator(actor, world.repo_named(repo)?, world.user_id(login)?, role)
+        })
     }
 
     pub fn remove_collaborator(&self, repo: &RepoName, login: &str) -> Result<(), Refused> {
-        self.act(|world, actor| world.remove_collaborator(actor, world.repo_named(repo)?, world.user_id(login)?))
+        self.act(|world, actor| {
+            world.remove_collaborator(actor, world.repo_named(repo)?, world.user_id(login)?)
+        })
     }
 
     /// Sets what a branch asks for before a merge.
@@ -179,7 +223,9 @@ impl Admin {
     /// Renames a repository; the old name redirects.
     pub fn rename_repo(&self, repo: &RepoName, name: &str) -> Result<RepoName, Refused> {
         let renamed = format!("{}/{name}", repo.owner());
-        let renamed = renamed.parse().map_err(|_| Refused::invalid("Repository", "name", "invalid"))?;
+        let renamed = renamed
+            .parse()
+            .map_err(|_| Refused::invalid("Repository", "name", "invalid"))?;
         self.act(|world, actor| world.rename_repo(actor, world.repo_named(repo)?, name))?;
         Ok(renamed)
     }
@@ -214,13 +260,20 @@ impl Admin {
     }
 
     /// Ends a merge group.
-    pub fn finish_group(&self, repo: &RepoName, group: &MergeGroup, outcome: QueueOutcome) -> Result<(), Refused> {
+    pub fn finish_group(
+        &self,
+        repo: &RepoName,
+        group: &MergeGroup,
+        outcome: QueueOutcome,
+    ) -> Result<(), Refused> {
         self.act(|world, actor| world.finish_group(actor, world.repo_named(repo)?, group, outcome))
     }
 
     /// Takes a pull request out of the merge queue, for a reason of `pull_request.dequeued`.
     pub fn eject(&self, pr: &Pr, reason: &str) -> Result<(), Refused> {
-        self.act(|world, actor| world.dequeue_pull(actor, world.repo_named(&pr.repo)?, pr.number, reason))
+        self.act(|world, actor| {
+            world.dequeue_pull(actor, world.repo_named(&pr.repo)?, pr.number, reason)
+        })
     }
 
     /// Suspends the App under test.
@@ -234,9 +287,15 @@ impl Admin {
 
     /// Changes what the App under test asks for; each installation keeps what it has until its owner accepts
     /// (<https://docs.github.com/en/apps/maintaining-github-apps/modifying-a-github-app-registration>).
-    pub fn edit_app(&self, change: impl FnOnce(&mut Permissions, &mut BTreeSet<String>)) -> Result<(), Refused> {
+    pub fn edit_app(
+        &self,
+        change: impl FnOnce(&mut Permissions, &mut BTreeSet<String>),
+    ) -> Result<(), Refused> {
         self.act(|world, _| {
-            let app = world.apps.get_mut(&self.sim.app).ok_or_else(Refused::not_found)?;
+            let app = world
+                .apps
+                .get_mut(&self.sim.app)
+                .ok_or_else(Refused::not_found)?;
             change(&mut app.permissions, &mut app.events);
             Ok(())
         })
@@ -253,10 +312,18 @@ impl Admin {
     }
 
     /// Adds repositories to the App's selection, or takes them out of it.
-    pub fn change_selection(&self, added: &[&RepoName], removed: &[&RepoName]) -> Result<(), Refused> {
+    pub fn change_selection(
+        &self,
+        added: &[&RepoName],
+        removed: &[&RepoName],
+    ) -> Result<(), Refused> {
         self.act(|world, actor| {
-            let ids =
-                |names: &[&RepoName]| names.iter().map(|name| world.repo_named(name)).collect::<Result<Vec<_>, _>>();
+            let ids = |names: &[&RepoName]| {
+                names
+                    .iter()
+                    .map(|name| world.repo_named(name))
+                    .collect::<Result<Vec<_>, _>>()
+            };
             let (added, removed) = (ids(added)?, ids(removed)?);
             world.change_selection(actor, self.sim.installation, (&added, &removed))
         })

@@ -24,7 +24,10 @@ pub struct Ci {
 
 impl Ci {
     pub(super) fn new(sim: Simulator, slug: &str) -> Self {
-        Self { sim, slug: slug.to_owned() }
+        Self {
+            sim,
+            slug: slug.to_owned(),
+        }
     }
 
     fn act<T>(
@@ -41,14 +44,27 @@ impl Ci {
     }
 
     /// Makes a check run on a commit.
-    pub fn check_run(&self, repo: &RepoName, sha: Sha, spec: CheckSpec) -> Result<CheckRunId, Refused> {
+    pub fn check_run(
+        &self,
+        repo: &RepoName,
+        sha: Sha,
+        spec: CheckSpec,
+    ) -> Result<CheckRunId, Refused> {
         self.act(repo, |world, actor, repo| {
             let app = world.app_by_slug(&self.slug)?.id;
             let progress = match spec.conclusion {
-                Some(conclusion) => Some(Progress::Completed { conclusion, at: world.now() }),
+                Some(conclusion) => Some(Progress::Completed {
+                    conclusion,
+                    at: world.now(),
+                }),
                 None => spec.progress,
             };
-            let output = Output { title: spec.title, summary: spec.summary, text: None, annotations: spec.annotations };
+            let output = Output {
+                title: spec.title,
+                summary: spec.summary,
+                text: None,
+                annotations: spec.annotations,
+            };
             let change = CheckChange {
                 name: Some(spec.name),
                 progress,
@@ -61,17 +77,42 @@ impl Ci {
     }
 
     /// Ends a check run that goes on.
-    pub fn conclude(&self, repo: &RepoName, check_run: CheckRunId, conclusion: Conclusion) -> Result<(), Refused> {
+    pub fn conclude(
+        &self,
+        repo: &RepoName,
+        check_run: CheckRunId,
+        conclusion: Conclusion,
+    ) -> Result<(), Refused> {
         self.act(repo, |world, actor, repo| {
             let app = world.app_by_slug(&self.slug)?.id;
-            let progress = Some(Progress::Completed { conclusion, at: world.now() });
-            world.update_check_run(actor, repo, app, check_run, CheckChange { progress, ..CheckChange::default() })
+            let progress = Some(Progress::Completed {
+                conclusion,
+                at: world.now(),
+            });
+            world.update_check_run(
+                actor,
+                repo,
+                app,
+                check_run,
+                CheckChange {
+                    progress,
+                    ..CheckChange::default()
+                },
+            )
         })
     }
 
-    pub fn status(&self, repo: &RepoName, sha: Sha, context: &str, state: StatusState) -> Result<(), Refused> {
+    pub fn status(
+        &self,
+        repo: &RepoName,
+        sha: Sha,
+        context: &str,
+        state: StatusState,
+    ) -> Result<(), Refused> {
         self.act(repo, |world, actor, repo| {
-            world.set_status(actor, repo, sha, (context, state), (None, None)).map(drop)
+            world
+                .set_status(actor, repo, sha, (context, state), (None, None))
+                .map(drop)
         })
     }
 }
@@ -96,20 +137,53 @@ impl Simulator {
             let id = world.repo_named(repo)?;
             let found = world.repo(id)?;
             let pull = found.issues.values().find_map(|issue| {
-                issue.pull.as_ref().filter(|pull| pull.head.sha == spec.sha).map(|pull| (issue.author, pull))
+                issue
+                    .pull
+                    .as_ref()
+                    .filter(|pull| pull.head.sha == spec.sha)
+                    .map(|pull| (issue.author, pull))
             });
             let (actor, branch, head_repo) = match pull {
-                Some((author, pull)) => (author, pull.head.branch.clone(), pull.head.repo.unwrap_or(id)),
+                Some((author, pull)) => (
+                    author,
+                    pull.head.branch.clone(),
+                    pull.head.repo.unwrap_or(id),
+                ),
                 None => {
                     let at = |(name, sha): (&String, &Sha)| {
-                        (*sha == spec.sha).then(|| name.strip_prefix("refs/heads/").map(str::to_owned)).flatten()
+                        (*sha == spec.sha)
+                            .then(|| name.strip_prefix("refs/heads/").map(str::to_owned))
+                            .flatten()
                     };
-                    let branch = found.refs.iter().find_map(at).unwrap_or_else(|| found.default_branch.clone());
+                    let branch = found
+                        .refs
+                        .iter()
+                        .find_map(at)
+                        .unwrap_or_else(|| found.default_branch.clone());
                     (world.user_id(OWNER)?, branch, id)
                 }
             };
-            let RunSpec { sha, path, name, event, jobs, .. } = spec;
-            world.start_run(id, NewRun { name, path, event, sha, branch, head_repo, actor, jobs })
+            let RunSpec {
+                sha,
+                path,
+                name,
+                event,
+                jobs,
+                ..
+            } = spec;
+            world.start_run(
+                id,
+                NewRun {
+                    name,
+                    path,
+                    event,
+                    sha,
+                    branch,
+                    head_repo,
+                    actor,
+                    jobs,
+                },
+            )
         })
     }
 
@@ -128,7 +202,12 @@ impl Simulator {
     }
 
     /// The runner of a job is not heard from again: GitHub gives the job up.
-    pub fn lose_runner(&self, repo: &RepoName, run: WorkflowRunId, job: &str) -> Result<(), Refused> {
+    pub fn lose_runner(
+        &self,
+        repo: &RepoName,
+        run: WorkflowRunId,
+        job: &str,
+    ) -> Result<(), Refused> {
         let check = self.job(repo, run, job)?;
         self.operation(Webhooks::Sent, |world| {
             let repo = world.repo_named(repo)?;
@@ -147,12 +226,24 @@ impl Simulator {
     }
 
     /// The newest check run of a job: what `job.check_run_id` is to its steps.
-    pub fn job(&self, repo: &RepoName, run: WorkflowRunId, job: &str) -> Result<CheckRunId, Refused> {
+    pub fn job(
+        &self,
+        repo: &RepoName,
+        run: WorkflowRunId,
+        job: &str,
+    ) -> Result<CheckRunId, Refused> {
         self.operation(Webhooks::Sent, |world| {
             let repo = world.repo_named(repo)?;
             let (found, run) = (world.repo(repo)?, world.workflow_run(repo, run)?);
-            let mut newest = run.executions.iter().rev().filter_map(|(check, _)| found.check_runs.get(check));
-            newest.find(|check| check.name == job).map(|check| check.id).ok_or_else(Refused::not_found)
+            let mut newest = run
+                .executions
+                .iter()
+                .rev()
+                .filter_map(|(check, _)| found.check_runs.get(check));
+            newest
+                .find(|check| check.name == job)
+                .map(|check| check.id)
+                .ok_or_else(Refused::not_found)
         })
     }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{Admin, Ci, Person};
 use crate::{
-    AppKey, Clock, Delivery, DeliveryCounts, DeliveryFault, Happening, Refused, RequestCounts, RequestFault,
-    RequestRecord, SecondaryLimits, Simulator, TimedOut,
+    AppKey, Clock, Delivery, DeliveryCounts, DeliveryFault, Happening, Refused, RequestCounts,
+    RequestFault, RequestRecord, SecondaryLimits, Simulator, TimedOut,
     config::OWNER,
     hooks::Webhooks,
     operations::apps::NewApp,
@@ -46,7 +46,13 @@ impl Simulator {
 
     /// What the App proves itself with where it asks for tokens of people.
     pub fn client_secret(&self) -> String {
-        self.shared.quietly(|world| world.apps.get(&self.app).map(App::client_secret).unwrap_or_default())
+        self.shared.quietly(|world| {
+            world
+                .apps
+                .get(&self.app)
+                .map(App::client_secret)
+                .unwrap_or_default()
+        })
     }
 
     /// Where the App's webhooks go from now on. Before this is set, events are told to nobody.
@@ -56,7 +62,10 @@ impl Simulator {
 
     /// Where the App's webhooks go from now on, signed with another secret.
     pub fn set_webhook(&self, url: &str, secret: &str) {
-        let webhook = Webhook { url: url.to_owned(), secret: secret.to_owned() };
+        let webhook = Webhook {
+            url: url.to_owned(),
+            secret: secret.to_owned(),
+        };
         self.shared.write(|world| {
             if let Some(app) = world.apps.get_mut(&self.app) {
                 app.webhook = Some(webhook);
@@ -71,17 +80,40 @@ impl Simulator {
 
     /// Installs a second App with the same rights and the same key, and gives a handle whose App it is: another
     /// instance of the App under test on the same repositories.
-    pub fn install_another(&self, slug: &str, id: AppId, installation: InstallationId) -> Result<Self, Refused> {
+    pub fn install_another(
+        &self,
+        slug: &str,
+        id: AppId,
+        installation: InstallationId,
+    ) -> Result<Self, Refused> {
         self.shared.write(|world| {
             let owner = Actor::Person(world.user_id(OWNER)?);
             let first = world.apps.get(&self.app).ok_or_else(Refused::not_found)?;
-            let App { owner: org, permissions, events, public_key, .. } = first.clone();
+            let App {
+                owner: org,
+                permissions,
+                events,
+                public_key,
+                ..
+            } = first.clone();
             let slug = slug.to_owned();
             let name = slug.clone();
-            let app = world.register_app(NewApp { id, slug, name, owner: org, permissions, events, public_key })?;
+            let app = world.register_app(NewApp {
+                id,
+                slug,
+                name,
+                owner: org,
+                permissions,
+                events,
+                public_key,
+            })?;
             world.install(owner, app, (installation, org), Selection::All)
         })?;
-        Ok(Self { app: id, installation, ..self.clone() })
+        Ok(Self {
+            app: id,
+            installation,
+            ..self.clone()
+        })
     }
 
     /// Sends `ping`.
@@ -109,14 +141,27 @@ impl Simulator {
         self.create(name, Visibility::Public, files)
     }
 
-    pub fn create_private_repo(&self, name: &str, files: &[(&str, &str)]) -> Result<RepoName, Refused> {
+    pub fn create_private_repo(
+        &self,
+        name: &str,
+        files: &[(&str, &str)],
+    ) -> Result<RepoName, Refused> {
         self.create(name, Visibility::Private, files)
     }
 
-    fn create(&self, name: &str, visibility: Visibility, files: &[(&str, &str)]) -> Result<RepoName, Refused> {
-        let name: RepoName = name.parse().map_err(|_| Refused::invalid("Repository", "name", "invalid"))?;
-        let files: Vec<_> =
-            files.iter().map(|(path, content)| ((*path).to_owned(), Some(content.as_bytes().to_vec()))).collect();
+    fn create(
+        &self,
+        name: &str,
+        visibility: Visibility,
+        files: &[(&str, &str)],
+    ) -> Result<RepoName, Refused> {
+        let name: RepoName = name
+            .parse()
+            .map_err(|_| Refused::invalid("Repository", "name", "invalid"))?;
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, content)| ((*path).to_owned(), Some(content.as_bytes().to_vec())))
+            .collect();
         self.shared.write(|world| {
             let owner = Actor::Person(world.user_id(OWNER)?);
             world.create_repo(owner, &name, visibility, &files)
@@ -125,32 +170,45 @@ impl Simulator {
     }
 
     /// A token as `GITHUB_TOKEN` is in a workflow of the repository: of the Actions App, for that repository only.
-    pub fn actions_token(&self, repo: &RepoName, permissions: Option<Permissions>) -> Result<String, Refused> {
+    pub fn actions_token(
+        &self,
+        repo: &RepoName,
+        permissions: Option<Permissions>,
+    ) -> Result<String, Refused> {
         self.shared.write(|world| {
             let id = world.repo_named(repo)?;
             let actions = world.app_by_slug(crate::operations::runs::ACTIONS)?.id;
             let installation = world.installation_for(actions, id)?.id;
-            Ok(world.installation_token(installation, permissions, Some([id].into()))?.0)
+            Ok(world
+                .installation_token(installation, permissions, Some([id].into()))?
+                .0)
         })
     }
 
     /// A token of the App under test, without going through HTTP.
     pub fn installation_token(&self) -> Result<String, Refused> {
-        self.shared.write(|world| Ok(world.installation_token(self.installation, None, None)?.0))
+        self.shared
+            .write(|world| Ok(world.installation_token(self.installation, None, None)?.0))
     }
 
     /// Commits reachable from a ref, newest first.
     pub fn log(&self, repo: &RepoName, reference: &str) -> Result<Vec<Sha>, Refused> {
         self.look(|world| {
             let id = world.repo_named(repo)?;
-            let tip = world.resolve(id, reference).ok_or_else(Refused::not_found)?;
+            let tip = world
+                .resolve(id, reference)
+                .ok_or_else(Refused::not_found)?;
             Ok(world.objects(world.repo(id)?).log(tip))
         })
     }
 
     /// The commit that a branch, ref or id names.
     pub fn sha(&self, repo: &RepoName, reference: &str) -> Result<Sha, Refused> {
-        self.look(|world| world.resolve(world.repo_named(repo)?, reference).ok_or_else(Refused::not_found))
+        self.look(|world| {
+            world
+                .resolve(world.repo_named(repo)?, reference)
+                .ok_or_else(Refused::not_found)
+        })
     }
 
     /// Every delivery so far, in the order of their causes; redeliveries after.
@@ -187,7 +245,8 @@ impl Simulator {
 
     /// Keeps these secondary limits from now on.
     pub fn keep_limits(&self, limits: SecondaryLimits) {
-        self.shared.quietly(|world| world.rate_limits.secondary = limits);
+        self.shared
+            .quietly(|world| world.rate_limits.secondary = limits);
     }
 
     pub fn add_fault(&self, fault: RequestFault) {
@@ -225,7 +284,9 @@ impl Simulator {
 
     /// Sends a delivery again, as the button on the App's page does.
     pub fn redeliver(&self, delivery: &Delivery) -> Result<(), Refused> {
-        let sent = self.shared.write(|world| world.redeliver(delivery.app, delivery.id));
+        let sent = self
+            .shared
+            .write(|world| world.redeliver(delivery.app, delivery.id));
         sent.map(drop).ok_or_else(Refused::not_found)
     }
 
@@ -238,7 +299,11 @@ impl Simulator {
     ///
     /// # Errors
     /// When it has not said yes after `timeout`.
-    pub async fn wait_until(&self, mut done: impl FnMut(&Self) -> bool, timeout: Duration) -> Result<(), TimedOut> {
+    pub async fn wait_until(
+        &self,
+        mut done: impl FnMut(&Self) -> bool,
+        timeout: Duration,
+    ) -> Result<(), TimedOut> {
         let mut changes = self.shared.changes();
         let wait = async {
             while !done(self) {
@@ -248,7 +313,9 @@ impl Simulator {
                 }
             }
         };
-        tokio::time::timeout(timeout, wait).await.map_err(|_| TimedOut(timeout))
+        tokio::time::timeout(timeout, wait)
+            .await
+            .map_err(|_| TimedOut(timeout))
     }
 
     async fn until(&self, mut done: impl FnMut(&World) -> bool) {
@@ -265,7 +332,11 @@ impl Simulator {
     }
 
     /// Somebody's operation: time moves on by the configured pace first.
-    pub(super) fn operation<T>(&self, webhooks: Webhooks, operation: impl FnOnce(&mut World) -> T) -> T {
+    pub(super) fn operation<T>(
+        &self,
+        webhooks: Webhooks,
+        operation: impl FnOnce(&mut World) -> T,
+    ) -> T {
         self.shared.write(|world| {
             world.clock.advance(self.pace);
             world.outbox.webhooks = webhooks;
@@ -278,8 +349,14 @@ impl Simulator {
     /// Installs the App under test on selected repositories only.
     pub fn select_repositories(&self, repos: &[&RepoName]) -> Result<(), Refused> {
         self.shared.write(|world| {
-            let selected = repos.iter().map(|repo| world.repo_named(repo)).collect::<Result<_, _>>()?;
-            let installation = world.installations.get_mut(&self.installation).ok_or_else(Refused::not_found)?;
+            let selected = repos
+                .iter()
+                .map(|repo| world.repo_named(repo))
+                .collect::<Result<_, _>>()?;
+            let installation = world
+                .installations
+                .get_mut(&self.installation)
+                .ok_or_else(Refused::not_found)?;
             installation.repositories = Selection::Selected(selected);
             Ok(())
         })

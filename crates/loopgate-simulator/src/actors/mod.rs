@@ -11,4 +11,6 @@ pub use admin::Admin;
 pub use ci::Ci;
 pub use person::Person;
 pub use spec::{CheckSpec, CommitSpec, Pr, PullSpec, RunSpec};
-pub use view::{CheckRunView, CommentView, Mergeable, PullState, PullView, RefView, ReviewView, WorkflowView};
+pub use view::{
+    CheckRunView, CommentView, Mergeable, PullState, PullView, RefView, ReviewView, WorkflowView,
+};

@@ -36,7 +36,10 @@ pub struct CommitSpec {
 
 impl CommitSpec {
     pub fn new(message: &str) -> Self {
-        Self { message: message.to_owned(), ..Self::default() }
+        Self {
+            message: message.to_owned(),
+            ..Self::default()
+        }
     }
 
     /// Writes a file.
@@ -48,8 +51,11 @@ impl CommitSpec {
 
     #[must_use]
     pub fn files(mut self, files: &[(&str, &str)]) -> Self {
-        self.changes
-            .extend(files.iter().map(|(path, content)| ((*path).to_owned(), Some(content.as_bytes().to_vec()))));
+        self.changes.extend(
+            files
+                .iter()
+                .map(|(path, content)| ((*path).to_owned(), Some(content.as_bytes().to_vec()))),
+        );
         self
     }
 
@@ -189,7 +195,11 @@ pub struct CheckSpec {
 impl CheckSpec {
     /// A check run that is over.
     pub fn concluded(name: &str, conclusion: Conclusion) -> Self {
-        Self { conclusion: Some(conclusion), progress: None, ..Self::in_progress(name) }
+        Self {
+            conclusion: Some(conclusion),
+            progress: None,
+            ..Self::in_progress(name)
+        }
     }
 
     pub fn in_progress(name: &str) -> Self {
@@ -229,8 +239,13 @@ impl CheckSpec {
 
     #[must_use]
     pub fn button(mut self, label: &str, identifier: &str) -> Self {
-        let (label, identifier, description) = (label.to_owned(), identifier.to_owned(), label.to_owned());
-        self.actions.push(Button { label, description, identifier });
+        let (label, identifier, description) =
+            (label.to_owned(), identifier.to_owned(), label.to_owned());
+        self.actions.push(Button {
+            label,
+            description,
+            identifier,
+        });
         self
     }
 }
@@ -250,7 +265,14 @@ impl RunSpec {
     /// A run of the workflow file at `path` for a commit, started by `pull_request`, with one job `test`.
     pub fn new(sha: Sha, path: &str) -> Self {
         let (path, name, event) = (path.to_owned(), "CI".to_owned(), "pull_request".to_owned());
-        Self { sha, path, name, event, jobs: vec!["test".to_owned()], artifacts: Vec::new() }
+        Self {
+            sha,
+            path,
+            name,
+            event,
+            jobs: vec!["test".to_owned()],
+            artifacts: Vec::new(),
+        }
     }
 
     /// The workflow's `name:`.

@@ -14,7 +14,9 @@ use crate::{
         runs::WorkflowRun,
     },
 };
-use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp, WorkflowRunId};
+use loopgate_core::{
+    CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp, WorkflowRunId,
+};
 
 /// A pull request as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +127,12 @@ impl Simulator {
     pub fn pull_request(&self, pr: &Pr) -> Result<PullView, Refused> {
         self.look(|world| {
             let repo = world.repo(world.repo_named(&pr.repo)?)?;
-            view(world, repo, world.issue(repo.id, pr.number)?, world.pull(repo.id, pr.number)?)
+            view(
+                world,
+                repo,
+                world.issue(repo.id, pr.number)?,
+                world.pull(repo.id, pr.number)?,
+            )
         })
     }
 
@@ -134,7 +141,12 @@ impl Simulator {
         self.look(|world| {
             let found = world.repo(world.repo_named(repo)?)?;
             let pulls = found.issues.values().filter(|issue| issue.pull.is_some());
-            Ok(pulls.map(|issue| Pr { repo: repo.clone(), number: issue.number }).collect())
+            Ok(pulls
+                .map(|issue| Pr {
+                    repo: repo.clone(),
+                    number: issue.number,
+                })
+                .collect())
         })
     }
 
@@ -148,15 +160,26 @@ impl Simulator {
         self.look(|world| {
             let repo = world.repo(world.repo_named(repo)?)?;
             let runs = latest(repo.check_runs.values().filter(|run| run.sha == commit));
-            Ok(runs.into_iter().map(|run| check_run_view(world, run)).collect())
+            Ok(runs
+                .into_iter()
+                .map(|run| check_run_view(world, run))
+                .collect())
         })
     }
 
     /// The workflow runs on a commit, in the order in which they began.
-    pub fn workflow_runs(&self, repo: &RepoName, commit: Sha) -> Result<Vec<WorkflowView>, Refused> {
+    pub fn workflow_runs(
+        &self,
+        repo: &RepoName,
+        commit: Sha,
+    ) -> Result<Vec<WorkflowView>, Refused> {
         self.look(|world| {
             let runs = world.repo(world.repo_named(repo)?)?.workflow_runs.values();
-            let view = |run: &WorkflowRun| WorkflowView { id: run.id, attempt: run.attempt, progress: run.progress };
+            let view = |run: &WorkflowRun| WorkflowView {
+                id: run.id,
+                attempt: run.attempt,
+                progress: run.progress,
+            };
             Ok(runs.filter(|run| run.sha == commit).map(view).collect())
         })
     }
@@ -171,21 +194,42 @@ impl Simulator {
 
     /// Full names of a repository's refs.
     pub fn refs(&self, repo: &RepoName) -> Result<Vec<String>, Refused> {
-        self.look(|world| Ok(world.repo(world.repo_named(repo)?)?.refs.keys().cloned().collect()))
+        self.look(|world| {
+            Ok(world
+                .repo(world.repo_named(repo)?)?
+                .refs
+                .keys()
+                .cloned()
+                .collect())
+        })
     }
 }
 
 fn view(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Result<PullView, Refused> {
     let login = |id| world.login(id).to_owned();
     let state = match (pull.merge, issue.is_open(), pull.readiness) {
-        (Some(merge), ..) => PullState::Merged { by: login(merge.by), commit: merge.commit },
+        (Some(merge), ..) => PullState::Merged {
+            by: login(merge.by),
+            commit: merge.commit,
+        },
         (None, false, _) => PullState::Closed,
         (None, true, Readiness::Draft) => PullState::Draft,
         (None, true, Readiness::Ready) => PullState::Open,
     };
-    let runs = latest(repo.check_runs.values().filter(|run| run.sha == pull.head.sha));
-    let submitted = pull.reviews.iter().filter(|review| review.state != ReviewState::Pending);
-    let mergeable = if pull.standing.test_merge.is_some() { Mergeable::Yes } else { Mergeable::Conflict };
+    let runs = latest(
+        repo.check_runs
+            .values()
+            .filter(|run| run.sha == pull.head.sha),
+    );
+    let submitted = pull
+        .reviews
+        .iter()
+        .filter(|review| review.state != ReviewState::Pending);
+    let mergeable = if pull.standing.test_merge.is_some() {
+        Mergeable::Yes
+    } else {
+        Mergeable::Conflict
+    };
     Ok(PullView {
         number: issue.number,
         title: issue.title.clone(),
@@ -198,9 +242,20 @@ fn view(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Result<PullVi
         base_sha: pull.base_sha,
         mergeable,
         labels: issue.labels.clone(),
-        requested_reviewers: pull.requested_reviewers.iter().map(|id| login(*id)).collect(),
-        requested_teams: pull.requested_teams.iter().filter_map(|id| Some(world.teams.get(id)?.slug.clone())).collect(),
-        comments: repo.comments_of(issue.number).map(|comment| comment_view(world, repo, comment)).collect(),
+        requested_reviewers: pull
+            .requested_reviewers
+            .iter()
+            .map(|id| login(*id))
+            .collect(),
+        requested_teams: pull
+            .requested_teams
+            .iter()
+            .filter_map(|id| Some(world.teams.get(id)?.slug.clone()))
+            .collect(),
+        comments: repo
+            .comments_of(issue.number)
+            .map(|comment| comment_view(world, repo, comment))
+            .collect(),
         reviews: submitted
             .map(|r| ReviewView {
                 id: r.id,
@@ -210,26 +265,43 @@ fn view(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Result<PullVi
                 commit: r.commit,
             })
             .collect(),
-        check_runs: runs.into_iter().map(|run| check_run_view(world, run)).collect(),
+        check_runs: runs
+            .into_iter()
+            .map(|run| check_run_view(world, run))
+            .collect(),
     })
 }
 
 fn comment_view(world: &World, repo: &Repo, comment: &Comment) -> CommentView {
-    let reactions = repo.reactions.values().filter(|reaction| reaction.comment == comment.id);
+    let reactions = repo
+        .reactions
+        .values()
+        .filter(|reaction| reaction.comment == comment.id);
     CommentView {
         id: comment.id,
         author: world.login(comment.author).to_owned(),
         body: comment.body.clone(),
         created_at: comment.created_at,
         updated_at: comment.updated_at,
-        reactions: reactions.map(|r| (world.login(r.author).to_owned(), r.content.as_str().to_owned())).collect(),
+        reactions: reactions
+            .map(|r| {
+                (
+                    world.login(r.author).to_owned(),
+                    r.content.as_str().to_owned(),
+                )
+            })
+            .collect(),
     }
 }
 
 fn check_run_view(world: &World, run: &CheckRun) -> CheckRunView {
     CheckRunView {
         id: run.id,
-        app: world.apps.get(&run.app).map(|app| app.slug.clone()).unwrap_or_default(),
+        app: world
+            .apps
+            .get(&run.app)
+            .map(|app| app.slug.clone())
+            .unwrap_or_default(),
         name: run.name.clone(),
         status: run.progress.status(),
         conclusion: run.progress.conclusion(),
@@ -247,7 +319,10 @@ fn ref_view(world: &World, repo: &Repo, sha: Sha) -> RefView {
     let log = objects.log(sha);
     let message = |sha: Sha| Some((sha, objects.commit(sha)?.message.clone()));
     let text = |(path, entry): (String, crate::git::Entry)| {
-        Some((path, String::from_utf8_lossy(objects.blob(entry.sha)?).into_owned()))
+        Some((
+            path,
+            String::from_utf8_lossy(objects.blob(entry.sha)?).into_owned(),
+        ))
     };
     RefView {
         sha,

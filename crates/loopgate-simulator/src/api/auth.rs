@@ -15,7 +15,10 @@ use loopgate_core::AppId;
 /// 403 with the permissions that would do
 /// (docs.github.com, Troubleshooting the REST API: Insufficient permission errors).
 fn insufficient(needs: Needs) -> Refused {
-    let accepted: Vec<_> = needs.iter().map(|(area, level)| format!("{}={}", area.as_str(), level.as_str())).collect();
+    let accepted: Vec<_> = needs
+        .iter()
+        .map(|(area, level)| format!("{}={}", area.as_str(), level.as_str()))
+        .collect();
     Refused::forbidden("Resource not accessible by integration")
         .header("x-accepted-github-permissions", accepted.join("; "))
 }
@@ -24,13 +27,19 @@ impl Call {
     /// The repository of the path, if the caller may know of it. Former names are redirected.
     fn visible<'w>(&self, world: &'w World) -> Result<&'w Repo, Refused> {
         let (owner, name) = (self.param("owner"), self.param("repo"));
-        let repo =
-            world.find_repo(owner, name).or_else(|| world.repo_formerly(owner, name)).ok_or_else(Refused::not_found)?;
+        let repo = world
+            .find_repo(owner, name)
+            .or_else(|| world.repo_formerly(owner, name))
+            .ok_or_else(Refused::not_found)?;
         if matches!(self.caller, Caller::App(_)) {
             return Err(Refused::new(StatusCode::UNAUTHORIZED, "Bad credentials"));
         }
-        self.caller.role(world, repo).ok_or_else(Refused::not_found)?;
-        if !repo.name.eq_ignore_ascii_case(name) || !world.login(repo.owner).eq_ignore_ascii_case(owner) {
+        self.caller
+            .role(world, repo)
+            .ok_or_else(Refused::not_found)?;
+        if !repo.name.eq_ignore_ascii_case(name)
+            || !world.login(repo.owner).eq_ignore_ascii_case(owner)
+        {
             return Err(self.moved(world, repo));
         }
         Ok(repo)
@@ -57,7 +66,9 @@ impl Call {
         let repo = self.visible(world)?;
         match &self.caller {
             Caller::Person(user) => Ok((Actor::Person(*user), repo.id)),
-            Caller::Installation { id, .. } if self.caller.reaches(world, repo) && self.caller.has(needs) => {
+            Caller::Installation { id, .. }
+                if self.caller.reaches(world, repo) && self.caller.has(needs) =>
+            {
                 Ok((Actor::App(*id), repo.id))
             }
             Caller::Installation { .. } => Err(insufficient(needs)),
@@ -73,7 +84,10 @@ impl Call {
     pub fn app(&self) -> Result<AppId, Refused> {
         match self.caller {
             Caller::App(app) => Ok(app),
-            _ => Err(Refused::new(StatusCode::UNAUTHORIZED, "A JSON web token could not be decoded")),
+            _ => Err(Refused::new(
+                StatusCode::UNAUTHORIZED,
+                "A JSON web token could not be decoded",
+            )),
         }
     }
 
@@ -82,7 +96,12 @@ impl Call {
         let org = world.org(self.param("org"))?;
         match &self.caller {
             Caller::Person(user) if world.is_member(*user, org.id) => Ok(org),
-            Caller::Installation { id, .. } if world.installations.get(id).is_some_and(|i| i.account == org.id) => {
+            Caller::Installation { id, .. }
+                if world
+                    .installations
+                    .get(id)
+                    .is_some_and(|i| i.account == org.id) =>
+            {
                 if self.caller.has(needs) {
                     Ok(org)
                 } else {

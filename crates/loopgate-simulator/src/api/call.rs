@@ -42,19 +42,49 @@ impl FromRequest<Arc<Shared>> for Call {
         let (mut parts, body) = request.into_parts();
         let params = RawPathParams::from_request_parts(&mut parts, state).await;
         let params = params.map_err(|_| Reply::from(Refused::not_found()))?;
-        let params = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let params = params
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
         let query = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
         let query = query.into_owned().collect();
-        let accept =
-            parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-        let token = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split(' ').nth(1));
+        let accept = parts
+            .headers
+            .get(header::ACCEPT)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
+        let token = parts
+            .headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok()?.split(' ').nth(1));
         let token = token.unwrap_or_default().to_owned();
-        let caller = parts.extensions.get::<Caller>().cloned().unwrap_or(Caller::Anonymous);
+        let caller = parts
+            .extensions
+            .get::<Caller>()
+            .cloned()
+            .unwrap_or(Caller::Anonymous);
         let past = parts.extensions.get().cloned();
         let (uri, request) = (parts.uri.clone(), Request::from_parts(parts, body));
-        let too_large = |_| Reply::from(Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "Payload too large"));
-        let body = Bytes::from_request(request, state).await.map_err(too_large)?;
-        Ok(Self { caller, params, query, accept, token, body, uri, past })
+        let too_large = |_| {
+            Reply::from(Refused::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "Payload too large",
+            ))
+        };
+        let body = Bytes::from_request(request, state)
+            .await
+            .map_err(too_large)?;
+        Ok(Self {
+            caller,
+            params,
+            query,
+            accept,
+            token,
+            body,
+            uri,
+            past,
+        })
     }
 }
 
@@ -66,7 +96,9 @@ impl Call {
 
     /// Whether the path is in a repository that is archived.
     pub fn is_about_archived(&self, world: &World) -> bool {
-        world.find_repo(self.param("owner"), self.param("repo")).is_some_and(|repo| repo.is_archived)
+        world
+            .find_repo(self.param("owner"), self.param("repo"))
+            .is_some_and(|repo| repo.is_archived)
     }
 
     /// A numeric part of the path. What is no number is not found.
@@ -103,16 +135,23 @@ impl Call {
 
     /// The body; an empty one counts as `{}`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Refused> {
-        let text: &[u8] = if self.body.is_empty() { b"{}" } else { &self.body };
-        let value: Value =
-            serde_json::from_slice(text).map_err(|_| Refused::new(StatusCode::BAD_REQUEST, "Problems parsing JSON"))?;
-        serde_json::from_value(value).map_err(|error| Refused::unprocessable(format!("Invalid request.\n\n{error}.")))
+        let text: &[u8] = if self.body.is_empty() {
+            b"{}"
+        } else {
+            &self.body
+        };
+        let value: Value = serde_json::from_slice(text)
+            .map_err(|_| Refused::new(StatusCode::BAD_REQUEST, "Problems parsing JSON"))?;
+        serde_json::from_value(value)
+            .map_err(|error| Refused::unprocessable(format!("Invalid request.\n\n{error}.")))
     }
 
     /// A field of a form in the body.
     pub fn field(&self, name: &str) -> Option<String> {
         let mut fields = url::form_urlencoded::parse(&self.body);
-        fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned())
+        fields
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| value.into_owned())
     }
 
     /// The bearer token itself.
@@ -122,27 +161,45 @@ impl Call {
 
     /// Whether a media type's word, `raw` or `object`, was asked for.
     pub fn accepts(&self, word: &str) -> bool {
-        self.accept.split(',').any(|media| media.split(['.', '+', ';']).any(|part| part.trim() == word))
+        self.accept
+            .split(',')
+            .any(|media| media.split(['.', '+', ';']).any(|part| part.trim() == word))
     }
 
     /// `per_page` of at most 100, 30 by default.
     pub fn per_page(&self) -> usize {
-        self.query("per_page").and_then(|n| n.parse().ok()).unwrap_or(30).clamp(1, 100)
+        self.query("per_page")
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(30)
+            .clamp(1, 100)
     }
 
     /// What follows `/repos/owner/name`, with the query.
     pub fn path_after_repo(&self) -> String {
-        let target = self.uri.path_and_query().map_or("/", |target| target.as_str());
-        target.splitn(5, '/').nth(4).map(|rest| format!("/{rest}")).unwrap_or_default()
+        let target = self
+            .uri
+            .path_and_query()
+            .map_or("/", |target| target.as_str());
+        target
+            .splitn(5, '/')
+            .nth(4)
+            .map(|rest| format!("/{rest}"))
+            .unwrap_or_default()
     }
 
     /// One page of `items`, and the `Link` header to the others if there are any.
     pub fn page<T>(&self, items: Vec<T>) -> (Vec<T>, Vec<(&'static str, String)>) {
         let (per_page, total) = (self.per_page(), items.len());
-        let page = self.query("page").and_then(|n| n.parse().ok()).unwrap_or(1).max(1);
+        let page = self
+            .query("page")
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(1)
+            .max(1);
         let last = total.div_ceil(per_page).max(1);
         let mut links = Vec::new();
-        let mut link = |page: usize, relation: &str| links.push(self.link(&[("page", page.to_string())], relation));
+        let mut link = |page: usize, relation: &str| {
+            links.push(self.link(&[("page", page.to_string())], relation))
+        };
         if page > 1 {
             link(page - 1, "prev");
         }
@@ -153,36 +210,61 @@ impl Call {
         if page > 1 {
             link(1, "first");
         }
-        let items = items.into_iter().skip((page - 1).saturating_mul(per_page)).take(per_page).collect();
-        let headers = if links.is_empty() { Vec::new() } else { vec![("link", links.join(", "))] };
+        let items = items
+            .into_iter()
+            .skip((page - 1).saturating_mul(per_page))
+            .take(per_page)
+            .collect();
+        let headers = if links.is_empty() {
+            Vec::new()
+        } else {
+            vec![("link", links.join(", "))]
+        };
         (items, headers)
     }
 
     /// One page of `items` as a JSON array.
     pub fn list<T>(&self, items: Vec<T>, object: impl FnMut(T) -> Value) -> Reply {
         let (items, headers) = self.page(items);
-        Reply { headers, ..Reply::ok(items.into_iter().map(object).collect::<Value>()) }
+        Reply {
+            headers,
+            ..Reply::ok(items.into_iter().map(object).collect::<Value>())
+        }
     }
 
     /// One page of `items` in an object that also holds `total_count`.
-    pub fn counted_list<T>(&self, key: &str, items: Vec<T>, object: impl FnMut(T) -> Value) -> Reply {
+    pub fn counted_list<T>(
+        &self,
+        key: &str,
+        items: Vec<T>,
+        object: impl FnMut(T) -> Value,
+    ) -> Reply {
         let total = items.len();
         let (items, headers) = self.page(items);
         let items = items.into_iter().map(object).collect::<Value>();
-        Reply { headers, ..Reply::ok(serde_json::json!({ "total_count": total, key: items })) }
+        Reply {
+            headers,
+            ..Reply::ok(serde_json::json!({ "total_count": total, key: items }))
+        }
     }
 
     /// This URL with other query parameters, as an entry of a `Link` header.
     pub fn link(&self, changes: &[(&str, String)], relation: &str) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         let given = url::form_urlencoded::parse(self.uri.query().unwrap_or_default().as_bytes());
-        query.extend_pairs(given.filter(|(name, _)| changes.iter().all(|(changed, _)| changed != name)));
+        query.extend_pairs(
+            given.filter(|(name, _)| changes.iter().all(|(changed, _)| changed != name)),
+        );
         query.extend_pairs(changes);
         let origin = match (self.uri.scheme_str(), self.uri.authority()) {
             (Some(scheme), Some(authority)) => format!("{scheme}://{authority}"),
             _ => String::new(),
         };
-        format!("<{origin}{}?{}>; rel=\"{relation}\"", self.uri.path(), query.finish())
+        format!(
+            "<{origin}{}?{}>; rel=\"{relation}\"",
+            self.uri.path(),
+            query.finish()
+        )
     }
 }
 
@@ -197,13 +279,20 @@ pub struct Reply {
 #[derive(Debug)]
 enum Content {
     Json(Value),
-    Raw { media_type: &'static str, bytes: Bytes },
+    Raw {
+        media_type: &'static str,
+        bytes: Bytes,
+    },
     Nothing,
 }
 
 impl Reply {
     pub fn ok(body: impl Into<Value>) -> Self {
-        Self { status: StatusCode::OK, content: Content::Json(body.into()), headers: Vec::new() }
+        Self {
+            status: StatusCode::OK,
+            content: Content::Json(body.into()),
+            headers: Vec::new(),
+        }
     }
 
     pub fn created(body: impl Into<Value>) -> Self {
@@ -211,16 +300,28 @@ impl Reply {
     }
 
     pub fn no_content() -> Self {
-        Self { status: StatusCode::NO_CONTENT, content: Content::Nothing, headers: Vec::new() }
+        Self {
+            status: StatusCode::NO_CONTENT,
+            content: Content::Nothing,
+            headers: Vec::new(),
+        }
     }
 
     pub fn raw(media_type: &'static str, bytes: Bytes) -> Self {
-        Self { status: StatusCode::OK, content: Content::Raw { media_type, bytes }, headers: Vec::new() }
+        Self {
+            status: StatusCode::OK,
+            content: Content::Raw { media_type, bytes },
+            headers: Vec::new(),
+        }
     }
 
     /// 302 to another place.
     pub fn found(location: String) -> Self {
-        Self { status: StatusCode::FOUND, content: Content::Nothing, headers: vec![("location", location)] }
+        Self {
+            status: StatusCode::FOUND,
+            content: Content::Nothing,
+            headers: vec![("location", location)],
+        }
     }
 
     #[must_use]
@@ -247,14 +348,22 @@ impl From<Refused> for Reply {
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
         let (media_type, body) = match self.content {
-            Content::Json(value) => (Some("application/json; charset=utf-8"), Body::from(value.to_string())),
+            Content::Json(value) => (
+                Some("application/json; charset=utf-8"),
+                Body::from(value.to_string()),
+            ),
             Content::Raw { media_type, bytes } => (Some(media_type), Body::from(bytes)),
             Content::Nothing => (None, Body::empty()),
         };
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
-        let headers = self.headers.iter().map(|(name, value)| (*name, value.as_str()));
-        for (name, value) in headers.chain(media_type.map(|media_type| ("content-type", media_type))) {
+        let headers = self
+            .headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()));
+        for (name, value) in
+            headers.chain(media_type.map(|media_type| ("content-type", media_type)))
+        {
             // A value that is no header value (a path with a newline, say) is left out.
             if let Ok(value) = HeaderValue::from_str(value) {
                 response.headers_mut().insert(name, value);

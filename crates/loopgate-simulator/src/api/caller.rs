@@ -62,7 +62,9 @@ const MAX_JWT_SECONDS: i64 = 600;
 impl Caller {
     /// From the `Authorization` header: `Bearer` or `token`, then a JWT or a token.
     pub fn identify(world: &World, headers: &HeaderMap) -> Result<Self, Refused> {
-        let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(Self::Anonymous) };
+        let Some(value) = headers.get(header::AUTHORIZATION) else {
+            return Ok(Self::Anonymous);
+        };
         let value = value.to_str().map_err(|_| Refused::bad_credentials())?;
         let (scheme, token) = value.split_once(' ').ok_or_else(Refused::bad_credentials)?;
         if !scheme.eq_ignore_ascii_case("bearer") && !scheme.eq_ignore_ascii_case("token") {
@@ -72,14 +74,29 @@ impl Caller {
             return Self::from_jwt(world, token);
         }
         let now = world.clock.now();
-        let found = world.tokens.get(token).filter(|token| world.is_live(token, now));
+        let found = world
+            .tokens
+            .get(token)
+            .filter(|token| world.is_live(token, now));
         match found.ok_or_else(Refused::bad_credentials)?.holder.clone() {
             Holder::Person(user) => Ok(Self::Person(user)),
-            Holder::Installation { id, permissions, repositories } => {
-                if world.installations.get(&id).is_some_and(|installation| installation.suspended.is_some()) {
+            Holder::Installation {
+                id,
+                permissions,
+                repositories,
+            } => {
+                if world
+                    .installations
+                    .get(&id)
+                    .is_some_and(|installation| installation.suspended.is_some())
+                {
                     return Err(Refused::forbidden("This installation has been suspended"));
                 }
-                Ok(Self::Installation { id, permissions, repositories })
+                Ok(Self::Installation {
+                    id,
+                    permissions,
+                    repositories,
+                })
             }
         }
     }
@@ -93,17 +110,25 @@ impl Caller {
         validation.required_spec_claims.clear();
         let signed_by = |app: &App| {
             let key = DecodingKey::from_rsa_der(app.public_key.as_ref()?);
-            let claims = jsonwebtoken::decode::<Claims>(token, &key, &validation).ok()?.claims;
+            let claims = jsonwebtoken::decode::<Claims>(token, &key, &validation)
+                .ok()?
+                .claims;
             claims.iss.names(app).then_some((app.id, claims))
         };
-        let (app, claims) = world.apps.values().find_map(signed_by).ok_or_else(undecodable)?;
+        let (app, claims) = world
+            .apps
+            .values()
+            .find_map(signed_by)
+            .ok_or_else(undecodable)?;
         let now = world.clock.now().timestamp();
         if claims.exp <= now {
             Err(wrong(
                 "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
             ))
         } else if claims.exp - now > MAX_JWT_SECONDS {
-            Err(wrong("'Expiration time' claim ('exp') is too far in the future"))
+            Err(wrong(
+                "'Expiration time' claim ('exp') is too far in the future",
+            ))
         } else if claims.iat > now {
             Err(wrong(
                 "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
@@ -116,8 +141,13 @@ impl Caller {
     /// As the request log names them.
     pub fn name(&self, world: &World) -> String {
         match self {
-            Self::App(id) => format!("app/{}", world.apps.get(id).map_or("unknown", |app| &app.slug)),
-            Self::Installation { id, .. } => world.login(world.account_of(Actor::App(*id))).to_owned(),
+            Self::App(id) => format!(
+                "app/{}",
+                world.apps.get(id).map_or("unknown", |app| &app.slug)
+            ),
+            Self::Installation { id, .. } => {
+                world.login(world.account_of(Actor::App(*id))).to_owned()
+            }
             Self::Person(id) => world.login(*id).to_owned(),
             Self::Anonymous => "anonymous".to_owned(),
         }
@@ -137,7 +167,12 @@ impl Caller {
     }
 
     pub(super) fn reaches(&self, world: &World, repo: &Repo) -> bool {
-        let Self::Installation { id, repositories, .. } = self else { return false };
+        let Self::Installation {
+            id, repositories, ..
+        } = self
+        else {
+            return false;
+        };
         let installation = world.installations.get(id);
         installation.is_some_and(|i| i.account == repo.owner && i.repositories.contains(repo.id))
             && repositories.contains(repo.id)
@@ -145,10 +180,13 @@ impl Caller {
 
     /// Whether an installation's token has one of the permissions.
     pub(super) fn has(&self, needs: Needs) -> bool {
-        let Self::Installation { permissions, .. } = self else { return true };
+        let Self::Installation { permissions, .. } = self else {
+            return true;
+        };
         // Everything that is installed can read metadata.
         needs.iter().any(|(area, level)| {
-            (*area, *level) == (Area::Metadata, Level::Read) || permissions.get(area).is_some_and(|has| has >= level)
+            (*area, *level) == (Area::Metadata, Level::Read)
+                || permissions.get(area).is_some_and(|has| has >= level)
         })
     }
 }

@@ -17,7 +17,8 @@ use crate::{
         SuiteId, World,
         app::{Area, Level},
         checks::{
-            Annotation, AnnotationLevel, Button, CheckRun, CommitStatus, Conclusion, Output, Progress, StatusState,
+            Annotation, AnnotationLevel, Button, CheckRun, CommitStatus, Conclusion, Output,
+            Progress, StatusState,
         },
     },
 };
@@ -27,11 +28,20 @@ pub const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/check-runs", create),
     get("/repos/{owner}/{repo}/check-runs/{id}", show),
     patch("/repos/{owner}/{repo}/check-runs/{id}", update),
-    get("/repos/{owner}/{repo}/check-runs/{id}/annotations", annotations),
+    get(
+        "/repos/{owner}/{repo}/check-runs/{id}/annotations",
+        annotations,
+    ),
     post("/repos/{owner}/{repo}/check-runs/{id}/rerequest", rerequest),
     get("/repos/{owner}/{repo}/check-suites/{id}", show_suite),
-    get("/repos/{owner}/{repo}/check-suites/{id}/check-runs", runs_of_suite),
-    post("/repos/{owner}/{repo}/check-suites/{id}/rerequest", rerequest_suite),
+    get(
+        "/repos/{owner}/{repo}/check-suites/{id}/check-runs",
+        runs_of_suite,
+    ),
+    post(
+        "/repos/{owner}/{repo}/check-suites/{id}/rerequest",
+        rerequest_suite,
+    ),
     post("/repos/{owner}/{repo}/statuses/{sha}", create_status),
 ];
 
@@ -43,8 +53,13 @@ const WRITE_STATUS: Needs = &[(Area::Statuses, Level::Write)];
 /// The App that writes: check runs belong to Apps alone.
 fn app_of(world: &World, call: &Call) -> Result<AppId, Refused> {
     match &call.caller {
-        Caller::Installation { id, .. } => world.app_of(*id).map(|app| app.id).ok_or_else(Refused::not_found),
-        _ => Err(Refused::forbidden("You must authenticate via a GitHub App.")),
+        Caller::Installation { id, .. } => world
+            .app_of(*id)
+            .map(|app| app.id)
+            .ok_or_else(Refused::not_found),
+        _ => Err(Refused::forbidden(
+            "You must authenticate via a GitHub App.",
+        )),
     }
 }
 
@@ -91,24 +106,44 @@ struct GivenButton {
 }
 
 fn unknown(field: &str, value: &str) -> Refused {
-    Refused::unprocessable(format!("Invalid request.\n\n{value} is not a valid {field}."))
+    Refused::unprocessable(format!(
+        "Invalid request.\n\n{value} is not a valid {field}."
+    ))
 }
 
 impl Given {
     fn change(self, now: Timestamp) -> Result<CheckChange, Refused> {
         let progress = self.progress(now)?;
         let output = self.output.map(GivenOutput::read).transpose()?;
-        let button = |GivenButton { label, description, identifier }| Button { label, description, identifier };
-        let actions = self.actions.map(|actions| actions.into_iter().map(button).collect());
+        let button = |GivenButton {
+                          label,
+                          description,
+                          identifier,
+                      }| Button {
+            label,
+            description,
+            identifier,
+        };
+        let actions = self
+            .actions
+            .map(|actions| actions.into_iter().map(button).collect());
         let (name, external_id, details_url) = (self.name, self.external_id, self.details_url);
-        Ok(CheckChange { name, progress, external_id, details_url, output, actions })
+        Ok(CheckChange {
+            name,
+            progress,
+            external_id,
+            details_url,
+            output,
+            actions,
+        })
     }
 
     /// A conclusion completes a run whatever status is given (docs.github.com, REST, Create a check run).
     fn progress(&self, now: Timestamp) -> Result<Option<Progress>, Refused> {
         let at = self.completed_at.unwrap_or(now);
         if let Some(word) = &self.conclusion {
-            let conclusion = Conclusion::parse(word).filter(|conclusion| *conclusion != Conclusion::Stale);
+            let conclusion =
+                Conclusion::parse(word).filter(|conclusion| *conclusion != Conclusion::Stale);
             let conclusion = conclusion.ok_or_else(|| unknown("conclusion", word))?;
             return Ok(Some(Progress::Completed { conclusion, at }));
         }
@@ -116,7 +151,9 @@ impl Given {
             None => Ok(None),
             Some("queued") => Ok(Some(Progress::Queued)),
             Some("in_progress") => Ok(Some(Progress::InProgress)),
-            Some("completed") => Err(Refused::unprocessable("Invalid request.\n\nMissing required key: conclusion")),
+            Some("completed") => Err(Refused::unprocessable(
+                "Invalid request.\n\nMissing required key: conclusion",
+            )),
             Some(word) => Err(unknown("status", word)),
         }
     }
@@ -138,8 +175,17 @@ impl GivenOutput {
                 raw_details: given.raw_details,
             })
         };
-        let annotations = self.annotations.into_iter().map(annotation).collect::<Result<_, Refused>>()?;
-        Ok(Output { title: self.title, summary: Some(self.summary), text: self.text, annotations })
+        let annotations = self
+            .annotations
+            .into_iter()
+            .map(annotation)
+            .collect::<Result<_, Refused>>()?;
+        Ok(Output {
+            title: self.title,
+            summary: Some(self.summary),
+            text: self.text,
+            annotations,
+        })
     }
 }
 
@@ -157,7 +203,11 @@ fn create(world: &mut World, call: &Call) -> Answer {
     }
     let change = given.change(world.now())?;
     let id = world.create_check_run(actor, repo, (app, sha), change)?;
-    Ok(Reply::created(json::check_run(world, world.repo(repo)?, world.check_run(repo, id)?)))
+    Ok(Reply::created(json::check_run(
+        world,
+        world.repo(repo)?,
+        world.check_run(repo, id)?,
+    )))
 }
 
 fn run_id(call: &Call) -> Result<CheckRunId, Refused> {
@@ -166,7 +216,11 @@ fn run_id(call: &Call) -> Result<CheckRunId, Refused> {
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    Ok(Reply::ok(json::check_run(world, repo, world.check_run(repo.id, run_id(call)?)?)))
+    Ok(Reply::ok(json::check_run(
+        world,
+        repo,
+        world.check_run(repo.id, run_id(call)?)?,
+    )))
 }
 
 fn update(world: &mut World, call: &Call) -> Answer {
@@ -175,14 +229,20 @@ fn update(world: &mut World, call: &Call) -> Answer {
     let (id, given): (_, Given) = (run_id(call)?, call.json()?);
     let change = given.change(world.now())?;
     world.update_check_run(actor, repo, app, id, change)?;
-    Ok(Reply::ok(json::check_run(world, world.repo(repo)?, world.check_run(repo, id)?)))
+    Ok(Reply::ok(json::check_run(
+        world,
+        world.repo(repo)?,
+        world.check_run(repo, id)?,
+    )))
 }
 
 fn annotations(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let run = world.check_run(repo.id, run_id(call)?)?;
     let all = run.output.annotations.iter().collect();
-    Ok(call.list(all, |annotation| json::annotation(world, repo, run.sha, annotation)))
+    Ok(call.list(all, |annotation| {
+        json::annotation(world, repo, run.sha, annotation)
+    }))
 }
 
 fn rerequest(world: &mut World, call: &Call) -> Answer {
@@ -195,11 +255,19 @@ fn rerequest(world: &mut World, call: &Call) -> Answer {
 fn filtered<'r>(call: &Call, runs: impl Iterator<Item = &'r CheckRun>) -> Vec<&'r CheckRun> {
     let wanted = |run: &&CheckRun| {
         call.query("check_name").is_none_or(|name| run.name == name)
-            && call.query("status").is_none_or(|status| run.progress.status() == status)
-            && call.query("app_id").is_none_or(|app| run.app.to_string() == app)
+            && call
+                .query("status")
+                .is_none_or(|status| run.progress.status() == status)
+            && call
+                .query("app_id")
+                .is_none_or(|app| run.app.to_string() == app)
     };
     let runs = runs.filter(wanted);
-    if call.query("filter") == Some("all") { runs.collect() } else { latest(runs) }
+    if call.query("filter") == Some("all") {
+        runs.collect()
+    } else {
+        latest(runs)
+    }
 }
 
 pub(super) fn runs_of_ref(world: &mut World, call: &Call, name: &str) -> Answer {
@@ -212,21 +280,36 @@ pub(super) fn runs_of_ref(world: &mut World, call: &Call, name: &str) -> Answer 
 fn runs_of_suite(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let suite = SuiteId(call.id("id")?);
-    let runs = filtered(call, repo.check_runs.values().filter(|run| run.suite == suite));
+    let runs = filtered(
+        call,
+        repo.check_runs.values().filter(|run| run.suite == suite),
+    );
     Ok(call.counted_list("check_runs", runs, |run| json::check_run(world, repo, run)))
 }
 
 pub(super) fn suites_of_ref(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ)?;
     let (repo, sha) = (world.repo(id)?, world.commit_named(id, name)?);
-    let by_app = |app: AppId| call.query("app_id").is_none_or(|wanted| app.to_string() == wanted);
-    let suites = repo.suites.values().filter(|suite| suite.sha == sha && by_app(suite.app)).collect();
-    Ok(call.counted_list("check_suites", suites, |suite| json::check_suite(world, repo, suite)))
+    let by_app = |app: AppId| {
+        call.query("app_id")
+            .is_none_or(|wanted| app.to_string() == wanted)
+    };
+    let suites = repo
+        .suites
+        .values()
+        .filter(|suite| suite.sha == sha && by_app(suite.app))
+        .collect();
+    Ok(call.counted_list("check_suites", suites, |suite| {
+        json::check_suite(world, repo, suite)
+    }))
 }
 
 fn show_suite(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    let suite = repo.suites.get(&SuiteId(call.id("id")?)).ok_or_else(Refused::not_found)?;
+    let suite = repo
+        .suites
+        .get(&SuiteId(call.id("id")?))
+        .ok_or_else(Refused::not_found)?;
     Ok(Reply::ok(json::check_suite(world, repo, suite)))
 }
 
@@ -252,16 +335,32 @@ fn default_context() -> String {
 fn create_status(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE_STATUS)?;
     let (sha, new): (_, NewStatus) = (call.sha("sha")?, call.json()?);
-    let state = StatusState::parse(&new.state).ok_or_else(|| Refused::invalid("Status", "state", "invalid"))?;
-    let status = world.set_status(actor, repo, sha, (&new.context, state), (new.description, new.target_url))?;
-    Ok(Reply::created(json::status(world, world.repo(repo)?, &status)))
+    let state = StatusState::parse(&new.state)
+        .ok_or_else(|| Refused::invalid("Status", "state", "invalid"))?;
+    let status = world.set_status(
+        actor,
+        repo,
+        sha,
+        (&new.context, state),
+        (new.description, new.target_url),
+    )?;
+    Ok(Reply::created(json::status(
+        world,
+        world.repo(repo)?,
+        &status,
+    )))
 }
 
 pub(super) fn combined(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ_STATUS)?;
     let (repo, sha) = (world.repo(id)?, world.commit_named(id, name)?);
     let mut newest: Vec<&CommitStatus> = Vec::new();
-    for status in repo.statuses.iter().rev().filter(|status| status.sha == sha) {
+    for status in repo
+        .statuses
+        .iter()
+        .rev()
+        .filter(|status| status.sha == sha)
+    {
         if newest.iter().all(|seen| seen.context != status.context) {
             newest.push(status);
         }
@@ -272,6 +371,11 @@ pub(super) fn combined(world: &mut World, call: &Call, name: &str) -> Answer {
 pub(super) fn statuses(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ_STATUS)?;
     let (repo, sha) = (world.repo(id)?, world.commit_named(id, name)?);
-    let all = repo.statuses.iter().rev().filter(|status| status.sha == sha).collect();
+    let all = repo
+        .statuses
+        .iter()
+        .rev()
+        .filter(|status| status.sha == sha)
+        .collect();
     Ok(call.list(all, |status| json::status(world, repo, status)))
 }

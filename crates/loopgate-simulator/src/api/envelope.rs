@@ -41,18 +41,29 @@ pub async fn wrap(State(shared): State<Arc<Shared>>, request: Request, next: Nex
             visit.shared.write(|world| world.faults.hangs(None));
             std::future::pending().await
         }
-        Some(Harm::Answer { status, headers, body }) => Some(injected(status, &headers, &body)),
+        Some(Harm::Answer {
+            status,
+            headers,
+            body,
+        }) => Some(injected(status, &headers, &body)),
         Some(Harm::Stall(time)) => {
             visit.until_healed_or(Some(time)).await;
             None
         }
         Some(Harm::Unchanged) if let Some(etag) = &visit.condition => {
             let headers = HeaderMap::from_iter([(header::ETAG, etag.clone())]);
-            Some(with_headers(StatusCode::NOT_MODIFIED, headers, Bytes::new()))
+            Some(with_headers(
+                StatusCode::NOT_MODIFIED,
+                headers,
+                Bytes::new(),
+            ))
         }
         Some(Harm::Lag(time)) if visit.method == Method::GET => {
             let mut request = request;
-            if let Some(past) = visit.shared.quietly(|world| world.as_of(world.clock.now() - time)) {
+            if let Some(past) = visit
+                .shared
+                .quietly(|world| world.as_of(world.clock.now() - time))
+            {
                 request.extensions_mut().insert(past);
             }
             Some(visit.carry_out(request, next).await)
@@ -61,8 +72,12 @@ pub async fn wrap(State(shared): State<Arc<Shared>>, request: Request, next: Nex
             let (mut parts, body) = visit.carry_out(request, next).await.into_parts();
             let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
             let pieces = alteration(&mut parts, body).into_iter();
-            let pieces = pieces.map(|piece| piece.ok_or_else(|| std::io::Error::other("cut by a fault")));
-            Some(Response::from_parts(parts, Body::from_stream(stream::iter(pieces))))
+            let pieces =
+                pieces.map(|piece| piece.ok_or_else(|| std::io::Error::other("cut by a fault")));
+            Some(Response::from_parts(
+                parts,
+                Body::from_stream(stream::iter(pieces)),
+            ))
         }
         Some(Harm::Stale) => match visit.remembered() {
             Some((headers, body)) => Some(with_headers(StatusCode::OK, headers, body)),
@@ -99,13 +114,31 @@ impl Visit {
     fn begin(shared: &Arc<Shared>, request: &Request) -> (Self, Option<Harm>) {
         let (method, uri) = (request.method().clone(), request.uri().clone());
         let (caller, name, harm) = shared.quietly(|world| {
-            let caller = need_user_agent(request.headers()).and_then(|()| Caller::identify(world, request.headers()));
-            let name = caller.as_ref().map_or_else(|_| "anonymous".to_owned(), |caller| caller.name(world));
-            (caller, name, world.faults.strike_request(&method, target(&uri)))
+            let caller = need_user_agent(request.headers())
+                .and_then(|()| Caller::identify(world, request.headers()));
+            let name = caller
+                .as_ref()
+                .map_or_else(|_| "anonymous".to_owned(), |caller| caller.name(world));
+            (
+                caller,
+                name,
+                world.faults.strike_request(&method, target(&uri)),
+            )
         });
         let sent = |name| request.headers().get(name).cloned();
         let (condition, token) = (sent(header::IF_NONE_MATCH), sent(header::AUTHORIZATION));
-        (Self { shared: Arc::clone(shared), method, uri, caller, name, condition, token }, harm)
+        (
+            Self {
+                shared: Arc::clone(shared),
+                method,
+                uri,
+                caller,
+                name,
+                condition,
+                token,
+            },
+            harm,
+        )
     }
 
     /// Waits until the faults are healed, or the clock has moved on so far.
@@ -133,13 +166,17 @@ impl Visit {
     /// How the same GET was answered the last time.
     fn remembered(&self) -> Option<(HeaderMap, Bytes)> {
         let key = self.key();
-        self.shared.quietly(|world| world.remembered.get(&key).cloned()).filter(|_| self.method == Method::GET)
+        self.shared
+            .quietly(|world| world.remembered.get(&key).cloned())
+            .filter(|_| self.method == Method::GET)
     }
 
     /// Checks the caller's credentials and rate, then lets the handler answer.
     async fn carry_out(&self, mut request: Request, next: Next) -> Response {
         let admitted = self.caller.clone().and_then(|caller| {
-            self.shared.quietly(|world| limits::check(world, &caller, &self.name, (&self.method, self.uri.path())))?;
+            self.shared.quietly(|world| {
+                limits::check(world, &caller, &self.name, (&self.method, self.uri.path()))
+            })?;
             Ok(caller)
         });
         let mut response = match admitted {
@@ -154,9 +191,12 @@ impl Visit {
         };
         if self.method == Method::GET && response.status() == StatusCode::OK {
             let condition = self.condition.as_ref();
-            response = conditional::answer(&self.shared, self.key(), (&self.token, condition), response).await;
+            response =
+                conditional::answer(&self.shared, self.key(), (&self.token, condition), response)
+                    .await;
         }
-        let free = response.status() == StatusCode::NOT_MODIFIED || self.uri.path() == "/rate_limit";
+        let free =
+            response.status() == StatusCode::NOT_MODIFIED || self.uri.path() == "/rate_limit";
         self.shared.quietly(|world| {
             if !free {
                 world.rate_limits.spend(&self.name);
@@ -173,7 +213,10 @@ impl Visit {
         }
         let (parts, body) = request.into_parts();
         let body = to_bytes(body, super::MAX_BODY).await.unwrap_or_default();
-        (Request::from_parts(parts, Body::from(body.clone())), Some(body))
+        (
+            Request::from_parts(parts, Body::from(body.clone())),
+            Some(body),
+        )
     }
 
     /// Writes the log. No answer closes the connection before anything is sent: its body fails at once.
@@ -183,22 +226,48 @@ impl Visit {
             (Some(response), Some(_)) => {
                 let (parts, body) = response.into_parts();
                 let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-                (Some(Response::from_parts(parts, Body::from(body.clone()))), body)
+                (
+                    Some(Response::from_parts(parts, Body::from(body.clone()))),
+                    body,
+                )
             }
             (answer, _) => (answer, Bytes::new()),
         };
-        let Self { shared, method, uri, name: actor, condition, .. } = self;
+        let Self {
+            shared,
+            method,
+            uri,
+            name: actor,
+            condition,
+            ..
+        } = self;
         shared.write(|world| {
             if let (Some(sent), Some(status)) = (sent, status) {
-                world.scribe.exchange((&method, target(&uri)), &sent, status, &received);
+                world
+                    .scribe
+                    .exchange((&method, target(&uri)), &sent, status, &received);
             }
-            let conditional = if condition.is_some() { Conditional::Yes } else { Conditional::No };
+            let conditional = if condition.is_some() {
+                Conditional::Yes
+            } else {
+                Conditional::No
+            };
             let (path, query) = (uri.path().to_owned(), uri.query().map(str::to_owned));
             let at = world.clock.now();
-            world.requests.0.push(RequestRecord { at, method, path, query, status, conditional, actor });
+            world.requests.0.push(RequestRecord {
+                at,
+                method,
+                path,
+                query,
+                status,
+                conditional,
+                actor,
+            });
         });
         answer.unwrap_or_else(|| {
-            let broken = stream::once(async { Err::<Bytes, _>(std::io::Error::other("dropped by a fault")) });
+            let broken = stream::once(async {
+                Err::<Bytes, _>(std::io::Error::other("dropped by a fault"))
+            });
             Response::new(Body::from_stream(broken))
         })
     }
@@ -227,16 +296,25 @@ fn absolute(world: &World, uri: &Uri) -> Option<Uri> {
         let repo = world.repos.get(&RepoId(id.parse().ok()?))?;
         Some(format!("/repos/{}{rest}", world.full_name(repo)))
     });
-    format!("{}{}", world.base_url, by_name.as_deref().unwrap_or(target)).parse().ok()
+    format!("{}{}", world.base_url, by_name.as_deref().unwrap_or(target))
+        .parse()
+        .ok()
 }
 
-fn injected(status: StatusCode, headers: &[(String, String)], body: &serde_json::Value) -> Response {
+fn injected(
+    status: StatusCode,
+    headers: &[(String, String)],
+    body: &serde_json::Value,
+) -> Response {
     let mut response = match body {
         serde_json::Value::String(text) => (status, text.clone()).into_response(),
         body => Reply::ok(body.clone()).status(status).into_response(),
     };
     for (name, value) in headers {
-        if let (Ok(name), Ok(value)) = (name.parse::<header::HeaderName>(), HeaderValue::from_str(value)) {
+        if let (Ok(name), Ok(value)) = (
+            name.parse::<header::HeaderName>(),
+            HeaderValue::from_str(value),
+        ) {
             response.headers_mut().insert(name, value);
         }
     }

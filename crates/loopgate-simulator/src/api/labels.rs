@@ -27,12 +27,17 @@ pub const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/issues/{number}/labels", add),
     put("/repos/{owner}/{repo}/issues/{number}/labels", replace),
     delete("/repos/{owner}/{repo}/issues/{number}/labels", clear),
-    delete("/repos/{owner}/{repo}/issues/{number}/labels/{name}", take_off),
+    delete(
+        "/repos/{owner}/{repo}/issues/{number}/labels/{name}",
+        take_off,
+    ),
 ];
 
 fn list(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    Ok(call.list(repo.labels.values().collect(), |label| json::label(world, repo, label)))
+    Ok(call.list(repo.labels.values().collect(), |label| {
+        json::label(world, repo, label)
+    }))
 }
 
 #[derive(Deserialize)]
@@ -50,13 +55,23 @@ fn grey() -> String {
 fn create(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     let new: NewLabel = call.json()?;
-    let label = world.create_label(actor, repo, (&new.name, &new.color, new.description.as_deref()))?;
-    Ok(Reply::created(json::label(world, world.repo(repo)?, &label)))
+    let label = world.create_label(
+        actor,
+        repo,
+        (&new.name, &new.color, new.description.as_deref()),
+    )?;
+    Ok(Reply::created(json::label(
+        world,
+        world.repo(repo)?,
+        &label,
+    )))
 }
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    let label = repo.label(call.param("name")).ok_or_else(Refused::not_found)?;
+    let label = repo
+        .label(call.param("name"))
+        .ok_or_else(Refused::not_found)?;
     Ok(Reply::ok(json::label(world, repo, label)))
 }
 
@@ -69,7 +84,12 @@ struct LabelEdit {
 fn edit(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     let edit: LabelEdit = call.json()?;
-    let label = world.edit_label(actor, repo, call.param("name"), (edit.color, edit.description))?;
+    let label = world.edit_label(
+        actor,
+        repo,
+        call.param("name"),
+        (edit.color, edit.description),
+    )?;
     Ok(Reply::ok(json::label(world, world.repo(repo)?, &label)))
 }
 
@@ -81,7 +101,11 @@ fn remove(world: &mut World, call: &Call) -> Answer {
 
 fn labels_of(world: &World, call: &Call, repo: RepoId, number: PrNumber) -> Answer {
     let (found, issue) = (world.repo(repo)?, world.issue(repo, number)?);
-    let labels = issue.labels.iter().filter_map(|name| found.label(name)).collect();
+    let labels = issue
+        .labels
+        .iter()
+        .filter_map(|name| found.label(name))
+        .collect();
     Ok(call.list(labels, |label| json::label(world, found, label)))
 }
 
@@ -93,11 +117,23 @@ fn of_issue(world: &mut World, call: &Call) -> Answer {
 /// Names, or objects with a name; in an object under `labels` or bare.
 fn names(call: &Call) -> Result<Vec<String>, Refused> {
     let body: Value = call.json()?;
-    let list = body.get("labels").unwrap_or(&body).as_array().cloned().unwrap_or_default();
+    let list = body
+        .get("labels")
+        .unwrap_or(&body)
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     list.iter()
-        .map(|entry| entry.as_str().or_else(|| entry.get("name")?.as_str()).map(str::to_owned))
+        .map(|entry| {
+            entry
+                .as_str()
+                .or_else(|| entry.get("name")?.as_str())
+                .map(str::to_owned)
+        })
         .collect::<Option<_>>()
-        .ok_or_else(|| Refused::unprocessable("Invalid request.\n\nFor 'items', nil is not a string."))
+        .ok_or_else(|| {
+            Refused::unprocessable("Invalid request.\n\nFor 'items', nil is not a string.")
+        })
 }
 
 fn add(world: &mut World, call: &Call) -> Answer {
@@ -110,8 +146,18 @@ fn add(world: &mut World, call: &Call) -> Answer {
 fn replace(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     let (number, wanted) = (call.number()?, names(call)?);
-    let gone = |name: &&String| !wanted.iter().any(|wanted| wanted.to_lowercase() == name.to_lowercase());
-    let gone: Vec<_> = world.issue(repo, number)?.labels.iter().filter(gone).cloned().collect();
+    let gone = |name: &&String| {
+        !wanted
+            .iter()
+            .any(|wanted| wanted.to_lowercase() == name.to_lowercase())
+    };
+    let gone: Vec<_> = world
+        .issue(repo, number)?
+        .labels
+        .iter()
+        .filter(gone)
+        .cloned()
+        .collect();
     for name in gone {
         world.unlabel(actor, repo, number, &name)?;
     }

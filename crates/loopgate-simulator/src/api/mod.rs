@@ -47,23 +47,43 @@ struct Route {
 }
 
 const fn get(path: &'static str, handler: Handler) -> Route {
-    Route { method: MethodFilter::GET, path, handler }
+    Route {
+        method: MethodFilter::GET,
+        path,
+        handler,
+    }
 }
 
 const fn post(path: &'static str, handler: Handler) -> Route {
-    Route { method: MethodFilter::POST, path, handler }
+    Route {
+        method: MethodFilter::POST,
+        path,
+        handler,
+    }
 }
 
 const fn put(path: &'static str, handler: Handler) -> Route {
-    Route { method: MethodFilter::PUT, path, handler }
+    Route {
+        method: MethodFilter::PUT,
+        path,
+        handler,
+    }
 }
 
 const fn patch(path: &'static str, handler: Handler) -> Route {
-    Route { method: MethodFilter::PATCH, path, handler }
+    Route {
+        method: MethodFilter::PATCH,
+        path,
+        handler,
+    }
 }
 
 const fn delete(path: &'static str, handler: Handler) -> Route {
-    Route { method: MethodFilter::DELETE, path, handler }
+    Route {
+        method: MethodFilter::DELETE,
+        path,
+        handler,
+    }
 }
 
 const AREAS: &[&[Route]] = &[
@@ -97,7 +117,9 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
             let is_write = route.method != MethodFilter::GET;
             let answer = shared.write(|world| match is_write && call.is_about_archived(world) {
                 // As GitHub words it.
-                true => Err(Refused::forbidden("Repository was archived so is read-only.")),
+                true => Err(Refused::forbidden(
+                    "Repository was archived so is read-only.",
+                )),
                 false => handler(world, &call),
             });
             answer.unwrap_or_else(Reply::from)
@@ -110,5 +132,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(Arc::clone(&shared));
     // Around the whole of it, because `/repositories/ID` is rewritten before a route is chosen.
-    Router::new().fallback_service(routes).layer(middleware::from_fn_with_state(shared, envelope::wrap))
+    Router::new()
+        .fallback_service(routes)
+        .layer(middleware::from_fn_with_state(shared, envelope::wrap))
 }

@@ -22,7 +22,10 @@ use loopgate_core::UserId;
 
 pub const ROUTES: &[Route] = &[
     post("/settings/apps/new", register_for_oneself),
-    post("/organizations/{org}/settings/apps/new", register_for_organisation),
+    post(
+        "/organizations/{org}/settings/apps/new",
+        register_for_organisation,
+    ),
     post("/app-manifests/{code}/conversions", convert),
     get("/apps/{slug}/installations/new", installation_page),
     post("/apps/{slug}/installations/new", install),
@@ -38,7 +41,10 @@ pub(super) fn person(world: &World, call: &Call) -> Result<UserId, Refused> {
 
 fn page(title: &str, body: &str) -> Reply {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
-    let page = format!("<!doctype html><title>{0}</title><h1>{0}</h1>{body}", escaped(title));
+    let page = format!(
+        "<!doctype html><title>{0}</title><h1>{0}</h1>{body}",
+        escaped(title)
+    );
     Reply::raw("text/html; charset=utf-8", page.into())
 }
 
@@ -58,9 +64,14 @@ fn register(world: &mut World, call: &Call, person: UserId, owner: UserId) -> An
     match world.register_from_manifest(person, owner, &manifest, call.query("state")) {
         Ok(back) => Ok(Reply::found(back)),
         Err(refused) if refused.status == StatusCode::UNPROCESSABLE_ENTITY => {
-            let errors = refused.errors.iter().filter_map(Value::as_str).map(|error| format!("<p>Error {error}</p>"));
+            let errors = refused
+                .errors
+                .iter()
+                .filter_map(Value::as_str)
+                .map(|error| format!("<p>Error {error}</p>"));
             let errors = format!("<p>{}</p>{}", refused.message, errors.collect::<String>());
-            Ok(page("Invalid GitHub App configuration", &errors).status(StatusCode::UNPROCESSABLE_ENTITY))
+            Ok(page("Invalid GitHub App configuration", &errors)
+                .status(StatusCode::UNPROCESSABLE_ENTITY))
         }
         Err(refused) => Err(refused),
     }
@@ -68,7 +79,12 @@ fn register(world: &mut World, call: &Call, person: UserId, owner: UserId) -> An
 
 /// (docs.github.com, Create a GitHub App from a manifest).
 fn convert(world: &mut World, call: &Call) -> Answer {
-    let Registered { app, pem, webhook_secret, .. } = world.convert(call.param("code"))?;
+    let Registered {
+        app,
+        pem,
+        webhook_secret,
+        ..
+    } = world.convert(call.param("code"))?;
     let app = world.apps.get(&app).ok_or_else(Refused::not_found)?;
     let mut created = json::app(world, app);
     created["client_secret"] = app.client_secret().into();
@@ -92,16 +108,26 @@ fn install(world: &mut World, call: &Call) -> Answer {
         Some(login) => world.account(&login).ok_or_else(Refused::not_found)?.id,
         None => world.app_by_slug(call.param("slug"))?.owner,
     };
-    Ok(match world.install_by(person, call.param("slug"), account)? {
-        Installing::Installed(id) => page("Installed", &format!("<p>Installation {id}</p>")),
-        Installing::Requested => page("Requested", "<p>An owner of the organisation was asked.</p>"),
-    })
+    Ok(
+        match world.install_by(person, call.param("slug"), account)? {
+            Installing::Installed(id) => page("Installed", &format!("<p>Installation {id}</p>")),
+            Installing::Requested => page(
+                "Requested",
+                "<p>An owner of the organisation was asked.</p>",
+            ),
+        },
+    )
 }
 
 /// (docs.github.com, List installation requests for the authenticated app).
 fn list_requests(world: &mut World, call: &Call) -> Answer {
     let app = call.app()?;
-    let mine: Vec<_> = world.registrations.requests.iter().filter(|request| request.app == app).collect();
+    let mine: Vec<_> = world
+        .registrations
+        .requests
+        .iter()
+        .filter(|request| request.app == app)
+        .collect();
     Ok(call.list(mine, |request| {
         json!({
             "id": request.at.timestamp(), "account": json::user(world, request.account),

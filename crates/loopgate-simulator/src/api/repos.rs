@@ -35,19 +35,30 @@ const ADMINISTRATION: Needs = &[(Area::Administration, Level::Read)];
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, METADATA)?)?;
-    Ok(Reply::ok(json::repo_full(world, repo, call.caller.role(world, repo))))
+    Ok(Reply::ok(json::repo_full(
+        world,
+        repo,
+        call.caller.role(world, repo),
+    )))
 }
 
 fn fork(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, METADATA)?;
     let fork = world.fork(actor, repo)?;
     let fork = world.repo(fork)?;
-    Ok(Reply::ok(json::repo_full(world, fork, call.caller.role(world, fork))).status(StatusCode::ACCEPTED))
+    Ok(
+        Reply::ok(json::repo_full(world, fork, call.caller.role(world, fork)))
+            .status(StatusCode::ACCEPTED),
+    )
 }
 
 fn branches(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, CONTENTS)?)?;
-    let heads = repo.refs.iter().filter_map(|(name, sha)| Some((name.strip_prefix("refs/heads/")?, *sha))).collect();
+    let heads = repo
+        .refs
+        .iter()
+        .filter_map(|(name, sha)| Some((name.strip_prefix("refs/heads/")?, *sha)))
+        .collect();
     Ok(call.list(heads, |(name, sha)| {
         let protected = repo.protections.contains_key(name);
         let url = format!("{}/repos/{}/commits/{sha}", world.base_url, world.full_name(repo));
@@ -58,7 +69,9 @@ fn branches(world: &mut World, call: &Call) -> Answer {
 /// Newest first, of one ref if it is named (docs.github.com, REST, Repositories: "List repository activities").
 fn activity(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, CONTENTS)?)?;
-    let wanted = call.query("ref").map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    let wanted = call
+        .query("ref")
+        .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
     let of_ref = |one: &&Activity| wanted.is_none_or(|wanted| one.branch == wanted);
     let oldest_first = call.query("direction") == Some("asc");
     let mut moves: Vec<_> = repo.activities.iter().filter(of_ref).collect();
@@ -79,26 +92,42 @@ fn below_branch(world: &mut World, call: &Call) -> Answer {
 fn branch(world: &mut World, call: &Call, name: &str) -> Answer {
     let repo = world.repo(call.read(world, CONTENTS)?)?;
     let missing = || Refused::new(StatusCode::NOT_FOUND, "Branch not found");
-    Ok(Reply::ok(json::branch(world, repo, name, repo.branch(name).ok_or_else(missing)?)))
+    Ok(Reply::ok(json::branch(
+        world,
+        repo,
+        name,
+        repo.branch(name).ok_or_else(missing)?,
+    )))
 }
 
 /// Classic protection only; rulesets answer through [`rules`].
 fn protection(world: &mut World, call: &Call, name: &str) -> Answer {
     let repo = world.repo(call.read(world, ADMINISTRATION)?)?;
-    repo.branch(name).ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not found"))?;
-    let classic = repo.protections.get(name).filter(|rules| rules.source == ProtectionSource::Classic);
-    let found = classic.ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not protected"))?;
+    repo.branch(name)
+        .ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not found"))?;
+    let classic = repo
+        .protections
+        .get(name)
+        .filter(|rules| rules.source == ProtectionSource::Classic);
+    let found =
+        classic.ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not protected"))?;
     Ok(Reply::ok(json::protection(world, repo, name, found)))
 }
 
 fn rulesets(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, METADATA)?)?;
-    let sets = repo.protections.iter().filter(|(_, rules)| rules.source == ProtectionSource::Ruleset).collect();
+    let sets = repo
+        .protections
+        .iter()
+        .filter(|(_, rules)| rules.source == ProtectionSource::Ruleset)
+        .collect();
     Ok(call.list(sets, |(branch, _)| json::ruleset(world, repo, branch)))
 }
 
 fn meta(_: &mut World, _: &Call) -> Answer {
-    Ok(Reply::ok(serde_json::json!({ "verifiable_password_authentication": false })))
+    Ok(Reply::ok(
+        serde_json::json!({ "verifiable_password_authentication": false }),
+    ))
 }
 
 fn rules(world: &mut World, call: &Call) -> Answer {

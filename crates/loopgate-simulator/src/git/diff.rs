@@ -57,9 +57,17 @@ impl Objects {
         for (path, (before, after)) in self.differing(old, Some(new)) {
             match (before, after) {
                 (Some(before), Some(after)) => {
-                    let same_kind = std::mem::discriminant(&kind_of(before)) == std::mem::discriminant(&kind_of(after));
-                    let status = if same_kind { FileStatus::Modified } else { FileStatus::Changed };
-                    changes.insert(path.clone(), change(&path, None, status, Some(before), Some(after)));
+                    let same_kind = std::mem::discriminant(&kind_of(before))
+                        == std::mem::discriminant(&kind_of(after));
+                    let status = if same_kind {
+                        FileStatus::Modified
+                    } else {
+                        FileStatus::Changed
+                    };
+                    changes.insert(
+                        path.clone(),
+                        change(&path, None, status, Some(before), Some(after)),
+                    );
                 }
                 (Some(before), None) => drop(removed.insert(path, before)),
                 (None, after) => added.extend(after.map(|after| (path, after))),
@@ -67,12 +75,23 @@ impl Objects {
         }
         for (from, to) in self.renames(&removed, &added) {
             let (before, after) = (removed.remove(&from), added.remove(&to));
-            changes.insert(to.clone(), change(&to, Some(from), FileStatus::Renamed, before, after));
+            changes.insert(
+                to.clone(),
+                change(&to, Some(from), FileStatus::Renamed, before, after),
+            );
         }
-        changes.extend(
-            removed.into_iter().map(|(p, e)| (p.clone(), change(&p, None, FileStatus::Removed, Some(e), None))),
-        );
-        changes.extend(added.into_iter().map(|(p, e)| (p.clone(), change(&p, None, FileStatus::Added, None, Some(e)))));
+        changes.extend(removed.into_iter().map(|(p, e)| {
+            (
+                p.clone(),
+                change(&p, None, FileStatus::Removed, Some(e), None),
+            )
+        }));
+        changes.extend(added.into_iter().map(|(p, e)| {
+            (
+                p.clone(),
+                change(&p, None, FileStatus::Added, None, Some(e)),
+            )
+        }));
         changes.into_values().collect()
     }
 
@@ -83,13 +102,20 @@ impl Objects {
         for (from, before) in removed {
             for (to, after) in added {
                 let comparable = exhaustive && before.mode == after.mode;
-                let score = if comparable || before.sha == after.sha { self.similarity(*before, *after) } else { 0.0 };
+                let score = if comparable || before.sha == after.sha {
+                    self.similarity(*before, *after)
+                } else {
+                    0.0
+                };
                 if score >= SIMILAR_ENOUGH && !self.is_empty_file(*after) {
                     scored.push((score, from, to));
                 }
             }
         }
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+        scored.sort_by(|a, b| {
+            b.0.total_cmp(&a.0)
+                .then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
+        });
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (_, from, to) in scored {
             if pairs.iter().all(|(f, t)| f != from && t != to) {
@@ -101,7 +127,8 @@ impl Objects {
 
     /// Empty files are not renames of each other.
     fn is_empty_file(&self, entry: Entry) -> bool {
-        self.blob(entry.sha).is_some_and(|content| content.is_empty())
+        self.blob(entry.sha)
+            .is_some_and(|content| content.is_empty())
     }
 
     /// How much of the lines two text files share, 0 to 1; 1 for the same content.
@@ -109,7 +136,8 @@ impl Objects {
         match (self.blob(one.sha), self.blob(other.sha)) {
             _ if one.sha == other.sha => 1.0,
             (Some(a), Some(b)) if !is_binary(a) && !is_binary(b) => {
-                TextDiff::from_lines(&*String::from_utf8_lossy(a), &*String::from_utf8_lossy(b)).ratio()
+                TextDiff::from_lines(&*String::from_utf8_lossy(a), &*String::from_utf8_lossy(b))
+                    .ratio()
             }
             _ => 0.0,
         }
@@ -122,7 +150,10 @@ impl Objects {
             Some(Entry { sha, mode }) if mode.kind() == Kind::Commit => {
                 format!("Subproject commit {sha}\n").into_bytes()
             }
-            Some(Entry { sha, .. }) => self.blob(sha).map(|content| content.to_vec()).unwrap_or_default(),
+            Some(Entry { sha, .. }) => self
+                .blob(sha)
+                .map(|content| content.to_vec())
+                .unwrap_or_default(),
         };
         LineDiff::between(&content(change.old), &content(change.new))
     }
@@ -143,7 +174,13 @@ fn change(
     old: Option<Entry>,
     new: Option<Entry>,
 ) -> FileChange {
-    FileChange { path: path.to_owned(), previous, status, old, new }
+    FileChange {
+        path: path.to_owned(),
+        previous,
+        status,
+        old,
+        new,
+    }
 }
 
 #[cfg(test)]
@@ -187,8 +224,11 @@ mod tests {
                 ("plus", "", File),
             ],
         );
-        let told: Vec<_> =
-            o.diff(Some(old), new).iter().map(|c| (c.status.as_str(), c.path.clone(), c.previous.clone())).collect();
+        let told: Vec<_> = o
+            .diff(Some(old), new)
+            .iter()
+            .map(|c| (c.status.as_str(), c.path.clone(), c.previous.clone()))
+            .collect();
         let expected = [
             ("removed", "gone", None),
             ("modified", "kept", None),
@@ -197,8 +237,10 @@ mod tests {
             ("renamed", "new/name", Some("old/name")),
             ("added", "plus", None),
         ];
-        let expected: Vec<_> =
-            expected.iter().map(|(s, p, previous)| (*s, (*p).to_owned(), previous.map(str::to_owned))).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(s, p, previous)| (*s, (*p).to_owned(), previous.map(str::to_owned)))
+            .collect();
         assert_eq!(told, expected);
         let mode_only = &o.diff(Some(old), new)[3];
         assert_eq!(o.line_diff(mode_only), LineDiff::default());

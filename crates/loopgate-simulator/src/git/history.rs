@@ -102,7 +102,11 @@ impl Objects {
                 return true;
             }
             if seen.insert(sha) {
-                stack.extend(self.parents(sha).iter().filter(|parent| self.generation(**parent) >= oldest));
+                stack.extend(
+                    self.parents(sha)
+                        .iter()
+                        .filter(|parent| self.generation(**parent) >= oldest),
+                );
             }
         }
         false
@@ -133,7 +137,8 @@ impl Objects {
         }
         let mut ready = BinaryHeap::new();
         let mut sequence = 0_usize;
-        let mut push = |ready: &mut BinaryHeap<(Timestamp, std::cmp::Reverse<usize>, Sha)>, sha: Sha| {
+        let mut push = |ready: &mut BinaryHeap<(Timestamp, std::cmp::Reverse<usize>, Sha)>,
+                        sha: Sha| {
             if let Some(commit) = self.commit(sha) {
                 sequence += 1;
                 ready.push((commit.committer.at, std::cmp::Reverse(sequence), sha));
@@ -145,7 +150,11 @@ impl Objects {
         let mut log = Vec::with_capacity(wanted.len());
         while let Some((_, _, sha)) = ready.pop() {
             log.push(sha);
-            for parent in self.parents(sha).iter().filter(|parent| wanted.contains(parent)) {
+            for parent in self
+                .parents(sha)
+                .iter()
+                .filter(|parent| wanted.contains(parent))
+            {
                 if let Some(left) = children_left.get_mut(parent) {
                     *left -= 1;
                     if *left == 0 {
@@ -158,18 +167,35 @@ impl Objects {
     }
 
     fn parents(&self, sha: Sha) -> &[Sha] {
-        self.commit(sha).map_or(&[], |commit: &Commit| &commit.parents)
+        self.commit(sha)
+            .map_or(&[], |commit: &Commit| &commit.parents)
     }
 
     /// Visits both histories down to where they meet, and nothing below that.
     fn apart(&self, one: Sha, other: Sha) -> Apart {
         let (mut apart, mut frontier) = (Apart::default(), Frontier::default());
-        frontier.reach(self.generation(one), one, Reached { from_one: true, ..Reached::default() });
-        frontier.reach(self.generation(other), other, Reached { from_other: true, ..Reached::default() });
+        frontier.reach(
+            self.generation(one),
+            one,
+            Reached {
+                from_one: true,
+                ..Reached::default()
+            },
+        );
+        frontier.reach(
+            self.generation(other),
+            other,
+            Reached {
+                from_other: true,
+                ..Reached::default()
+            },
+        );
         while let Some((sha, mut reached)) = frontier.next() {
             match (reached.from_one, reached.from_other) {
                 (true, true) => {
-                    if !std::mem::replace(&mut reached.below_common, true) && self.commit(sha).is_some() {
+                    if !std::mem::replace(&mut reached.below_common, true)
+                        && self.commit(sha).is_some()
+                    {
                         apart.meet.push(sha);
                     }
                 }
@@ -189,7 +215,10 @@ impl Objects {
     }
 
     fn newest(&self, commits: &[Sha]) -> Option<Sha> {
-        commits.iter().copied().max_by_key(|sha| (self.commit(*sha).map(|commit| commit.committer.at), *sha))
+        commits
+            .iter()
+            .copied()
+            .max_by_key(|sha| (self.commit(*sha).map(|commit| commit.committer.at), *sha))
     }
 
     /// None when the two have no history in common.
@@ -198,7 +227,11 @@ impl Objects {
         let merge_base = self.newest(&apart.meet)?;
         let mut ahead = self.newest_first(head, &apart.only_other);
         ahead.reverse();
-        Some(Comparison { merge_base, ahead, behind_by: apart.only_one.len() })
+        Some(Comparison {
+            merge_base,
+            ahead,
+            behind_by: apart.only_one.len(),
+        })
     }
 }
 
@@ -210,7 +243,11 @@ mod tests {
     fn commit(objects: &mut Objects, at: i64, parents: &[Sha]) -> Sha {
         let tree = objects.put(Object::Tree(Tree::default()));
         let at = Timestamp::from_timestamp(at, 0).unwrap();
-        let who = Signature { name: "a".into(), email: "a@example.test".into(), at };
+        let who = Signature {
+            name: "a".into(),
+            email: "a@example.test".into(),
+            at,
+        };
         let message = format!("at {at}");
         objects.put(Object::Commit(Commit {
             tree,
@@ -232,7 +269,10 @@ mod tests {
         let merged = commit(&mut o, 6, &[two, main]);
         assert_eq!(o.merge_base(main, two), Some(base));
         let comparison = o.compare(main, two).unwrap();
-        assert_eq!((comparison.ahead.as_slice(), comparison.behind_by), (&[one, two][..], 1));
+        assert_eq!(
+            (comparison.ahead.as_slice(), comparison.behind_by),
+            (&[one, two][..], 1)
+        );
         assert_eq!(comparison.status(), "diverged");
         // After the base was merged in, the merge base moves up to it.
         assert_eq!(o.merge_base(main, merged), Some(main));

@@ -21,7 +21,10 @@ impl Objects {
 
     /// Merges what `head` changed since `ancestor` into `base`.
     pub fn merge_since(&mut self, ancestor: Option<Sha>, base: Sha, head: Sha) -> Merge {
-        let (ours, theirs) = (self.differing(ancestor, Some(base)), self.differing(ancestor, Some(head)));
+        let (ours, theirs) = (
+            self.differing(ancestor, Some(base)),
+            self.differing(ancestor, Some(head)),
+        );
         let (mut edits, mut conflicts) = (Vec::new(), Vec::new());
         for (path, (_, theirs)) in &theirs {
             match ours.get(path) {
@@ -30,7 +33,11 @@ impl Objects {
                 None => edits.push((path.as_str(), *theirs)),
             }
         }
-        if conflicts.is_empty() { Merge::Clean(self.put_edited(Some(base), edits)) } else { Merge::Conflict(conflicts) }
+        if conflicts.is_empty() {
+            Merge::Clean(self.put_edited(Some(base), edits))
+        } else {
+            Merge::Conflict(conflicts)
+        }
     }
 }
 
@@ -44,13 +51,29 @@ mod tests {
         let files = files
             .iter()
             .map(|(path, content)| {
-                ((*path).to_owned(), Entry { mode: Mode::File, sha: o.put_blob(content.to_string()) })
+                (
+                    (*path).to_owned(),
+                    Entry {
+                        mode: Mode::File,
+                        sha: o.put_blob(content.to_string()),
+                    },
+                )
             })
             .collect();
         let tree = o.put_files(&files);
-        let who = Signature { name: "a".into(), email: "a@example.test".into(), at: Timestamp::UNIX_EPOCH };
+        let who = Signature {
+            name: "a".into(),
+            email: "a@example.test".into(),
+            at: Timestamp::UNIX_EPOCH,
+        };
         let message = "m".to_owned();
-        o.put(Object::Commit(Commit { tree, parents: parents.to_vec(), author: who.clone(), committer: who, message }))
+        o.put(Object::Commit(Commit {
+            tree,
+            parents: parents.to_vec(),
+            author: who.clone(),
+            committer: who,
+            message,
+        }))
     }
 
     #[test]
@@ -59,9 +82,15 @@ mod tests {
         let root = commit(&mut o, &[], &[("a", "1"), ("b", "1"), ("c", "1")]);
         let base = commit(&mut o, &[root], &[("a", "2"), ("b", "1"), ("c", "1")]);
         let head = commit(&mut o, &[root], &[("a", "1"), ("b", "1"), ("d", "1")]);
-        let Merge::Clean(tree) = o.merge(base, head) else { panic!("a conflict") };
+        let Merge::Clean(tree) = o.merge(base, head) else {
+            panic!("a conflict")
+        };
         let merged: Vec<_> = o.files(tree).into_keys().collect();
-        assert_eq!(merged, ["a", "b", "d"], "c was removed by the head, d added by it");
+        assert_eq!(
+            merged,
+            ["a", "b", "d"],
+            "c was removed by the head, d added by it"
+        );
         assert_eq!(o.files(tree)["a"].sha, o.files(base)["a"].sha);
         let clash = commit(&mut o, &[root], &[("a", "3"), ("b", "1"), ("c", "1")]);
         assert_eq!(o.merge(base, clash), Merge::Conflict(vec!["a".to_owned()]));

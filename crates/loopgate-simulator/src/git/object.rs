@@ -56,9 +56,15 @@ impl Mode {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::File, Self::Executable, Self::Symlink, Self::Directory, Self::Submodule]
-            .into_iter()
-            .find(|mode| mode.as_str() == text)
+        [
+            Self::File,
+            Self::Executable,
+            Self::Symlink,
+            Self::Directory,
+            Self::Submodule,
+        ]
+        .into_iter()
+        .find(|mode| mode.as_str() == text)
     }
 
     pub const fn kind(self) -> Kind {
@@ -84,7 +90,11 @@ pub struct Tree(pub BTreeMap<String, Entry>);
 impl Tree {
     /// In git's order, which sorts a directory as if its name ended in a slash.
     pub fn entries(&self) -> Vec<(&str, Entry)> {
-        let mut entries: Vec<_> = self.0.iter().map(|(name, entry)| (name.as_str(), *entry)).collect();
+        let mut entries: Vec<_> = self
+            .0
+            .iter()
+            .map(|(name, entry)| (name.as_str(), *entry))
+            .collect();
         entries.sort_by_key(|(name, entry)| match entry.mode {
             Mode::Directory => format!("{name}/").into_bytes(),
             _ => name.as_bytes().to_vec(),
@@ -167,7 +177,12 @@ fn encode_commit(commit: &Commit) -> String {
 /// Git leaves out of names and addresses what would break the line.
 fn encode_signature(signature: &Signature) -> String {
     let clean = |text: &str| text.replace(['<', '>', '\n', '\0'], "").trim().to_owned();
-    format!("{} <{}> {} +0000", clean(&signature.name), clean(&signature.email), signature.at.timestamp())
+    format!(
+        "{} <{}> {} +0000",
+        clean(&signature.name),
+        clean(&signature.email),
+        signature.at.timestamp()
+    )
 }
 
 #[cfg(test)]
@@ -177,16 +192,28 @@ mod tests {
     #[test]
     fn well_known_ids() {
         let empty_blob = Object::Blob(Bytes::new());
-        assert_eq!(empty_blob.id().to_string(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+        assert_eq!(
+            empty_blob.id().to_string(),
+            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+        );
         let hello = Object::Blob(Bytes::from_static(b"hello\n"));
-        assert_eq!(hello.id().to_string(), "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!(
+            hello.id().to_string(),
+            "ce013625030ba8dba906f756967f9e9ca394464a"
+        );
         let empty_tree = Object::Tree(Tree::default());
-        assert_eq!(empty_tree.id().to_string(), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+        assert_eq!(
+            empty_tree.id().to_string(),
+            "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+        );
     }
 
     #[test]
     fn directories_sort_with_a_slash() {
-        let entry = |mode| Entry { mode, sha: Object::Blob(Bytes::new()).id() };
+        let entry = |mode| Entry {
+            mode,
+            sha: Object::Blob(Bytes::new()).id(),
+        };
         let tree = Tree(BTreeMap::from([
             ("a".to_owned(), entry(Mode::Directory)),
             ("a.txt".to_owned(), entry(Mode::File)),

@@ -28,7 +28,9 @@ impl LineDiff {
         }
         let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
         let (old, new) = (lines(&old), lines(&new));
-        let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_slices(&old, &new);
+        let diff = TextDiff::configure()
+            .algorithm(Algorithm::Myers)
+            .diff_slices(&old, &new);
         let mut found = Self::default();
         for change in diff.iter_all_changes() {
             match change.tag() {
@@ -53,7 +55,9 @@ fn lines(text: &str) -> Vec<&str> {
 fn render(diff: &TextDiff<'_, '_, str>, old: &[&str]) -> String {
     let mut patch = String::new();
     for ops in diff.grouped_ops(3) {
-        let (Some(first), Some(last)) = (ops.first(), ops.last()) else { continue };
+        let (Some(first), Some(last)) = (ops.first(), ops.last()) else {
+            continue;
+        };
         let range = |start: usize, end: usize| match end - start {
             // An empty range names the line before it.
             0 => format!("{start},0"),
@@ -86,8 +90,14 @@ fn render(diff: &TextDiff<'_, '_, str>, old: &[&str]) -> String {
 
 /// What git prints after a hunk's `@@`: the nearest line above that starts like a definition.
 fn heading(above: &[&str]) -> String {
-    let starts = |line: &&&str| line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$');
-    above.iter().rev().find(starts).map(|line| format!(" {}", shorten(line.trim_end()))).unwrap_or_default()
+    let starts =
+        |line: &&&str| line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$');
+    above
+        .iter()
+        .rev()
+        .find(starts)
+        .map(|line| format!(" {}", shorten(line.trim_end())))
+        .unwrap_or_default()
 }
 
 fn shorten(line: &str) -> &str {
@@ -107,7 +117,10 @@ mod tests {
         let diff = LineDiff::between(b"one\n", b"two\n");
         assert_eq!(diff.patch.as_deref(), Some("@@ -1 +1 @@\n-one\n+two"));
         let added = LineDiff::between(b"", b"a\nb");
-        assert_eq!(added.patch.as_deref(), Some("@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file"));
+        assert_eq!(
+            added.patch.as_deref(),
+            Some("@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file")
+        );
         assert_eq!((added.additions, added.deletions), (2, 0));
         let removed = LineDiff::between(b"a\n", b"");
         assert_eq!(removed.patch.as_deref(), Some("@@ -1 +0,0 @@\n-a"));
@@ -118,7 +131,10 @@ mod tests {
         let old = "fn f() {\n    1\n    2\n    3\n    4\n    5\n}\n";
         let new = old.replace("    5", "    6");
         let diff = LineDiff::between(old.as_bytes(), new.as_bytes());
-        assert_eq!(diff.patch.as_deref(), Some("@@ -3,5 +3,5 @@ fn f() {\n     2\n     3\n     4\n-    5\n+    6\n }"));
+        assert_eq!(
+            diff.patch.as_deref(),
+            Some("@@ -3,5 +3,5 @@ fn f() {\n     2\n     3\n     4\n-    5\n+    6\n }")
+        );
     }
 
     #[test]

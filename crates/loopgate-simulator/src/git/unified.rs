@@ -5,7 +5,10 @@ use super::{diff::FileChange, object::Entry, patch::is_binary, store::Objects};
 impl Objects {
     /// What `git diff` prints for these changes.
     pub fn unified_diff(&self, changes: &[FileChange]) -> String {
-        changes.iter().map(|change| self.file_header(change) + &self.file_body(change)).collect()
+        changes
+            .iter()
+            .map(|change| self.file_header(change) + &self.file_body(change))
+            .collect()
     }
 
     fn file_header(&self, change: &FileChange) -> String {
@@ -15,21 +18,31 @@ impl Objects {
             (None, Some(new)) => text += &format!("new file mode {}\n", new.mode.as_str()),
             (Some(old), None) => text += &format!("deleted file mode {}\n", old.mode.as_str()),
             (Some(old), Some(new)) if old.mode != new.mode => {
-                text += &format!("old mode {}\nnew mode {}\n", old.mode.as_str(), new.mode.as_str());
+                text += &format!(
+                    "old mode {}\nnew mode {}\n",
+                    old.mode.as_str(),
+                    new.mode.as_str()
+                );
             }
             _ => {}
         }
         if let (Some(previous), Some(old), Some(new)) = (&change.previous, change.old, change.new) {
             let similar = (self.similarity(old, new) * 100.0).floor();
-            text += &format!("similarity index {similar}%\nrename from {previous}\nrename to {}\n", change.path);
+            text += &format!(
+                "similarity index {similar}%\nrename from {previous}\nrename to {}\n",
+                change.path
+            );
         }
-        let short =
-            |entry: Option<Entry>| entry.map_or_else(|| "0000000".into(), |e| e.sha.to_string()[..7].to_owned());
+        let short = |entry: Option<Entry>| {
+            entry.map_or_else(|| "0000000".into(), |e| e.sha.to_string()[..7].to_owned())
+        };
         if change.old.map(|entry| entry.sha) != change.new.map(|entry| entry.sha) {
             text += &format!("index {}..{}", short(change.old), short(change.new));
             // The mode stands here only where nothing above names it.
             match (change.old, change.new) {
-                (Some(old), Some(new)) if old.mode == new.mode => text += &format!(" {}\n", new.mode.as_str()),
+                (Some(old), Some(new)) if old.mode == new.mode => {
+                    text += &format!(" {}\n", new.mode.as_str())
+                }
                 _ => text.push('\n'),
             }
         }
@@ -42,14 +55,22 @@ impl Objects {
             Some(_) => format!("{side}/{path}"),
             None => "/dev/null".to_owned(),
         };
-        let (old, new) = (name(change.old, "a", old_path), name(change.new, "b", &change.path));
+        let (old, new) = (
+            name(change.old, "a", old_path),
+            name(change.new, "b", &change.path),
+        );
         let binary = |entry: Option<Entry>| {
-            entry.and_then(|entry| self.blob(entry.sha)).is_some_and(|content| is_binary(content))
+            entry
+                .and_then(|entry| self.blob(entry.sha))
+                .is_some_and(|content| is_binary(content))
         };
         if binary(change.old) || binary(change.new) {
             return format!("Binary files {old} and {new} differ\n");
         }
-        self.line_diff(change).patch.map(|patch| format!("--- {old}\n+++ {new}\n{patch}\n")).unwrap_or_default()
+        self.line_diff(change)
+            .patch
+            .map(|patch| format!("--- {old}\n+++ {new}\n{patch}\n"))
+            .unwrap_or_default()
     }
 }
 
@@ -65,7 +86,13 @@ mod tests {
             let files: Files = files
                 .iter()
                 .map(|(path, content)| {
-                    ((*path).to_owned(), Entry { mode: Mode::File, sha: o.put_blob(content.to_vec()) })
+                    (
+                        (*path).to_owned(),
+                        Entry {
+                            mode: Mode::File,
+                            sha: o.put_blob(content.to_vec()),
+                        },
+                    )
                 })
                 .collect();
             o.put_files(&files)

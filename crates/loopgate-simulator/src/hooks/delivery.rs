@@ -58,12 +58,21 @@ pub enum DeliveryState {
 impl Delivery {
     /// Answered with 2xx.
     pub fn accepted(&self) -> bool {
-        matches!(self.state, DeliveryState::Answered { status: 200..=299, .. })
+        matches!(
+            self.state,
+            DeliveryState::Answered {
+                status: 200..=299,
+                ..
+            }
+        )
     }
 
     /// Whether an attempt was made, or would have been but for a [`Fail`](super::super::Mishap::Fail).
     pub fn is_listed(&self) -> bool {
-        matches!(self.state, DeliveryState::Answered { .. } | DeliveryState::Failed(_))
+        matches!(
+            self.state,
+            DeliveryState::Answered { .. } | DeliveryState::Failed(_)
+        )
     }
 }
 
@@ -128,7 +137,10 @@ impl Outbox {
 
     /// Takes the next one out of the queue.
     pub fn next(&mut self) -> Option<Delivery> {
-        let id = self.queue.pop_front().or_else(|| (!self.late.is_empty()).then(|| self.late.remove(0).1))?;
+        let id = self
+            .queue
+            .pop_front()
+            .or_else(|| (!self.late.is_empty()).then(|| self.late.remove(0).1))?;
         let delivery = self.log.get_mut(&id)?;
         delivery.state = DeliveryState::InFlight;
         self.in_flight += 1;
@@ -149,8 +161,15 @@ impl Outbox {
     }
 
     pub fn counts(&self) -> DeliveryCounts {
-        let sent: Vec<_> = self.log.values().filter(|delivery| delivery.is_listed()).collect();
-        let distinct: BTreeSet<_> = sent.iter().map(|delivery| (delivery.app, delivery.guid)).collect();
+        let sent: Vec<_> = self
+            .log
+            .values()
+            .filter(|delivery| delivery.is_listed())
+            .collect();
+        let distinct: BTreeSet<_> = sent
+            .iter()
+            .map(|delivery| (delivery.app, delivery.guid))
+            .collect();
         DeliveryCounts {
             sent: sent.len(),
             accepted: sent.iter().filter(|delivery| delivery.accepted()).count(),
@@ -160,7 +179,11 @@ impl Outbox {
 
     /// Lets held deliveries go, after all that waits already.
     pub fn release(&mut self) {
-        for delivery in self.log.values_mut().filter(|delivery| delivery.state == DeliveryState::Held) {
+        for delivery in self
+            .log
+            .values_mut()
+            .filter(|delivery| delivery.state == DeliveryState::Held)
+        {
             delivery.state = DeliveryState::Waiting;
             self.queue.push_back(delivery.id);
         }

@@ -61,7 +61,10 @@ impl Event {
 
     /// An event without actions: `push`, `status`, …
     pub fn plain(name: &'static str, repo: RepoId, actor: Actor) -> Self {
-        Self { action: None, ..Self::in_repo(name, "", repo, actor) }
+        Self {
+            action: None,
+            ..Self::in_repo(name, "", repo, actor)
+        }
     }
 
     #[must_use]
@@ -86,11 +89,14 @@ impl World {
         let addressed: Vec<(AppId, InstallationId, Webhook)> = self
             .installations
             .values()
-            .filter(|installation| installation.suspended.is_none() || matches!(event.scope, Scope::Installation(_)))
+            .filter(|installation| {
+                installation.suspended.is_none() || matches!(event.scope, Scope::Installation(_))
+            })
             .filter_map(|installation| {
                 let app = self.apps.get(&installation.app)?;
                 let webhook = app.webhook.clone()?;
-                self.wants(app, installation, &event).then_some((app.id, installation.id, webhook))
+                self.wants(app, installation, &event)
+                    .then_some((app.id, installation.id, webhook))
             })
             .collect();
         for (app, installation, webhook) in addressed {
@@ -102,7 +108,9 @@ impl World {
     fn wants(&self, app: &App, installation: &Installation, event: &Event) -> bool {
         let reached = match event.scope {
             Scope::Repo(repo) => {
-                self.repos.get(&repo).is_some_and(|r| r.owner == installation.account)
+                self.repos
+                    .get(&repo)
+                    .is_some_and(|r| r.owner == installation.account)
                     && installation.repositories.contains(repo)
             }
             Scope::Account(account) => installation.account == account,
@@ -117,8 +125,17 @@ impl World {
 
     fn payload(&self, event: &Event, installation: InstallationId) -> Bytes {
         let mut payload = Map::new();
-        payload.extend(event.action.map(|action| ("action".to_owned(), Value::from(action))));
-        payload.extend(event.body.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        payload.extend(
+            event
+                .action
+                .map(|action| ("action".to_owned(), Value::from(action))),
+        );
+        payload.extend(
+            event
+                .body
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), value.clone())),
+        );
         let mut owner = None;
         if let Scope::Repo(id) = event.scope
             && let Some(repo) = self.repos.get(&id)
@@ -133,14 +150,27 @@ impl World {
         }
         if !payload.contains_key("installation") {
             let node_id = json::node_id("Installation", installation.get());
-            payload.insert("installation".into(), json!({ "id": installation, "node_id": node_id }));
+            payload.insert(
+                "installation".into(),
+                json!({ "id": installation, "node_id": node_id }),
+            );
         }
-        payload.insert("sender".into(), json::user(self, self.account_of(event.actor)));
+        payload.insert(
+            "sender".into(),
+            json::user(self, self.account_of(event.actor)),
+        );
         Value::Object(payload).to_string().into()
     }
 
     /// Queues one delivery, or what a fault makes of it.
-    fn enqueue(&mut self, event: &Event, app: AppId, to: Option<InstallationId>, webhook: &Webhook, payload: Bytes) {
+    fn enqueue(
+        &mut self,
+        event: &Event,
+        app: AppId,
+        to: Option<InstallationId>,
+        webhook: &Webhook,
+        payload: Bytes,
+    ) {
         self.scribe.delivery(event.name, &payload);
         let mishap = self.faults.strike_delivery(event.name, event.action);
         let state = match mishap {
@@ -167,8 +197,11 @@ impl World {
             at: self.clock.now(),
             state,
         };
-        let again =
-            Delivery { id: DeliveryId(self.sequence.number()), attempt: Attempt::Duplicate, ..delivery.clone() };
+        let again = Delivery {
+            id: DeliveryId(self.sequence.number()),
+            attempt: Attempt::Duplicate,
+            ..delivery.clone()
+        };
         match mishap {
             Some(Mishap::Late(by)) => self.outbox.push_late(delivery, by),
             Some(Mishap::Duplicate) => {
@@ -181,17 +214,39 @@ impl World {
 
     /// Sends a listed delivery once more, with its GUID. None if there is no such delivery of this App.
     pub fn redeliver(&mut self, app: AppId, id: DeliveryId) -> Option<DeliveryId> {
-        let original = self.outbox.log.get(&id).filter(|d| d.app == app && d.is_listed())?.clone();
+        let original = self
+            .outbox
+            .log
+            .get(&id)
+            .filter(|d| d.app == app && d.is_listed())?
+            .clone();
         let (id, at) = (DeliveryId(self.sequence.number()), self.clock.now());
         let state = DeliveryState::Waiting;
-        self.outbox.push(Delivery { id, at, state, attempt: Attempt::Redelivery, ..original });
+        self.outbox.push(Delivery {
+            id,
+            at,
+            state,
+            attempt: Attempt::Redelivery,
+            ..original
+        });
         Some(id)
     }
 
     /// `ping`, as GitHub sends when a webhook is made.
     pub fn ping(&mut self, app: AppId) {
-        let Some(App { webhook: Some(webhook), owner, events, .. }) = self.apps.get(&app).cloned() else { return };
-        let (url, now) = (format!("{}/app/hook/config", self.base_url), json::time(self.now()));
+        let Some(App {
+            webhook: Some(webhook),
+            owner,
+            events,
+            ..
+        }) = self.apps.get(&app).cloned()
+        else {
+            return;
+        };
+        let (url, now) = (
+            format!("{}/app/hook/config", self.base_url),
+            json::time(self.now()),
+        );
         let hook = json!({
             "url": url, "ping_url": url, "deliveries_url": format!("{}/app/hook/deliveries", self.base_url),
             "created_at": now, "updated_at": now, "type": "App", "id": app, "name": "web", "active": true, "app_id": app, "events": events,
@@ -199,15 +254,22 @@ impl World {
         });
         let body = json!({ "zen": "Design for failure.", "hook_id": app, "hook": hook });
         let (scope, audience) = (Scope::Account(owner), Audience::Only(app));
-        let event =
-            Event { name: "ping", action: None, scope, actor: Actor::Person(owner), audience, body: Vec::new() };
+        let event = Event {
+            name: "ping",
+            action: None,
+            scope,
+            actor: Actor::Person(owner),
+            audience,
+            body: Vec::new(),
+        };
         self.enqueue(&event, app, None, &webhook, body.to_string().into());
     }
 }
 
 /// `X-Hub-Signature-256`: HMAC-SHA256 of the raw body.
 fn sign(secret: &str, payload: &[u8]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
+    let mut mac =
+        Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
     mac.update(payload);
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
 }

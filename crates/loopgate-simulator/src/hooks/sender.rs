@@ -25,14 +25,18 @@ type HttpClient = Client<HttpConnector, Full<Bytes>>;
 pub async fn run(shared: Weak<Shared>) {
     let client = Client::builder(TokioExecutor::new()).build_http();
     loop {
-        let Some(strong) = shared.upgrade() else { return };
+        let Some(strong) = shared.upgrade() else {
+            return;
+        };
         let mut changes = strong.changes();
         let next = strong.quietly(|world| world.outbox.next());
         drop(strong);
         match next {
             Some(delivery) => {
                 let state = send(&client, &delivery).await;
-                let Some(strong) = shared.upgrade() else { return };
+                let Some(strong) = shared.upgrade() else {
+                    return;
+                };
                 finish(&strong, delivery.id, state);
             }
             // An error means that the last handle is gone.
@@ -55,7 +59,10 @@ async fn send(client: &HttpClient, delivery: &Delivery) -> DeliveryState {
         Err(error) => return DeliveryState::Failed(error.to_string()),
     };
     let exchange = async {
-        let response = client.request(request).await.map_err(|error| error.to_string())?;
+        let response = client
+            .request(request)
+            .await
+            .map_err(|error| error.to_string())?;
         read(response.map(Body::new)).await
     };
     match tokio::time::timeout(TIMEOUT, exchange).await {
@@ -67,7 +74,9 @@ async fn send(client: &HttpClient, delivery: &Delivery) -> DeliveryState {
 
 async fn read(response: Response<Body>) -> Result<(u16, String), String> {
     let status = response.status().as_u16();
-    let body = to_bytes(response.into_body(), MAX_ANSWER).await.map_err(|error| error.to_string())?;
+    let body = to_bytes(response.into_body(), MAX_ANSWER)
+        .await
+        .map_err(|error| error.to_string())?;
     Ok((status, String::from_utf8_lossy(&body).into_owned()))
 }
 
@@ -85,12 +94,18 @@ impl Delivery {
         vec![
             (header::ACCEPT.as_str(), "*/*".into()),
             (header::CONTENT_TYPE.as_str(), "application/json".into()),
-            (header::USER_AGENT.as_str(), "GitHub-Hookshot/5f3d9c1".into()),
+            (
+                header::USER_AGENT.as_str(),
+                "GitHub-Hookshot/5f3d9c1".into(),
+            ),
             ("x-github-delivery", self.guid.to_string()),
             ("x-github-event", self.event.clone()),
             ("x-github-hook-id", self.app.to_string()),
             ("x-github-hook-installation-target-id", self.app.to_string()),
-            ("x-github-hook-installation-target-type", "integration".into()),
+            (
+                "x-github-hook-installation-target-type",
+                "integration".into(),
+            ),
             ("x-hub-signature-256", self.signature.clone()),
         ]
     }

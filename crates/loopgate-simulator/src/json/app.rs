@@ -19,7 +19,8 @@ use crate::{
 use loopgate_core::Timestamp;
 
 pub fn permissions(permissions: &Permissions) -> Value {
-    let entry = |(area, level): (&Area, &Level)| (area.as_str().to_owned(), Value::from(level.as_str()));
+    let entry =
+        |(area, level): (&Area, &Level)| (area.as_str().to_owned(), Value::from(level.as_str()));
     permissions.iter().map(entry).collect::<Map<_, _>>().into()
 }
 
@@ -40,7 +41,10 @@ pub fn installation(world: &World, installation: &Installation) -> Value {
     let target = world.accounts.get(&installation.account);
     let is_org = target.is_some_and(|account| account.org().is_some());
     let settings = if is_org {
-        format!("organizations/{}/settings", world.login(installation.account))
+        format!(
+            "organizations/{}/settings",
+            world.login(installation.account)
+        )
     } else {
         "settings".into()
     };
@@ -69,13 +73,23 @@ pub fn repository_stub(world: &World, repo: &Repo) -> Value {
 }
 
 /// `installation-token`.
-pub fn token(world: &World, token: &str, expires_at: Timestamp, granted: &Permissions, reach: &Selection) -> Value {
+pub fn token(
+    world: &World,
+    token: &str,
+    expires_at: Timestamp,
+    granted: &Permissions,
+    reach: &Selection,
+) -> Value {
     let mut object = json!({
         "token": token, "expires_at": time(expires_at), "permissions": permissions(granted),
         "repository_selection": reach.as_str(),
     });
     if let Selection::Selected(repos) = reach {
-        let repos: Vec<_> = repos.iter().filter_map(|id| world.repos.get(id)).map(|r| repository(world, r)).collect();
+        let repos: Vec<_> = repos
+            .iter()
+            .filter_map(|id| world.repos.get(id))
+            .map(|r| repository(world, r))
+            .collect();
         object["repositories"] = repos.into();
     }
     object
@@ -84,12 +98,18 @@ pub fn token(world: &World, token: &str, expires_at: Timestamp, granted: &Permis
 /// `hook-delivery-item`.
 pub fn delivery_brief(delivery: &Delivery) -> Value {
     let (status, status_code) = match &delivery.state {
-        DeliveryState::Answered { status: code @ 200..=299, .. } => ("OK".to_owned(), *code),
-        DeliveryState::Answered { status: code, .. } => (format!("Invalid HTTP Response: {code}"), *code),
-        DeliveryState::Failed(reason) => (reason.clone(), 0),
-        DeliveryState::Waiting | DeliveryState::Held | DeliveryState::InFlight | DeliveryState::Lost => {
-            ("pending".into(), 0)
+        DeliveryState::Answered {
+            status: code @ 200..=299,
+            ..
+        } => ("OK".to_owned(), *code),
+        DeliveryState::Answered { status: code, .. } => {
+            (format!("Invalid HTTP Response: {code}"), *code)
         }
+        DeliveryState::Failed(reason) => (reason.clone(), 0),
+        DeliveryState::Waiting
+        | DeliveryState::Held
+        | DeliveryState::InFlight
+        | DeliveryState::Lost => ("pending".into(), 0),
     };
     json!({
         "id": delivery.id, "guid": delivery.guid.to_string(), "delivered_at": time(delivery.at),
@@ -102,8 +122,11 @@ pub fn delivery_brief(delivery: &Delivery) -> Value {
 /// `hook-delivery`, with what was sent and answered.
 pub fn delivery(delivery: &Delivery) -> Value {
     let mut object = delivery_brief(delivery);
-    let headers: Map<_, _> =
-        delivery.headers().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    let headers: Map<_, _> = delivery
+        .headers()
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect();
     let answer = match &delivery.state {
         DeliveryState::Answered { body, .. } => body.as_str(),
         _ => "",

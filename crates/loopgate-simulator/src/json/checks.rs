@@ -23,7 +23,12 @@ use loopgate_core::Sha;
 /// (docs.github.com, REST, Check suites: "pull_requests" is empty for pushes to forks).
 pub(super) fn pulls_at(world: &World, repo: &Repo, sha: Sha) -> Vec<Value> {
     repo.open_pulls()
-        .filter(|issue| issue.pull.as_ref().is_some_and(|p| p.head.sha == sha && p.head.repo == Some(repo.id)))
+        .filter(|issue| {
+            issue
+                .pull
+                .as_ref()
+                .is_some_and(|p| p.head.sha == sha && p.head.repo == Some(repo.id))
+        })
         .map(|issue| pull_stub(world, repo, issue))
         .collect()
 }
@@ -63,7 +68,10 @@ pub fn annotation(world: &World, repo: &Repo, sha: Sha, annotation: &Annotation)
 pub fn check_suite(world: &World, repo: &Repo, suite: &CheckSuite) -> Value {
     let url = format!("{}/check-suites/{}", repo_url(world, repo), suite.id);
     let (status, conclusion) = world.suite_state(repo, suite);
-    let parent = world.objects(repo).commit(suite.sha).and_then(|commit| commit.parents.first().copied());
+    let parent = world
+        .objects(repo)
+        .commit(suite.sha)
+        .and_then(|commit| commit.parents.first().copied());
     json!({
         "id": suite.id, "node_id": node_id("CheckSuite", suite.id), "head_branch": suite.branch,
         "head_sha": suite.sha, "status": status, "conclusion": conclusion.map(|c| c.as_str()), "url": url,

@@ -36,7 +36,11 @@ pub fn blob(world: &World, repo: &Repo, sha: Sha, content: &Bytes) -> Value {
 fn wrapped(content: &[u8]) -> String {
     let text = STANDARD.encode(content);
     // Base64 is ASCII, so every 60 bytes are text.
-    text.as_bytes().chunks(60).fold(String::new(), |lines, chunk| lines + &String::from_utf8_lossy(chunk) + "\n")
+    text.as_bytes()
+        .chunks(60)
+        .fold(String::new(), |lines, chunk| {
+            lines + &String::from_utf8_lossy(chunk) + "\n"
+        })
 }
 
 /// `git-tree`; with `recursive` every level below.
@@ -85,7 +89,9 @@ pub fn git_commit(world: &World, repo: &Repo, sha: Sha, commit: &Commit) -> Valu
 
 /// `commit`, of the commits API: with the accounts that the addresses belong to. Null for objects that are no commit.
 pub fn commit(world: &World, repo: &Repo, sha: Sha) -> Value {
-    let Some(commit) = world.objects(repo).commit(sha) else { return Value::Null };
+    let Some(commit) = world.objects(repo).commit(sha) else {
+        return Value::Null;
+    };
     let (url, page) = (repo_url(world, repo), repo_page(world, repo));
     let parents: Vec<_> = commit
         .parents
@@ -108,11 +114,19 @@ pub fn commit(world: &World, repo: &Repo, sha: Sha) -> Value {
 
 /// Null where the address belongs to no account.
 fn account_of(world: &World, signature: &Signature) -> Value {
-    world.account_by_email(&signature.email).map_or(Value::Null, |account| user(world, account.id))
+    world
+        .account_by_email(&signature.email)
+        .map_or(Value::Null, |account| user(world, account.id))
 }
 
 /// A commit with its statistics and a page of its files.
-pub fn commit_detail(world: &World, repo: &Repo, sha: Sha, totals: (usize, usize), files: Vec<Value>) -> Value {
+pub fn commit_detail(
+    world: &World,
+    repo: &Repo,
+    sha: Sha,
+    totals: (usize, usize),
+    files: Vec<Value>,
+) -> Value {
     let mut object = commit(world, repo, sha);
     let (additions, deletions) = totals;
     merge(
@@ -127,7 +141,9 @@ pub fn commit_detail(world: &World, repo: &Repo, sha: Sha, totals: (usize, usize
 
 /// `head_commit` of payloads and workflow runs.
 pub fn head_commit(world: &World, repo: &Repo, sha: Sha) -> Value {
-    let Some(commit) = world.objects(repo).commit(sha) else { return Value::Null };
+    let Some(commit) = world.objects(repo).commit(sha) else {
+        return Value::Null;
+    };
     let who = |signature: &Signature| json!({ "name": signature.name, "email": signature.email });
     json!({
         "id": sha, "tree_id": commit.tree, "message": commit.message, "timestamp": time(commit.committer.at),
@@ -137,7 +153,11 @@ pub fn head_commit(world: &World, repo: &Repo, sha: Sha) -> Value {
 
 /// `diff-entry`: one changed file, seen from the commit `at`.
 pub fn changed_file(world: &World, repo: &Repo, at: Sha, change: &FileChange) -> Value {
-    let (url, page, path) = (repo_url(world, repo), repo_page(world, repo), quoted(&change.path));
+    let (url, page, path) = (
+        repo_url(world, repo),
+        repo_page(world, repo),
+        quoted(&change.path),
+    );
     let lines = world.objects(repo).line_diff(change);
     let entry = change.new.or(change.old);
     let mut object = json!({
@@ -186,7 +206,10 @@ pub fn content(world: &World, repo: &Repo, reference: &str, path: &str, entry: E
         (Mode::Symlink, Some(target)) => object["target"] = String::from_utf8_lossy(target).into(),
         (Mode::Submodule, _) => object["submodule_git_url"] = Value::Null,
         (_, Some(content)) if content.len() <= MAX_INLINE => {
-            merge(&mut object, json!({ "content": wrapped(content), "encoding": "base64" }));
+            merge(
+                &mut object,
+                json!({ "content": wrapped(content), "encoding": "base64" }),
+            );
         }
         _ => merge(&mut object, json!({ "content": "", "encoding": "none" })),
     }
@@ -195,9 +218,20 @@ pub fn content(world: &World, repo: &Repo, reference: &str, path: &str, entry: E
 
 /// `content-directory`.
 pub fn directory(world: &World, repo: &Repo, reference: &str, path: &str, tree: Sha) -> Value {
-    let Some(tree) = world.objects(repo).tree(tree) else { return json!([]) };
-    let full = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
-    tree.entries().iter().map(|(name, entry)| listed_content(world, repo, reference, &full(name), *entry)).collect()
+    let Some(tree) = world.objects(repo).tree(tree) else {
+        return json!([]);
+    };
+    let full = |name: &str| {
+        if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path}/{name}")
+        }
+    };
+    tree.entries()
+        .iter()
+        .map(|(name, entry)| listed_content(world, repo, reference, &full(name), *entry))
+        .collect()
 }
 
 fn listed_content(world: &World, repo: &Repo, reference: &str, path: &str, entry: Entry) -> Value {
@@ -210,7 +244,10 @@ fn listed_content(world: &World, repo: &Repo, reference: &str, path: &str, entry
     };
     let url = format!("{api}/contents/{quoted_path}?ref={reference}");
     let git_url = format!("{api}/git/{}s/{}", entry.mode.kind().as_str(), entry.sha);
-    let html_url = format!("{page}/{}/{reference}/{quoted_path}", entry.mode.kind().as_str());
+    let html_url = format!(
+        "{page}/{}/{reference}/{quoted_path}",
+        entry.mode.kind().as_str()
+    );
     let raw = (kind == "file").then(|| format!("{page}/raw/{reference}/{quoted_path}"));
     json!({
         "type": kind, "name": path.rsplit('/').next(), "path": path, "sha": entry.sha,

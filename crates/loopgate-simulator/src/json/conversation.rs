@@ -20,7 +20,11 @@ pub fn label(world: &World, repo: &Repo, label: &Label) -> Value {
 }
 
 pub(super) fn labels(world: &World, repo: &Repo, names: &[String]) -> Vec<Value> {
-    names.iter().filter_map(|name| repo.label(name)).map(|found| label(world, repo, found)).collect()
+    names
+        .iter()
+        .filter_map(|name| repo.label(name))
+        .map(|found| label(world, repo, found))
+        .collect()
 }
 
 /// `labeled-issue-event`, `unlabeled-issue-event` and `review-dismissed-issue-event`; none for what else happened. `id`
@@ -28,7 +32,9 @@ pub(super) fn labels(world: &World, repo: &Repo, names: &[String]) -> Vec<Value>
 pub fn issue_event(world: &World, repo: &Repo, id: usize, happening: &Happening) -> Option<Value> {
     // Labels that are gone keep their name here.
     let label = |name: &str| {
-        let color = repo.label(name).map_or("ededed", |label| label.color.as_str());
+        let color = repo
+            .label(name)
+            .map_or("ededed", |label| label.color.as_str());
         json!({ "name": name, "color": color })
     };
     let dismissed = |review: &ReviewId| {
@@ -39,8 +45,17 @@ pub fn issue_event(world: &World, repo: &Repo, id: usize, happening: &Happening)
     let (event, key, about) = match &happening.what {
         What::Labeled(name) => ("labeled", "label", label(name)),
         What::Unlabeled(name) => ("unlabeled", "label", label(name)),
-        What::ReviewDismissed(review) => ("review_dismissed", "dismissed_review", dismissed(review)),
-        What::Pushed { force: Force::Forced, .. } => ("head_ref_force_pushed", "performed_via_github_app", Value::Null),
+        What::ReviewDismissed(review) => {
+            ("review_dismissed", "dismissed_review", dismissed(review))
+        }
+        What::Pushed {
+            force: Force::Forced,
+            ..
+        } => (
+            "head_ref_force_pushed",
+            "performed_via_github_app",
+            Value::Null,
+        ),
         What::Assigned(whom) => ("assigned", "assignee", user(world, *whom)),
         What::Unassigned(whom) => ("unassigned", "assignee", user(world, *whom)),
         _ => return None,
@@ -66,7 +81,11 @@ pub fn issue_event(world: &World, repo: &Repo, id: usize, happening: &Happening)
 pub fn issue(world: &World, repo: &Repo, issue: &Issue) -> Value {
     let (api, number) = (repo_url(world, repo), issue.number);
     let url = format!("{api}/issues/{number}");
-    let kind = if issue.pull.is_some() { "pull" } else { "issues" };
+    let kind = if issue.pull.is_some() {
+        "pull"
+    } else {
+        "issues"
+    };
     let page = format!("{}/{kind}/{number}", repo_page(world, repo));
     let mut object = json!({
         "id": issue.id, "node_id": node_id("Issue", issue.id), "url": url, "repository_url": api,
@@ -95,8 +114,14 @@ pub fn issue(world: &World, repo: &Repo, issue: &Issue) -> Value {
 pub fn comment(world: &World, repo: &Repo, comment: &Comment) -> Value {
     let api = repo_url(world, repo);
     let url = format!("{api}/issues/comments/{}", comment.id);
-    let kind = if repo.issue(comment.issue).is_some_and(|i| i.pull.is_some()) { "pull" } else { "issues" };
-    let reactions: Vec<_> = reactions_of(repo, comment.id).map(|reaction| reaction.content).collect();
+    let kind = if repo.issue(comment.issue).is_some_and(|i| i.pull.is_some()) {
+        "pull"
+    } else {
+        "issues"
+    };
+    let reactions: Vec<_> = reactions_of(repo, comment.id)
+        .map(|reaction| reaction.content)
+        .collect();
     json!({
         "id": comment.id, "node_id": node_id("IssueComment", comment.id), "url": url,
         "html_url": format!("{}/{kind}/{}#issuecomment-{}", repo_page(world, repo), comment.issue, comment.id),
@@ -110,14 +135,20 @@ pub fn comment(world: &World, repo: &Repo, comment: &Comment) -> Value {
 
 /// Reactions to one comment, oldest first.
 pub(super) fn reactions_of(repo: &Repo, comment: CommentId) -> impl Iterator<Item = &Reaction> {
-    repo.reactions.values().filter(move |reaction| reaction.comment == comment)
+    repo.reactions
+        .values()
+        .filter(move |reaction| reaction.comment == comment)
 }
 
 /// `reaction-rollup`.
 pub(super) fn rollup(url: &str, reactions: &[ReactionContent]) -> Value {
     let mut object = json!({ "url": format!("{url}/reactions"), "total_count": reactions.len() });
     for content in ReactionContent::ALL {
-        object[content.as_str()] = reactions.iter().filter(|given| **given == content).count().into();
+        object[content.as_str()] = reactions
+            .iter()
+            .filter(|given| **given == content)
+            .count()
+            .into();
     }
     object
 }

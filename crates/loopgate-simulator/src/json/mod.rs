@@ -12,12 +12,13 @@ mod runs;
 pub use app::{app, delivery, delivery_brief, installation, repository_stub, token};
 pub use checks::{annotation, check_run, check_suite, combined_status, status};
 pub use commit::{
-    blob, changed_file, commit, commit_detail, comparison, content, directory, git_commit, git_ref, head_commit, tree,
+    blob, changed_file, commit, commit_detail, comparison, content, directory, git_commit, git_ref,
+    head_commit, tree,
 };
 pub use conversation::{comment, issue, issue_event, label, reaction};
 pub use people::{
-    collaborator, collaborator_permission, full_user, org_membership, organization, organization_full, team, team_full,
-    team_membership, user,
+    collaborator, collaborator_permission, full_user, org_membership, organization,
+    organization_full, team, team_full, team_membership, user,
 };
 pub use pull::{pull, pull_brief, review, review_comment, stack};
 pub use repo::{activity, branch, protection, repo_full, repository, rules, ruleset};
@@ -56,5 +57,13 @@ fn repo_page(world: &World, repo: &Repo) -> String {
 /// A path as part of a URL.
 fn quoted(path: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(byte);
-    path.bytes().map(|byte| if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    path.bytes()
+        .map(|byte| {
+            if plain(&byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
 }

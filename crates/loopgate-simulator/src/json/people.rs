@@ -12,7 +12,10 @@ use loopgate_core::UserId;
 
 /// `simple-user`; deleted accounts are `ghost`.
 pub fn user(world: &World, id: UserId) -> Value {
-    let account = world.accounts.get(&id).filter(|account| account.standing != Standing::Deleted);
+    let account = world
+        .accounts
+        .get(&id)
+        .filter(|account| account.standing != Standing::Deleted);
     let (id, login, kind) = match account {
         Some(account) => (account.id, account.login.as_str(), account.type_name()),
         None => (crate::world::GHOST, "ghost", "User"),
@@ -87,7 +90,10 @@ pub fn team(world: &World, team: &Team) -> Value {
 
 fn team_without_parent(world: &World, team: &Team) -> Value {
     let org = world.login(team.org);
-    let url = format!("{}/organizations/{}/team/{}", world.base_url, team.org, team.id);
+    let url = format!(
+        "{}/organizations/{}/team/{}",
+        world.base_url, team.org, team.id
+    );
     json!({
         "id": team.id, "node_id": node_id("Team", team.id), "name": team.name, "slug": team.slug,
         "description": null, "privacy": team.privacy.as_str(), "notification_setting": "notifications_enabled",
@@ -114,8 +120,15 @@ pub fn team_full(world: &World, account: &Account, wanted: &Team) -> Value {
 pub fn team_membership(world: &World, team: &Team, member: UserId) -> Value {
     let (org, login) = (team.org, world.login(member));
     // Owners of the organisation are maintainers of every team they are in.
-    let role = if world.is_org_owner(member, org) { "maintainer" } else { "member" };
-    let url = format!("{}/organizations/{org}/team/{}/memberships/{login}", world.base_url, team.id);
+    let role = if world.is_org_owner(member, org) {
+        "maintainer"
+    } else {
+        "member"
+    };
+    let url = format!(
+        "{}/organizations/{org}/team/{}/memberships/{login}",
+        world.base_url, team.id
+    );
     json!({ "state": "active", "role": role, "url": url })
 }
 
@@ -134,13 +147,21 @@ pub fn org_membership(world: &World, org: &Account, member: UserId, role: OrgRol
 /// The object of five booleans.
 pub fn permissions(role: Option<Role>) -> Value {
     let has = |wanted: Role| Value::from(role.is_some_and(|role| role >= wanted));
-    Role::ALL.into_iter().rev().map(|role| (role.as_permission().to_owned(), has(role))).collect::<Map<_, _>>().into()
+    Role::ALL
+        .into_iter()
+        .rev()
+        .map(|role| (role.as_permission().to_owned(), has(role)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 /// `collaborator`.
 pub fn collaborator(world: &World, id: UserId, role: Option<Role>) -> Value {
     let mut object = user(world, id);
-    merge(&mut object, json!({ "permissions": permissions(role), "role_name": role.map_or("none", Role::as_str) }));
+    merge(
+        &mut object,
+        json!({ "permissions": permissions(role), "role_name": role.map_or("none", Role::as_str) }),
+    );
     object
 }
 

@@ -27,12 +27,20 @@ fn end(world: &World, owner: UserId, repo: Option<RepoId>, branch: &str, sha: Sh
 
 /// `pull-request-simple`, the form of lists. Null for an issue that is no pull request.
 pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
-    let Some(pull) = &issue.pull else { return Value::Null };
+    let Some(pull) = &issue.pull else {
+        return Value::Null;
+    };
     let (api, number) = (repo_url(world, repo), issue.number);
-    let (url, page) = (format!("{api}/pulls/{number}"), format!("{}/pull/{number}", repo_page(world, repo)));
+    let (url, page) = (
+        format!("{api}/pulls/{number}"),
+        format!("{}/pull/{number}", repo_page(world, repo)),
+    );
     let issue_url = format!("{api}/issues/{number}");
     let (comments, commits) = (format!("{issue_url}/comments"), format!("{url}/commits"));
-    let (reviews, review) = (format!("{url}/comments"), format!("{api}/pulls/comments{{/number}}"));
+    let (reviews, review) = (
+        format!("{url}/comments"),
+        format!("{api}/pulls/comments{{/number}}"),
+    );
     let statuses = format!("{api}/statuses/{}", pull.head.sha);
     let href = |url: &str| json!({ "href": url });
     let mut object = json!({
@@ -79,7 +87,11 @@ pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
 
 /// `pull-request-stack`: the stack as its layers name it.
 fn in_stack(repo: &Repo, stack: &Stack, number: PrNumber) -> Value {
-    let position = stack.layers.iter().position(|layer| *layer == number).map(|place| place + 1);
+    let position = stack
+        .layers
+        .iter()
+        .position(|layer| *layer == number)
+        .map(|place| place + 1);
     json!({
         "id": stack.id, "number": stack.number, "size": stack.layers.len(), "position": position,
         "base": { "ref": stack.base, "sha": repo.branch(&stack.base) },
@@ -108,7 +120,9 @@ pub fn stack(world: &World, repo: &Repo, stack: &Stack) -> Value {
 /// `pull-request`, with what follows from its commits.
 pub fn pull(world: &World, repo: &Repo, issue: &Issue) -> Value {
     let mut object = pull_brief(world, repo, issue);
-    let Some(pull) = &issue.pull else { return object };
+    let Some(pull) = &issue.pull else {
+        return object;
+    };
     let merged = pull.merge.is_some();
     let mergeable = (issue.is_open()).then_some(pull.standing.test_merge.is_some());
     merge(
@@ -141,9 +155,12 @@ fn mergeable_state(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> &'
 
 /// `pull-request-minimal`, as check runs and workflow runs name the pull requests of their commit.
 pub fn pull_stub(world: &World, repo: &Repo, issue: &Issue) -> Value {
-    let Some(pull) = &issue.pull else { return Value::Null };
+    let Some(pull) = &issue.pull else {
+        return Value::Null;
+    };
     let end = |repo: Option<&Repo>, branch: &str, sha: Sha| {
-        let repo = repo.map(|repo| json!({ "id": repo.id, "url": repo_url(world, repo), "name": repo.name }));
+        let repo = repo
+            .map(|repo| json!({ "id": repo.id, "url": repo_url(world, repo), "name": repo.name }));
         json!({ "ref": branch, "sha": sha, "repo": repo })
     };
     let head_repo = pull.head.repo.and_then(|id| world.repos.get(&id));
@@ -157,7 +174,12 @@ pub fn pull_stub(world: &World, repo: &Repo, issue: &Issue) -> Value {
 /// `pull-request-review`.
 pub fn review(world: &World, repo: &Repo, issue: &Issue, review: &Review) -> Value {
     let url = format!("{}/pulls/{}", repo_url(world, repo), issue.number);
-    let page = format!("{}/pull/{}#pullrequestreview-{}", repo_page(world, repo), issue.number, review.id);
+    let page = format!(
+        "{}/pull/{}#pullrequestreview-{}",
+        repo_page(world, repo),
+        issue.number,
+        review.id
+    );
     let mut object = json!({
         "id": review.id, "node_id": node_id("PullRequestReview", review.id), "user": user(world, review.author),
         "body": review.body, "state": review.state.as_str(), "html_url": page, "pull_request_url": url,
@@ -175,8 +197,16 @@ pub fn review(world: &World, repo: &Repo, issue: &Issue, review: &Review) -> Val
 /// `pull-request-review-comment`.
 pub fn review_comment(world: &World, repo: &Repo, issue: &Issue, comment: &ReviewComment) -> Value {
     let api = repo_url(world, repo);
-    let (url, pull) = (format!("{api}/pulls/comments/{}", comment.id), format!("{api}/pulls/{}", issue.number));
-    let page = format!("{}/pull/{}#discussion_r{}", repo_page(world, repo), issue.number, comment.id);
+    let (url, pull) = (
+        format!("{api}/pulls/comments/{}", comment.id),
+        format!("{api}/pulls/{}", issue.number),
+    );
+    let page = format!(
+        "{}/pull/{}#discussion_r{}",
+        repo_page(world, repo),
+        issue.number,
+        comment.id
+    );
     let mut object = json!({
         "id": comment.id, "node_id": node_id("PullRequestReviewComment", comment.id), "url": url,
         "pull_request_review_id": comment.review, "diff_hunk": "", "path": comment.path, "position": comment.line,

@@ -65,7 +65,10 @@ const LINKS: &[(&str, &str)] = &[
     ("languages_url", "/languages"),
     ("merges_url", "/merges"),
     ("milestones_url", "/milestones{/number}"),
-    ("notifications_url", "/notifications{?since,all,participating}"),
+    (
+        "notifications_url",
+        "/notifications{?since,all,participating}",
+    ),
     ("pulls_url", "/pulls{/number}"),
     ("releases_url", "/releases{/id}"),
     ("stargazers_url", "/stargazers"),
@@ -79,7 +82,11 @@ const LINKS: &[(&str, &str)] = &[
 
 fn facts(world: &World, repo: &Repo, page: &str) -> Value {
     let open = repo.issues.values().filter(|issue| issue.is_open()).count();
-    let forks = world.repos.values().filter(|other| other.fork_of == Some(repo.id)).count();
+    let forks = world
+        .repos
+        .values()
+        .filter(|other| other.fork_of == Some(repo.id))
+        .count();
     let visibility = match repo.visibility {
         Visibility::Public => "public",
         Visibility::Private => "private",
@@ -109,7 +116,11 @@ pub fn repo_full(world: &World, repo: &Repo, role: Option<Role>) -> Value {
             "allow_update_branch": false, "network_count": forks, "subscribers_count": 0,
         }),
     );
-    if let Some(owner) = world.accounts.get(&repo.owner).filter(|owner| owner.org().is_some()) {
+    if let Some(owner) = world
+        .accounts
+        .get(&repo.owner)
+        .filter(|owner| owner.org().is_some())
+    {
         // Here GitHub gives the organisation in the form of a user.
         full["organization"] = user(world, owner.id);
     }
@@ -150,7 +161,11 @@ pub fn protection(world: &World, repo: &Repo, branch: &str, protection: &Protect
         });
     }
     if !protection.required_checks.is_empty() {
-        let contexts: Vec<_> = protection.required_checks.iter().map(|check| &check.context).collect();
+        let contexts: Vec<_> = protection
+            .required_checks
+            .iter()
+            .map(|check| &check.context)
+            .collect();
         let checks: Vec<_> = protection
             .required_checks
             .iter()
@@ -175,7 +190,11 @@ pub fn ruleset(world: &World, repo: &Repo, branch: &str) -> Value {
 /// The active rules of a branch, from rulesets only: classic protection is not among them
 /// (docs.github.com, REST, Get rules for a branch).
 pub fn rules(world: &World, repo: &Repo, branch: &str) -> Value {
-    let Some(protection) = repo.protections.get(branch).filter(|p| p.source == ProtectionSource::Ruleset) else {
+    let Some(protection) = repo
+        .protections
+        .get(branch)
+        .filter(|p| p.source == ProtectionSource::Ruleset)
+    else {
         return json!([]);
     };
     let mut rules = Vec::new();
@@ -208,7 +227,11 @@ pub fn rules(world: &World, repo: &Repo, branch: &str) -> Value {
             Some(app) => json!({ "context": context, "integration_id": app }),
             None => json!({ "context": context }),
         };
-        let checks: Vec<_> = protection.required_checks.iter().map(|c| check(&c.context, c.app)).collect();
+        let checks: Vec<_> = protection
+            .required_checks
+            .iter()
+            .map(|c| check(&c.context, c.app))
+            .collect();
         rule(
             "required_status_checks",
             json!({

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    checks::pulls_at, commit::head_commit, node_id, people::user, quoted, repo::repository, repo_page, repo_url, time,
+    checks::pulls_at, commit::head_commit, node_id, people::user, quoted, repo::repository,
+    repo_page, repo_url, time,
 };
 use crate::world::{
     World,
@@ -16,7 +17,11 @@ pub fn workflow_run(world: &World, repo: &Repo, run: &WorkflowRun) -> Value {
     let api = repo_url(world, repo);
     let (url, suite) = (format!("{api}/actions/runs/{}", run.id), run.suite);
     let head_repo = world.repos.get(&run.head_repo).unwrap_or(repo);
-    let pulls = if run.head_repo == repo.id { pulls_at(world, repo, run.sha) } else { Vec::new() };
+    let pulls = if run.head_repo == repo.id {
+        pulls_at(world, repo, run.sha)
+    } else {
+        Vec::new()
+    };
     json!({
         "id": run.id, "name": run.name, "node_id": node_id("WorkflowRun", run.id), "check_suite_id": suite,
         "check_suite_node_id": node_id("CheckSuite", suite), "head_branch": run.branch, "head_sha": run.sha,
@@ -37,14 +42,26 @@ pub fn workflow_run(world: &World, repo: &Repo, run: &WorkflowRun) -> Value {
 }
 
 /// `job`.
-pub fn job(world: &World, repo: &Repo, run: &WorkflowRun, (job, attempt): (&CheckRun, u32)) -> Value {
+pub fn job(
+    world: &World,
+    repo: &Repo,
+    run: &WorkflowRun,
+    (job, attempt): (&CheckRun, u32),
+) -> Value {
     let api = repo_url(world, repo);
     let run_url = format!("{api}/actions/runs/{}", run.id);
     let check = super::check_run(world, repo, job);
     // What GitHub shows of a job whose runner is gone: it has ended, and a step of it has not.
-    let step = json!({ "name": "Run loopgate", "number": 2, "status": "in_progress", "conclusion": null });
-    let mut steps: Vec<_> = run.cut_off.contains(&job.id).then_some(step).into_iter().collect();
-    if let (Some(log), Progress::Completed { at, .. }) = (repo.job_logs.get(&job.id), job.progress) {
+    let step =
+        json!({ "name": "Run loopgate", "number": 2, "status": "in_progress", "conclusion": null });
+    let mut steps: Vec<_> = run
+        .cut_off
+        .contains(&job.id)
+        .then_some(step)
+        .into_iter()
+        .collect();
+    if let (Some(log), Progress::Completed { at, .. }) = (repo.job_logs.get(&job.id), job.progress)
+    {
         steps.extend((0..).zip(&log.steps).map(|(number, step)| {
             json!({
                 "name": step.name, "number": number + 1, "status": "completed", "conclusion": step.conclusion.as_str(),
@@ -77,7 +94,11 @@ pub fn workflow(world: &World, repo: &Repo, run: &WorkflowRun) -> Value {
 }
 
 pub fn artifact(world: &World, repo: &Repo, artifact: &Artifact) -> Value {
-    let url = format!("{}/actions/artifacts/{}", repo_url(world, repo), artifact.id);
+    let url = format!(
+        "{}/actions/artifacts/{}",
+        repo_url(world, repo),
+        artifact.id
+    );
     let run = repo.workflow_runs.get(&artifact.run);
     json!({
         "id": artifact.id, "node_id": node_id("Artifact", artifact.id), "name": artifact.name,

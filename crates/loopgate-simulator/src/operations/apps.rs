@@ -37,7 +37,15 @@ impl World {
     pub fn register_app(&mut self, new: NewApp) -> Result<AppId, Refused> {
         let bot = self.add_bot(&new.slug, new.id)?;
         let created_at = self.now();
-        let NewApp { id, slug, name, owner, permissions, events, public_key } = new;
+        let NewApp {
+            id,
+            slug,
+            name,
+            owner,
+            permissions,
+            events,
+            public_key,
+        } = new;
         let app = App {
             id,
             slug,
@@ -64,7 +72,12 @@ impl World {
         repositories: Selection,
     ) -> Result<(), Refused> {
         let now = self.now();
-        let permissions = self.apps.get(&app).ok_or_else(Refused::not_found)?.permissions.clone();
+        let permissions = self
+            .apps
+            .get(&app)
+            .ok_or_else(Refused::not_found)?
+            .permissions
+            .clone();
         let installation = Installation {
             id,
             app,
@@ -80,7 +93,10 @@ impl World {
     }
 
     pub fn suspend(&mut self, actor: Actor, id: InstallationId) -> Result<(), Refused> {
-        let suspension = Suspension { by: self.account_of(actor), at: self.now() };
+        let suspension = Suspension {
+            by: self.account_of(actor),
+            at: self.now(),
+        };
         self.installation_mut(id)?.suspended = Some(suspension);
         self.installation_event("suspend", actor, id)
     }
@@ -109,22 +125,40 @@ impl World {
 
     fn installation_mut(&mut self, id: InstallationId) -> Result<&mut Installation, Refused> {
         let now = self.now();
-        let installation = self.installations.get_mut(&id).ok_or_else(Refused::not_found)?;
+        let installation = self
+            .installations
+            .get_mut(&id)
+            .ok_or_else(Refused::not_found)?;
         installation.updated_at = now;
         Ok(installation)
     }
 
     /// The repositories that an installation reaches.
     pub fn reached(&self, account: UserId, selection: &Selection) -> Vec<RepoId> {
-        let reached = |repo: &&super::super::world::repo::Repo| repo.owner == account && selection.contains(repo.id);
-        self.repos.values().filter(reached).map(|repo| repo.id).collect()
+        let reached = |repo: &&super::super::world::repo::Repo| {
+            repo.owner == account && selection.contains(repo.id)
+        };
+        self.repos
+            .values()
+            .filter(reached)
+            .map(|repo| repo.id)
+            .collect()
     }
 
     fn stubs(&self, repos: &[RepoId]) -> Value {
-        repos.iter().filter_map(|id| self.repos.get(id)).map(|repo| json::repository_stub(self, repo)).collect()
+        repos
+            .iter()
+            .filter_map(|id| self.repos.get(id))
+            .map(|repo| json::repository_stub(self, repo))
+            .collect()
     }
 
-    fn installation_event(&mut self, action: &'static str, actor: Actor, id: InstallationId) -> Result<(), Refused> {
+    fn installation_event(
+        &mut self,
+        action: &'static str,
+        actor: Actor,
+        id: InstallationId,
+    ) -> Result<(), Refused> {
         let installation = self.installations.get(&id).ok_or_else(Refused::not_found)?;
         let (app, payload) = (installation.app, json::installation(self, installation));
         let repos = self.stubs(&self.reached(installation.account, &installation.repositories));
@@ -134,7 +168,14 @@ impl World {
             body.push(("requester", Value::Null));
         }
         let (scope, audience) = (Scope::Installation(id), Audience::Only(app));
-        self.emit(Event { name: "installation", action: Some(action), scope, actor, audience, body });
+        self.emit(Event {
+            name: "installation",
+            action: Some(action),
+            scope,
+            actor,
+            audience,
+            body,
+        });
         Ok(())
     }
 
@@ -145,7 +186,11 @@ impl World {
         id: InstallationId,
         (added, removed): (&[RepoId], &[RepoId]),
     ) -> Result<(), Refused> {
-        let account = self.installations.get(&id).ok_or_else(Refused::not_found)?.account;
+        let account = self
+            .installations
+            .get(&id)
+            .ok_or_else(Refused::not_found)?
+            .account;
         let all = self.reached(account, &Selection::All);
         let installation = self.installation_mut(id)?;
         let mut selected = match &installation.repositories {
@@ -166,7 +211,14 @@ impl World {
             ("requester", Value::Null),
         ];
         let (scope, audience) = (Scope::Installation(id), Audience::Only(app));
-        self.emit(Event { name: "installation_repositories", action: Some(action), scope, actor, audience, body });
+        self.emit(Event {
+            name: "installation_repositories",
+            action: Some(action),
+            scope,
+            actor,
+            audience,
+            body,
+        });
         Ok(())
     }
 
@@ -183,15 +235,23 @@ impl World {
             return Err(Refused::forbidden("This installation has been suspended"));
         }
         let wanted = permissions.unwrap_or_else(|| installation.permissions.clone());
-        if wanted.iter().any(|(area, level)| installation.permissions.get(area).is_none_or(|has| has < level)) {
-            return Err(Refused::unprocessable("The permissions requested are not granted to this installation."));
+        if wanted.iter().any(|(area, level)| {
+            installation
+                .permissions
+                .get(area)
+                .is_none_or(|has| has < level)
+        }) {
+            return Err(Refused::unprocessable(
+                "The permissions requested are not granted to this installation.",
+            ));
         }
         let reach = match repositories {
             None => installation.repositories.clone(),
             Some(asked)
-                if asked
-                    .iter()
-                    .all(|repo| self.reached(installation.account, &installation.repositories).contains(repo)) =>
+                if asked.iter().all(|repo| {
+                    self.reached(installation.account, &installation.repositories)
+                        .contains(repo)
+                }) =>
             {
                 Selection::Selected(asked)
             }
@@ -200,10 +260,23 @@ impl World {
                 return Err(Refused::unprocessable(message));
             }
         };
-        let holder = Holder::Installation { id, permissions: wanted, repositories: reach };
-        let token = Token { holder, expires_at: Some(self.now() + TOKEN_LIFE), app: None };
+        let holder = Holder::Installation {
+            id,
+            permissions: wanted,
+            repositories: reach,
+        };
+        let token = Token {
+            holder,
+            expires_at: Some(self.now() + TOKEN_LIFE),
+            app: None,
+        };
         // Some 520 characters with dots: nothing may rely on how tokens look.
-        let text = [self.sequence.token("ghs_"), "a".repeat(240), "b".repeat(240)].join(".");
+        let text = [
+            self.sequence.token("ghs_"),
+            "a".repeat(240),
+            "b".repeat(240),
+        ]
+        .join(".");
         self.tokens.insert(text.clone(), token.clone());
         Ok((text, token))
     }
@@ -211,7 +284,14 @@ impl World {
     /// A personal access token.
     pub fn person_token(&mut self, user: UserId) -> String {
         let text = self.sequence.token("ghp_");
-        self.tokens.insert(text.clone(), Token { holder: Holder::Person(user), expires_at: None, app: None });
+        self.tokens.insert(
+            text.clone(),
+            Token {
+                holder: Holder::Person(user),
+                expires_at: None,
+                app: None,
+            },
+        );
         text
     }
 
@@ -219,7 +299,10 @@ impl World {
     pub fn is_live(&self, token: &Token, now: Timestamp) -> bool {
         token.expires_at.is_none_or(|end| now < end)
             && match &token.holder {
-                Holder::Person(user) => self.accounts.get(user).is_some_and(|account| account.is_active()),
+                Holder::Person(user) => self
+                    .accounts
+                    .get(user)
+                    .is_some_and(|account| account.is_active()),
                 Holder::Installation { id, .. } => self.installations.contains_key(id),
             }
     }

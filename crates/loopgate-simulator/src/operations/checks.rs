@@ -10,7 +10,9 @@ use crate::{
         RepoId, SuiteId, World,
         account::Role,
         app::Actor,
-        checks::{Button, CheckRun, CheckSuite, CommitStatus, Conclusion, Output, Progress, StatusState},
+        checks::{
+            Button, CheckRun, CheckSuite, CommitStatus, Conclusion, Output, Progress, StatusState,
+        },
         journal::What,
         repo::Repo,
     },
@@ -35,7 +37,11 @@ const MAX_TEXT: usize = 65_535;
 
 impl CheckChange {
     fn validate(&self) -> Result<(), Refused> {
-        let wrong = |what: String| Err(Refused::unprocessable(format!("Invalid request.\n\n{what}")));
+        let wrong = |what: String| {
+            Err(Refused::unprocessable(format!(
+                "Invalid request.\n\n{what}"
+            )))
+        };
         if let Some(actions) = &self.actions {
             if actions.len() > MAX_ACTIONS {
                 return wrong(format!(
@@ -43,8 +49,9 @@ impl CheckChange {
                     actions.len()
                 ));
             }
-            for (text, limit) in
-                actions.iter().flat_map(|a| [(&a.label, 20), (&a.identifier, 20), (&a.description, 40)])
+            for (text, limit) in actions
+                .iter()
+                .flat_map(|a| [(&a.label, 20), (&a.identifier, 20), (&a.description, 40)])
             {
                 if text.chars().count() > limit {
                     return wrong(format!(
@@ -54,10 +61,14 @@ impl CheckChange {
                 }
             }
         }
-        let Some(output) = &self.output else { return Ok(()) };
+        let Some(output) = &self.output else {
+            return Ok(());
+        };
         if output.annotations.len() > MAX_ANNOTATIONS {
             let given = output.annotations.len();
-            return wrong(format!("No more than {MAX_ANNOTATIONS} items are allowed; {given} were supplied."));
+            return wrong(format!(
+                "No more than {MAX_ANNOTATIONS} items are allowed; {given} were supplied."
+            ));
         }
         for text in [&output.summary, &output.text].into_iter().flatten() {
             if text.chars().count() > MAX_TEXT {
@@ -73,28 +84,66 @@ impl CheckChange {
 
 impl World {
     /// The App's suite for a commit, made if there is none.
-    pub fn suite_for(&mut self, repo: RepoId, app: AppId, sha: Sha, branch: Option<&str>) -> Result<SuiteId, Refused> {
+    pub fn suite_for(
+        &mut self,
+        repo: RepoId,
+        app: AppId,
+        sha: Sha,
+        branch: Option<&str>,
+    ) -> Result<SuiteId, Refused> {
         let now = self.now();
-        if let Some(there) = self.repo(repo)?.suites.values().find(|suite| suite.app == app && suite.sha == sha) {
+        if let Some(there) = self
+            .repo(repo)?
+            .suites
+            .values()
+            .find(|suite| suite.app == app && suite.sha == sha)
+        {
             return Ok(there.id);
         }
         let id = SuiteId(self.sequence.number());
         let found = self.repo_mut(repo)?;
-        let guess = || found.refs.iter().find(|(name, at)| **at == sha && name.starts_with("refs/heads/"));
-        let branch = branch.or_else(|| guess()?.0.strip_prefix("refs/heads/")).map(str::to_owned);
-        found.suites.insert(id, CheckSuite { id, app, sha, branch, created_at: now, updated_at: now });
+        let guess = || {
+            found
+                .refs
+                .iter()
+                .find(|(name, at)| **at == sha && name.starts_with("refs/heads/"))
+        };
+        let branch = branch
+            .or_else(|| guess()?.0.strip_prefix("refs/heads/"))
+            .map(str::to_owned);
+        found.suites.insert(
+            id,
+            CheckSuite {
+                id,
+                app,
+                sha,
+                branch,
+                created_at: now,
+                updated_at: now,
+            },
+        );
         Ok(id)
     }
 
     /// A suite's status and conclusion follow from the newest run of each name in it.
-    pub fn suite_state(&self, repo: &Repo, suite: &CheckSuite) -> (&'static str, Option<Conclusion>) {
+    pub fn suite_state(
+        &self,
+        repo: &Repo,
+        suite: &CheckSuite,
+    ) -> (&'static str, Option<Conclusion>) {
         let runs = latest(repo.check_runs.values().filter(|run| run.suite == suite.id));
-        let conclusions: Option<Vec<_>> = runs.iter().map(|run| run.progress.conclusion()).collect();
+        let conclusions: Option<Vec<_>> =
+            runs.iter().map(|run| run.progress.conclusion()).collect();
         match conclusions {
             _ if runs.is_empty() => ("queued", None),
             None if runs.iter().all(|run| run.progress == Progress::Queued) => ("queued", None),
             None => ("in_progress", None),
-            Some(conclusions) => ("completed", WORST_FIRST.into_iter().find(|worst| conclusions.contains(worst))),
+            Some(conclusions) => (
+                "completed",
+                WORST_FIRST
+                    .into_iter()
+                    .find(|worst| conclusions.contains(worst)),
+            ),
         }
     }
 
@@ -108,7 +157,9 @@ impl World {
         change.validate()?;
         let found = self.repo(repo)?;
         if self.objects(found).commit(sha).is_none() {
-            return Err(Refused::unprocessable(format!("No commit found for SHA: {sha}")));
+            return Err(Refused::unprocessable(format!(
+                "No commit found for SHA: {sha}"
+            )));
         }
         let suite = self.suite_for(repo, app, sha, None)?;
         let (id, now) = (CheckRunId::new(self.sequence.number()), self.now());
@@ -145,8 +196,9 @@ impl World {
         change.validate()?;
         let run = self.check_run(repo, id)?;
         if run.app != app {
-            let message =
-                format!("Invalid app_id `{app}` - check run can only be modified by the GitHub App that created it.");
+            let message = format!(
+                "Invalid app_id `{app}` - check run can only be modified by the GitHub App that created it."
+            );
             return Err(Refused::forbidden(message));
         }
         let was_completed = run.progress.conclusion().is_some();
@@ -159,14 +211,32 @@ impl World {
     }
 
     pub fn check_run(&self, repo: RepoId, id: CheckRunId) -> Result<&CheckRun, Refused> {
-        self.repo(repo)?.check_runs.get(&id).ok_or_else(Refused::not_found)
+        self.repo(repo)?
+            .check_runs
+            .get(&id)
+            .ok_or_else(Refused::not_found)
     }
 
-    fn apply_check_change(&mut self, repo: RepoId, id: CheckRunId, change: CheckChange) -> Result<(), Refused> {
+    fn apply_check_change(
+        &mut self,
+        repo: RepoId,
+        id: CheckRunId,
+        change: CheckChange,
+    ) -> Result<(), Refused> {
         let now = self.now();
         let found = self.repo_mut(repo)?;
-        let run = found.check_runs.get_mut(&id).ok_or_else(Refused::not_found)?;
-        let CheckChange { name, progress, external_id, details_url, output, actions } = change;
+        let run = found
+            .check_runs
+            .get_mut(&id)
+            .ok_or_else(Refused::not_found)?;
+        let CheckChange {
+            name,
+            progress,
+            external_id,
+            details_url,
+            output,
+            actions,
+        } = change;
         run.name = name.unwrap_or_else(|| std::mem::take(&mut run.name));
         run.progress = progress.unwrap_or(run.progress);
         run.external_id = external_id.unwrap_or_else(|| std::mem::take(&mut run.external_id));
@@ -177,8 +247,16 @@ impl World {
             let mut annotations = std::mem::take(&mut run.output.annotations);
             annotations.extend(output.annotations);
             let text = output.text.or_else(|| run.output.text.take());
-            let (title, summary) = (output.title.or_else(|| run.output.title.take()), output.summary);
-            run.output = Output { title, summary, text, annotations };
+            let (title, summary) = (
+                output.title.or_else(|| run.output.title.take()),
+                output.summary,
+            );
+            run.output = Output {
+                title,
+                summary,
+                text,
+                annotations,
+            };
         }
         let suite = run.suite;
         if let Some(suite) = found.suites.get_mut(&suite) {
@@ -189,15 +267,30 @@ impl World {
 
     fn record_check(&mut self, actor: Actor, repo: RepoId, id: CheckRunId) -> Result<(), Refused> {
         let run = self.check_run(repo, id)?;
-        let (name, state) =
-            (run.name.clone(), run.progress.conclusion().map_or(run.progress.status(), Conclusion::as_str));
-        let what = What::CheckRun { id, sha: run.sha, name, state: state.to_owned() };
+        let (name, state) = (
+            run.name.clone(),
+            run.progress
+                .conclusion()
+                .map_or(run.progress.status(), Conclusion::as_str),
+        );
+        let what = What::CheckRun {
+            id,
+            sha: run.sha,
+            name,
+            state: state.to_owned(),
+        };
         self.record(actor, repo, None, what);
         Ok(())
     }
 
     /// Sends a `check_run` event.
-    fn check_event(&mut self, action: &'static str, actor: Actor, repo: RepoId, id: CheckRunId) -> Result<(), Refused> {
+    fn check_event(
+        &mut self,
+        action: &'static str,
+        actor: Actor,
+        repo: RepoId,
+        id: CheckRunId,
+    ) -> Result<(), Refused> {
         let payload = self.check_payload(repo, id)?;
         self.emit(Event::in_repo("check_run", action, repo, actor).with("check_run", payload));
         Ok(())
@@ -219,7 +312,12 @@ impl World {
     }
 
     /// `check_run.completed`, and `check_suite.completed` once nothing in the suite is left to do.
-    fn check_completed(&mut self, actor: Actor, repo: RepoId, id: CheckRunId) -> Result<(), Refused> {
+    fn check_completed(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        id: CheckRunId,
+    ) -> Result<(), Refused> {
         let run = self.check_run(repo, id)?;
         let suite = run.suite;
         if run.progress.conclusion().is_none() {
@@ -227,29 +325,52 @@ impl World {
         }
         self.check_event("completed", actor, repo, id)?;
         let found = self.repo(repo)?;
-        let Some(suite) = found.suites.get(&suite) else { return Ok(()) };
+        let Some(suite) = found.suites.get(&suite) else {
+            return Ok(());
+        };
         if self.suite_state(found, suite).1.is_some() {
             let payload = json::check_suite(self, found, suite);
-            self.emit(Event::in_repo("check_suite", "completed", repo, actor).with("check_suite", payload));
+            self.emit(
+                Event::in_repo("check_suite", "completed", repo, actor)
+                    .with("check_suite", payload),
+            );
         }
         Ok(())
     }
 
     /// "Re-run" on a check run's page: its App is asked to do it again.
-    pub fn rerequest_check_run(&mut self, actor: Actor, repo: RepoId, id: CheckRunId) -> Result<(), Refused> {
+    pub fn rerequest_check_run(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        id: CheckRunId,
+    ) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
         let app = self.check_run(repo, id)?.app;
         let payload = self.check_payload(repo, id)?;
-        self.emit(Event::in_repo("check_run", "rerequested", repo, actor).with("check_run", payload).only(app));
+        self.emit(
+            Event::in_repo("check_run", "rerequested", repo, actor)
+                .with("check_run", payload)
+                .only(app),
+        );
         Ok(())
     }
 
-    pub fn rerequest_suite(&mut self, actor: Actor, repo: RepoId, id: SuiteId) -> Result<(), Refused> {
+    pub fn rerequest_suite(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        id: SuiteId,
+    ) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
         let found = self.repo(repo)?;
         let suite = found.suites.get(&id).ok_or_else(Refused::not_found)?;
         let (app, payload) = (suite.app, json::check_suite(self, found, suite));
-        self.emit(Event::in_repo("check_suite", "rerequested", repo, actor).with("check_suite", payload).only(app));
+        self.emit(
+            Event::in_repo("check_suite", "rerequested", repo, actor)
+                .with("check_suite", payload)
+                .only(app),
+        );
         Ok(())
     }
 
@@ -264,12 +385,21 @@ impl World {
         self.need(actor, repo, Role::Write)?;
         let run = self.check_run(repo, id)?;
         let app = run.app;
-        if !run.actions.iter().any(|button| button.identifier == identifier) {
+        if !run
+            .actions
+            .iter()
+            .any(|button| button.identifier == identifier)
+        {
             return Err(Refused::not_found());
         }
         let payload = self.check_payload(repo, id)?;
-        let event = Event::in_repo("check_run", "requested_action", repo, actor).with("check_run", payload);
-        self.emit(event.with("requested_action", json!({ "identifier": identifier })).only(app));
+        let event =
+            Event::in_repo("check_run", "requested_action", repo, actor).with("check_run", payload);
+        self.emit(
+            event
+                .with("requested_action", json!({ "identifier": identifier }))
+                .only(app),
+        );
         Ok(())
     }
 
@@ -284,19 +414,40 @@ impl World {
         self.need(actor, repo, Role::Write)?;
         let found = self.repo(repo)?;
         if self.objects(found).commit(sha).is_none() {
-            return Err(Refused::unprocessable(format!("No commit found for SHA: {sha}")));
+            return Err(Refused::unprocessable(format!(
+                "No commit found for SHA: {sha}"
+            )));
         }
-        let (id, created_at, creator) = (self.sequence.number(), self.now(), self.account_of(actor));
+        let (id, created_at, creator) =
+            (self.sequence.number(), self.now(), self.account_of(actor));
         let context = context.to_owned();
-        let status = CommitStatus { id, sha, context, state, description, target_url, creator, created_at };
+        let status = CommitStatus {
+            id,
+            sha,
+            context,
+            state,
+            description,
+            target_url,
+            creator,
+            created_at,
+        };
         self.repo_mut(repo)?.statuses.push(status.clone());
-        let what = What::Status { sha, context: status.context.clone(), state: state.as_str().to_owned() };
+        let what = What::Status {
+            sha,
+            context: status.context.clone(),
+            state: state.as_str().to_owned(),
+        };
         self.record(actor, repo, None, what);
         self.emit_status(actor, repo, &status)?;
         Ok(status)
     }
 
-    fn emit_status(&mut self, actor: Actor, repo: RepoId, status: &CommitStatus) -> Result<(), Refused> {
+    fn emit_status(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        status: &CommitStatus,
+    ) -> Result<(), Refused> {
         let found = self.repo(repo)?;
         let branches: Vec<_> = found
             .refs
@@ -337,7 +488,9 @@ const WORST_FIRST: [Conclusion; 8] = [
 
 /// The newest run of each name and App, in the order of their ids.
 pub fn latest<'r>(runs: impl Iterator<Item = &'r CheckRun>) -> Vec<&'r CheckRun> {
-    let newest: std::collections::BTreeMap<_, _> = runs.map(|run| ((run.app, run.name.as_str()), run)).collect();
+    let newest: std::collections::BTreeMap<_, _> = runs
+        .map(|run| ((run.app, run.name.as_str()), run))
+        .collect();
     let mut newest: Vec<_> = newest.into_values().collect();
     newest.sort_by_key(|run| run.id);
     newest

@@ -39,7 +39,9 @@ impl World {
         }
         for (target, number) in heads {
             match (before, after) {
-                (Some(before), Some(after)) => self.synchronize(actor, target, number, before, after)?,
+                (Some(before), Some(after)) => {
+                    self.synchronize(actor, target, number, before, after)?
+                }
                 // GitHub closes a pull request whose head branch is deleted.
                 _ => self.mark_closed(actor, target, number)?,
             }
@@ -50,7 +52,13 @@ impl World {
         Ok(())
     }
 
-    fn base_moved(&mut self, actor: Actor, repo: RepoId, number: PrNumber, tip: Option<Sha>) -> Result<(), Refused> {
+    fn base_moved(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        number: PrNumber,
+        tip: Option<Sha>,
+    ) -> Result<(), Refused> {
         let Some(tip) = tip else { return Ok(()) };
         let head = self.pull(repo, number)?.head.sha;
         let found = self.repo(repo)?;
@@ -73,31 +81,63 @@ impl World {
         let now = self.now();
         let base_branch = self.pull(repo, number)?.base_branch.clone();
         let base_tip = self.repo(repo)?.branch(&base_branch);
-        let dismiss =
-            self.repo(repo)?.protections.get(&base_branch).is_some_and(|p| p.stale_reviews == StaleReviews::Dismiss);
+        let dismiss = self
+            .repo(repo)?
+            .protections
+            .get(&base_branch)
+            .is_some_and(|p| p.stale_reviews == StaleReviews::Dismiss);
         self.issue_mut(repo, number)?.updated_at = now;
         let pull = self.pull_mut(repo, number)?;
         pull.head.sha = after;
         pull.base_sha = base_tip.unwrap_or(pull.base_sha);
         self.refresh_pull(repo, number)?;
         let found = self.repo(repo)?;
-        let force = if self.objects(found).is_fast_forward(before, after) { Force::FastForward } else { Force::Forced };
-        self.record(actor, repo, Some(number), What::Pushed { before, after, force });
+        let force = if self.objects(found).is_fast_forward(before, after) {
+            Force::FastForward
+        } else {
+            Force::Forced
+        };
+        self.record(
+            actor,
+            repo,
+            Some(number),
+            What::Pushed {
+                before,
+                after,
+                force,
+            },
+        );
         let event = self.pull_event("synchronize", actor, repo, number)?;
-        self.emit(event.with("before", before.to_string()).with("after", after.to_string()));
-        if dismiss { self.dismiss_stale(actor, repo, number) } else { Ok(()) }
+        self.emit(
+            event
+                .with("before", before.to_string())
+                .with("after", after.to_string()),
+        );
+        if dismiss {
+            self.dismiss_stale(actor, repo, number)
+        } else {
+            Ok(())
+        }
     }
 
     /// Computes again what follows from head and base: counts, mergeability and the `refs/pull/N/…` refs.
     pub fn refresh_pull(&mut self, repo: RepoId, number: PrNumber) -> Result<(), Refused> {
         let pull = self.pull(repo, number)?;
         let (head, base_sha) = (pull.head.sha, pull.base_sha);
-        let tip = self.repo(repo)?.branch(&pull.base_branch).unwrap_or(base_sha);
+        let tip = self
+            .repo(repo)?
+            .branch(&pull.base_branch)
+            .unwrap_or(base_sha);
         let found = self.repo(repo)?;
         let objects = self.objects(found);
-        let commits = objects.compare(base_sha, head).map_or(0, |comparison| comparison.ahead.len());
+        let commits = objects
+            .compare(base_sha, head)
+            .map_or(0, |comparison| comparison.ahead.len());
         let changes = self.pull_changes(repo, number)?;
-        let lines: Vec<_> = changes.iter().map(|change| objects.line_diff(change)).collect();
+        let lines: Vec<_> = changes
+            .iter()
+            .map(|change| objects.line_diff(change))
+            .collect();
         let standing = MergeState {
             commits,
             changed_files: changes.len(),
@@ -125,11 +165,27 @@ impl World {
 
     fn test_merge(&mut self, repo: RepoId, tip: Sha, head: Sha) -> Result<Option<Sha>, Refused> {
         let objects = self.objects_mut(repo)?;
-        let Merge::Clean(tree) = objects.merge(tip, head) else { return Ok(None) };
-        let at = objects.commit(head).map(|commit| commit.committer.at).unwrap_or_default().trunc_subsecs(0);
-        let github = Signature { name: "GitHub".into(), email: "noreply@github.com".into(), at };
+        let Merge::Clean(tree) = objects.merge(tip, head) else {
+            return Ok(None);
+        };
+        let at = objects
+            .commit(head)
+            .map(|commit| commit.committer.at)
+            .unwrap_or_default()
+            .trunc_subsecs(0);
+        let github = Signature {
+            name: "GitHub".into(),
+            email: "noreply@github.com".into(),
+            at,
+        };
         let message = format!("Merge {head} into {tip}");
-        let commit = Commit { tree, parents: vec![tip, head], author: github.clone(), committer: github, message };
+        let commit = Commit {
+            tree,
+            parents: vec![tip, head],
+            author: github.clone(),
+            committer: github,
+            message,
+        };
         Ok(Some(objects.put(Object::Commit(commit))))
     }
 }

@@ -17,9 +17,18 @@ use crate::{
 use loopgate_core::{AppId, Login, TeamSlug, UserId};
 
 impl World {
-    fn add_account(&mut self, login: &str, kind: AccountKind, emails: Vec<String>) -> Result<UserId, Refused> {
+    fn add_account(
+        &mut self,
+        login: &str,
+        kind: AccountKind,
+        emails: Vec<String>,
+    ) -> Result<UserId, Refused> {
         if login.parse::<Login>().is_err() || self.account(login).is_some() {
-            return Err(Refused::custom("User", "login", "Login is invalid or already taken"));
+            return Err(Refused::custom(
+                "User",
+                "login",
+                "Login is invalid or already taken",
+            ));
         }
         let (id, created_at) = (UserId::new(self.sequence.number()), self.now());
         let name = match kind {
@@ -27,17 +36,39 @@ impl World {
             _ => Some(capitalized(login)),
         };
         let (login, standing) = (login.to_owned(), Standing::Active);
-        self.accounts.insert(id, Account { id, login, kind, standing, name, emails, created_at });
+        self.accounts.insert(
+            id,
+            Account {
+                id,
+                login,
+                kind,
+                standing,
+                name,
+                emails,
+                created_at,
+            },
+        );
         Ok(id)
     }
 
     /// A person, with the address `login@example.test`.
     pub fn add_user(&mut self, login: &str) -> Result<UserId, Refused> {
-        self.add_account(login, AccountKind::User, vec![format!("{login}@example.test")])
+        self.add_account(
+            login,
+            AccountKind::User,
+            vec![format!("{login}@example.test")],
+        )
     }
 
     pub fn add_org(&mut self, login: &str, base_role: Option<Role>) -> Result<UserId, Refused> {
-        self.add_account(login, AccountKind::Organization(Org { members: BTreeMap::new(), base_role }), Vec::new())
+        self.add_account(
+            login,
+            AccountKind::Organization(Org {
+                members: BTreeMap::new(),
+                base_role,
+            }),
+            Vec::new(),
+        )
     }
 
     /// The account that an App acts as; GitHub knows its commits by the noreply address.
@@ -46,7 +77,10 @@ impl World {
     }
 
     pub fn set_standing(&mut self, user: UserId, standing: Standing) -> Result<(), Refused> {
-        self.accounts.get_mut(&user).ok_or_else(Refused::not_found)?.standing = standing;
+        self.accounts
+            .get_mut(&user)
+            .ok_or_else(Refused::not_found)?
+            .standing = standing;
         Ok(())
     }
 
@@ -54,7 +88,10 @@ impl World {
     pub fn set_emails(&mut self, login: &str, emails: &[&str]) -> Result<(), Refused> {
         let user = self.user_id(login)?;
         let emails = emails.iter().map(|email| (*email).to_owned()).collect();
-        self.accounts.get_mut(&user).ok_or_else(Refused::not_found)?.emails = emails;
+        self.accounts
+            .get_mut(&user)
+            .ok_or_else(Refused::not_found)?
+            .emails = emails;
         Ok(())
     }
 
@@ -70,29 +107,77 @@ impl World {
         Ok(())
     }
 
-    fn account_event(&self, name: &'static str, action: &'static str, org: UserId, actor: Actor) -> Event {
+    fn account_event(
+        &self,
+        name: &'static str,
+        action: &'static str,
+        org: UserId,
+        actor: Actor,
+    ) -> Event {
         let (scope, audience) = (Scope::Account(org), Audience::Subscribers);
-        Event { name, action: Some(action), scope, actor, audience, body: Vec::new() }
+        Event {
+            name,
+            action: Some(action),
+            scope,
+            actor,
+            audience,
+            body: Vec::new(),
+        }
     }
 
     /// Makes somebody a member or owner.
-    pub fn add_org_member(&mut self, actor: Actor, org: UserId, user: UserId, role: OrgRole) -> Result<(), Refused> {
+    pub fn add_org_member(
+        &mut self,
+        actor: Actor,
+        org: UserId,
+        user: UserId,
+        role: OrgRole,
+    ) -> Result<(), Refused> {
         self.org_mut(org)?.members.insert(user, role);
-        let payload = json::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
-        self.emit(self.account_event("organization", "member_added", org, actor).with("membership", payload));
+        let payload = json::org_membership(
+            self,
+            self.accounts.get(&org).ok_or_else(Refused::not_found)?,
+            user,
+            role,
+        );
+        self.emit(
+            self.account_event("organization", "member_added", org, actor)
+                .with("membership", payload),
+        );
         Ok(())
     }
 
     /// Removes somebody from the organisation and so from its teams.
-    pub fn remove_org_member(&mut self, actor: Actor, org: UserId, user: UserId) -> Result<(), Refused> {
-        let role = self.org_mut(org)?.members.remove(&user).ok_or_else(Refused::not_found)?;
-        let teams: Vec<_> =
-            self.teams.values().filter(|team| team.org == org && team.members.contains(&user)).map(|t| t.id).collect();
+    pub fn remove_org_member(
+        &mut self,
+        actor: Actor,
+        org: UserId,
+        user: UserId,
+    ) -> Result<(), Refused> {
+        let role = self
+            .org_mut(org)?
+            .members
+            .remove(&user)
+            .ok_or_else(Refused::not_found)?;
+        let teams: Vec<_> = self
+            .teams
+            .values()
+            .filter(|team| team.org == org && team.members.contains(&user))
+            .map(|t| t.id)
+            .collect();
         for team in teams {
             self.remove_team_member(actor, team, user)?;
         }
-        let payload = json::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
-        self.emit(self.account_event("organization", "member_removed", org, actor).with("membership", payload));
+        let payload = json::org_membership(
+            self,
+            self.accounts.get(&org).ok_or_else(Refused::not_found)?,
+            user,
+            role,
+        );
+        self.emit(
+            self.account_event("organization", "member_removed", org, actor)
+                .with("membership", payload),
+        );
         Ok(())
     }
 
@@ -105,12 +190,29 @@ impl World {
     ) -> Result<TeamId, Refused> {
         let org = self.org(name.org())?.id;
         if self.team(org, name.slug()).is_ok() {
-            return Err(Refused::custom("Team", "name", "Name must be unique for this org"));
+            return Err(Refused::custom(
+                "Team",
+                "name",
+                "Name must be unique for this org",
+            ));
         }
         let (id, created_at) = (TeamId(self.sequence.number()), self.now());
         let (slug, title) = (name.slug().to_owned(), capitalized(name.slug()));
         let (members, repos) = (BTreeSet::new(), BTreeMap::new());
-        self.teams.insert(id, Team { id, org, slug, name: title, parent, privacy, members, repos, created_at });
+        self.teams.insert(
+            id,
+            Team {
+                id,
+                org,
+                slug,
+                name: title,
+                parent,
+                privacy,
+                members,
+                repos,
+                created_at,
+            },
+        );
         self.team_event("team", "created", actor, id, |event| event)?;
         Ok(id)
     }
@@ -124,12 +226,19 @@ impl World {
         more: impl FnOnce(Event) -> Event,
     ) -> Result<(), Refused> {
         let team = self.teams.get(&id).ok_or_else(Refused::not_found)?;
-        let event = self.account_event(name, action, team.org, actor).with("team", json::team(self, team));
+        let event = self
+            .account_event(name, action, team.org, actor)
+            .with("team", json::team(self, team));
         self.emit(more(event));
         Ok(())
     }
 
-    pub fn add_team_member(&mut self, actor: Actor, id: TeamId, user: UserId) -> Result<(), Refused> {
+    pub fn add_team_member(
+        &mut self,
+        actor: Actor,
+        id: TeamId,
+        user: UserId,
+    ) -> Result<(), Refused> {
         let team = self.teams.get_mut(&id).ok_or_else(Refused::not_found)?;
         let org = team.org;
         if !team.members.insert(user) {
@@ -139,55 +248,109 @@ impl World {
             self.add_org_member(actor, org, user, OrgRole::Member)?;
         }
         let member = json::user(self, user);
-        self.team_event("membership", "added", actor, id, |e| e.with("scope", "team").with("member", member))
+        self.team_event("membership", "added", actor, id, |e| {
+            e.with("scope", "team").with("member", member)
+        })
     }
 
-    pub fn remove_team_member(&mut self, actor: Actor, id: TeamId, user: UserId) -> Result<(), Refused> {
-        if !self.teams.get_mut(&id).ok_or_else(Refused::not_found)?.members.remove(&user) {
+    pub fn remove_team_member(
+        &mut self,
+        actor: Actor,
+        id: TeamId,
+        user: UserId,
+    ) -> Result<(), Refused> {
+        if !self
+            .teams
+            .get_mut(&id)
+            .ok_or_else(Refused::not_found)?
+            .members
+            .remove(&user)
+        {
             return Err(Refused::not_found());
         }
         let member = json::user(self, user);
-        self.team_event("membership", "removed", actor, id, |e| e.with("scope", "team").with("member", member))
+        self.team_event("membership", "removed", actor, id, |e| {
+            e.with("scope", "team").with("member", member)
+        })
     }
 
-    pub fn grant_team(&mut self, actor: Actor, id: TeamId, repo: RepoId, role: Role) -> Result<(), Refused> {
-        self.teams.get_mut(&id).ok_or_else(Refused::not_found)?.repos.insert(repo, role);
+    pub fn grant_team(
+        &mut self,
+        actor: Actor,
+        id: TeamId,
+        repo: RepoId,
+        role: Role,
+    ) -> Result<(), Refused> {
+        self.teams
+            .get_mut(&id)
+            .ok_or_else(Refused::not_found)?
+            .repos
+            .insert(repo, role);
         let payload = json::repository(self, self.repo(repo)?);
-        self.team_event("team", "added_to_repository", actor, id, |event| event.with("repository", payload))
+        self.team_event("team", "added_to_repository", actor, id, |event| {
+            event.with("repository", payload)
+        })
     }
 
     pub fn revoke_team(&mut self, actor: Actor, id: TeamId, repo: RepoId) -> Result<(), Refused> {
-        self.teams.get_mut(&id).ok_or_else(Refused::not_found)?.repos.remove(&repo);
+        self.teams
+            .get_mut(&id)
+            .ok_or_else(Refused::not_found)?
+            .repos
+            .remove(&repo);
         let payload = json::repository(self, self.repo(repo)?);
-        self.team_event("team", "removed_from_repository", actor, id, |event| event.with("repository", payload))
+        self.team_event("team", "removed_from_repository", actor, id, |event| {
+            event.with("repository", payload)
+        })
     }
 
     pub fn rename_team(&mut self, actor: Actor, id: TeamId, slug: &str) -> Result<(), Refused> {
         let team = self.teams.get_mut(&id).ok_or_else(Refused::not_found)?;
         let from = std::mem::replace(&mut team.name, capitalized(slug));
         slug.clone_into(&mut team.slug);
-        self.team_event("team", "edited", actor, id, |e| e.with("changes", json!({ "name": { "from": from } })))
+        self.team_event("team", "edited", actor, id, |e| {
+            e.with("changes", json!({ "name": { "from": from } }))
+        })
     }
 
     pub fn delete_team(&mut self, actor: Actor, id: TeamId) -> Result<(), Refused> {
         self.team_event("team", "deleted", actor, id, |event| event)?;
         self.teams.remove(&id);
-        for child in self.teams.values_mut().filter(|team| team.parent == Some(id)) {
+        for child in self
+            .teams
+            .values_mut()
+            .filter(|team| team.parent == Some(id))
+        {
             child.parent = None;
         }
         Ok(())
     }
 
-    pub fn add_collaborator(&mut self, actor: Actor, repo: RepoId, user: UserId, role: Role) -> Result<(), Refused> {
+    pub fn add_collaborator(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        user: UserId,
+        role: Role,
+    ) -> Result<(), Refused> {
         self.repo_mut(repo)?.collaborators.insert(user, role);
         let changes = json!({ "permission": { "to": role.as_permission() } });
-        let event = Event::in_repo("member", "added", repo, actor).with("member", json::user(self, user));
+        let event =
+            Event::in_repo("member", "added", repo, actor).with("member", json::user(self, user));
         self.emit(event.with("changes", changes));
         Ok(())
     }
 
-    pub fn remove_collaborator(&mut self, actor: Actor, repo: RepoId, user: UserId) -> Result<(), Refused> {
-        self.repo_mut(repo)?.collaborators.remove(&user).ok_or_else(Refused::not_found)?;
+    pub fn remove_collaborator(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        user: UserId,
+    ) -> Result<(), Refused> {
+        self.repo_mut(repo)?
+            .collaborators
+            .remove(&user)
+            .ok_or_else(Refused::not_found)?;
         let member = json::user(self, user);
         self.emit(Event::in_repo("member", "removed", repo, actor).with("member", member));
         Ok(())
@@ -198,5 +361,8 @@ impl World {
 fn capitalized(slug: &str) -> String {
     let text = slug.replace('-', " ");
     let mut chars = text.chars();
-    chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
+    chars
+        .next()
+        .map(|first| first.to_ascii_uppercase().to_string() + chars.as_str())
+        .unwrap_or_default()
 }

@@ -75,26 +75,46 @@ impl World {
         Ok(())
     }
 
-    pub fn open_pull(&mut self, actor: Actor, repo: RepoId, new: NewPull) -> Result<PrNumber, Refused> {
+    pub fn open_pull(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        new: NewPull,
+    ) -> Result<PrNumber, Refused> {
         self.need(actor, repo, Role::Read)?;
         let (target, source) = (self.repo(repo)?, self.repo(new.head_repo)?);
-        let head_sha = source.branch(&new.head).ok_or_else(|| Refused::invalid("PullRequest", "head", "invalid"))?;
-        let base_sha = target.branch(&new.base).ok_or_else(|| Refused::invalid("PullRequest", "base", "invalid"))?;
+        let head_sha = source
+            .branch(&new.head)
+            .ok_or_else(|| Refused::invalid("PullRequest", "head", "invalid"))?;
+        let base_sha = target
+            .branch(&new.base)
+            .ok_or_else(|| Refused::invalid("PullRequest", "base", "invalid"))?;
         let owner = source.owner;
         let label = format!("{}:{}", self.login(owner), new.head);
         let twin = |issue: &Issue| {
             issue.pull.as_ref().is_some_and(|p| {
-                p.head.repo == Some(new.head_repo) && p.head.branch == new.head && p.base_branch == new.base
+                p.head.repo == Some(new.head_repo)
+                    && p.head.branch == new.head
+                    && p.base_branch == new.base
             })
         };
         if target.open_pulls().any(twin) {
-            return Err(Refused::custom("PullRequest", "head", &format!("A pull request already exists for {label}.")));
+            return Err(Refused::custom(
+                "PullRequest",
+                "head",
+                &format!("A pull request already exists for {label}."),
+            ));
         }
         if self.objects(target).is_fast_forward(head_sha, base_sha) {
             let message = format!("No commits between {} and {}", new.base, new.head);
             return Err(Refused::custom("PullRequest", "base", &message));
         }
-        let head = Head { repo: Some(new.head_repo), owner, branch: new.head, sha: head_sha };
+        let head = Head {
+            repo: Some(new.head_repo),
+            owner,
+            branch: new.head,
+            sha: head_sha,
+        };
         let pull = Pull {
             id: self.sequence.number(),
             head,
@@ -106,7 +126,13 @@ impl World {
             requested_teams: Vec::new(),
             reviews: Vec::new(),
             review_comments: Vec::new(),
-            standing: MergeState { commits: 0, changed_files: 0, additions: 0, deletions: 0, test_merge: None },
+            standing: MergeState {
+                commits: 0,
+                changed_files: 0,
+                additions: 0,
+                deletions: 0,
+                test_merge: None,
+            },
             is_queued: false,
             removal: None,
         };
@@ -146,7 +172,13 @@ impl World {
     }
 
     /// An issue that is no pull request.
-    pub fn open_issue(&mut self, actor: Actor, repo: RepoId, title: &str, body: &str) -> Result<PrNumber, Refused> {
+    pub fn open_issue(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        title: &str,
+        body: &str,
+    ) -> Result<PrNumber, Refused> {
         self.need(actor, repo, Role::Read)?;
         let number = self.add_issue(actor, repo, title.to_owned(), Some(body.to_owned()), None)?;
         self.record(actor, repo, Some(number), What::Opened);
@@ -171,26 +203,49 @@ impl World {
     }
 
     /// Changes title, body or base: one `edited` event with what was there before.
-    pub fn edit_pull(&mut self, actor: Actor, repo: RepoId, number: PrNumber, edit: PullEdit) -> Result<(), Refused> {
+    pub fn edit_pull(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        number: PrNumber,
+        edit: PullEdit,
+    ) -> Result<(), Refused> {
         self.need_author_or(actor, repo, number, Role::Write)?;
-        let (old_base, old_sha) = (self.pull(repo, number)?.base_branch.clone(), self.pull(repo, number)?.base_sha);
+        let (old_base, old_sha) = (
+            self.pull(repo, number)?.base_branch.clone(),
+            self.pull(repo, number)?.base_sha,
+        );
         let mut changes = serde_json::Map::new();
         let issue = self.issue_mut(repo, number)?;
         if let Some(title) = edit.title.filter(|title| *title != issue.title) {
-            changes.insert("title".into(), json!({ "from": std::mem::replace(&mut issue.title, title) }));
+            changes.insert(
+                "title".into(),
+                json!({ "from": std::mem::replace(&mut issue.title, title) }),
+            );
         }
         if let Some(body) = edit.body.filter(|body| issue.body.as_ref() != Some(body)) {
-            changes.insert("body".into(), json!({ "from": issue.body.replace(body).unwrap_or_default() }));
+            changes.insert(
+                "body".into(),
+                json!({ "from": issue.body.replace(body).unwrap_or_default() }),
+            );
         }
         let mut what = What::Edited;
         if let Some(base) = edit.base.filter(|base| *base != old_base) {
-            let tip =
-                self.repo(repo)?.branch(&base).ok_or_else(|| Refused::invalid("PullRequest", "base", "invalid"))?;
+            let tip = self
+                .repo(repo)?
+                .branch(&base)
+                .ok_or_else(|| Refused::invalid("PullRequest", "base", "invalid"))?;
             let pull = self.pull_mut(repo, number)?;
             (pull.base_branch, pull.base_sha) = (base.clone(), tip);
             self.refresh_pull(repo, number)?;
-            changes.insert("base".into(), json!({ "ref": { "from": old_base }, "sha": { "from": old_sha } }));
-            what = What::Retargeted { from: old_base, to: base };
+            changes.insert(
+                "base".into(),
+                json!({ "ref": { "from": old_base }, "sha": { "from": old_sha } }),
+            );
+            what = What::Retargeted {
+                from: old_base,
+                to: base,
+            };
         }
         if changes.is_empty() {
             return Ok(());
@@ -217,8 +272,12 @@ impl World {
             return Ok(());
         }
         match readiness {
-            Readiness::Draft => self.pull_changed("converted_to_draft", actor, (repo, number), What::Drafted),
-            Readiness::Ready => self.pull_changed("ready_for_review", actor, (repo, number), What::MadeReady),
+            Readiness::Draft => {
+                self.pull_changed("converted_to_draft", actor, (repo, number), What::Drafted)
+            }
+            Readiness::Ready => {
+                self.pull_changed("ready_for_review", actor, (repo, number), What::MadeReady)
+            }
         }
     }
 
@@ -237,8 +296,11 @@ impl World {
         }
         assignees.retain(|one| *one != whom);
         assignees.extend(assigned.then_some(whom));
-        let (action, what) =
-            if assigned { ("assigned", What::Assigned(whom)) } else { ("unassigned", What::Unassigned(whom)) };
+        let (action, what) = if assigned {
+            ("assigned", What::Assigned(whom))
+        } else {
+            ("unassigned", What::Unassigned(whom))
+        };
         self.record(actor, repo, Some(number), what);
         let event = self.pull_event(action, actor, repo, number)?;
         self.emit(event.with("assignee", json::user(self, whom)));
@@ -251,8 +313,16 @@ impl World {
         self.mark_closed(actor, repo, number)
     }
 
-    pub(super) fn mark_closed(&mut self, actor: Actor, repo: RepoId, number: PrNumber) -> Result<(), Refused> {
-        let closed = Closed { by: self.account_of(actor), at: self.now() };
+    pub(super) fn mark_closed(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        number: PrNumber,
+    ) -> Result<(), Refused> {
+        let closed = Closed {
+            by: self.account_of(actor),
+            at: self.now(),
+        };
         let issue = self.issue_mut(repo, number)?;
         if issue.closed.is_some() {
             return Ok(());
@@ -284,12 +354,18 @@ impl World {
     /// The head branch may have moved while the pull request was closed.
     fn catch_up(&mut self, repo: RepoId, number: PrNumber) -> Result<(), Refused> {
         let head = self.pull(repo, number)?.head.clone();
-        let tip = head.repo.and_then(|id| self.repos.get(&id)).and_then(|source| source.branch(&head.branch));
+        let tip = head
+            .repo
+            .and_then(|id| self.repos.get(&id))
+            .and_then(|source| source.branch(&head.branch));
         let tip = tip.ok_or_else(|| {
             Refused::custom(
                 "PullRequest",
                 "state",
-                &format!("state cannot be changed. The {} branch was deleted.", head.branch),
+                &format!(
+                    "state cannot be changed. The {} branch was deleted.",
+                    head.branch
+                ),
             )
         })?;
         self.pull_mut(repo, number)?.head.sha = tip;

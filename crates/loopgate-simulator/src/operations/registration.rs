@@ -15,7 +15,9 @@ use crate::{
     refused::Refused,
     world::{
         World,
-        app::{Actor, Area, InstallationRequest, Level, Permissions, Registered, Selection, Webhook},
+        app::{
+            Actor, Area, InstallationRequest, Level, Permissions, Registered, Selection, Webhook,
+        },
     },
 };
 use loopgate_core::{AppId, InstallationId, UserId};
@@ -94,19 +96,28 @@ struct Accepted {
 }
 
 fn invalid(error: impl Into<String>) -> Refused {
-    Refused::unprocessable("The configuration does not appear to be a valid GitHub App manifest.").error(error.into())
+    Refused::unprocessable("The configuration does not appear to be a valid GitHub App manifest.")
+        .error(error.into())
 }
 
 impl Manifest {
     fn check(self) -> Result<Accepted, Refused> {
         let missing = || invalid("\"url\" wasn't supplied.");
-        let is_url = |text: &str| text.parse::<Url>().is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        let is_url = |text: &str| {
+            text.parse::<Url>()
+                .is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+        };
         self.url.filter(|url| is_url(url)).ok_or_else(missing)?;
         // Also where the hook is not active.
-        let hook = self.hook_attributes.map(|hook| hook.url.map(|url| (url, hook.active)).ok_or_else(missing));
+        let hook = self
+            .hook_attributes
+            .map(|hook| hook.url.map(|url| (url, hook.active)).ok_or_else(missing));
         let hook = hook.transpose()?;
         if let Some((url, _)) = &hook {
-            let host = url.parse::<Url>().ok().and_then(|url| url.host_str().map(str::to_owned));
+            let host = url
+                .parse::<Url>()
+                .ok()
+                .and_then(|url| url.host_str().map(str::to_owned));
             match host.as_deref() {
                 None => return Err(invalid("Hook url must be a valid URL")),
                 // The simulator itself is on 127.0.0.1, so what is there counts as reachable.
@@ -121,7 +132,9 @@ impl Manifest {
         let permissions = self.default_permissions.iter().map(|(area, level)| {
             let known = Area::parse(area).zip(Level::parse(level));
             known.ok_or_else(|| {
-                invalid(format!("Default permission records resource is not included in the list: {area}"))
+                invalid(format!(
+                    "Default permission records resource is not included in the list: {area}"
+                ))
             })
         });
         let permissions = permissions.collect::<Result<Permissions, _>>()?;
@@ -139,19 +152,37 @@ impl Manifest {
 
 fn check_events(events: &BTreeSet<String>, permissions: &Permissions) -> Result<(), Refused> {
     let named = |events: Vec<&str>| events.join(" and ");
-    let areas = |event: &str| NEEDED_BY_EVENT.iter().find(|(known, _)| *known == event).map(|(_, areas)| *areas);
+    let areas = |event: &str| {
+        NEEDED_BY_EVENT
+            .iter()
+            .find(|(known, _)| *known == event)
+            .map(|(_, areas)| *areas)
+    };
     // These reach every App without being asked for.
-    let unsupported: Vec<_> = events.iter().map(String::as_str).filter(|event| areas(event).is_none()).collect();
+    let unsupported: Vec<_> = events
+        .iter()
+        .map(String::as_str)
+        .filter(|event| areas(event).is_none())
+        .collect();
     if !unsupported.is_empty() {
-        return Err(invalid(format!("Default events unsupported: {}", named(unsupported))));
+        return Err(invalid(format!(
+            "Default events unsupported: {}",
+            named(unsupported)
+        )));
     }
     let granted = |area: &Area| *area == Area::Metadata || permissions.contains_key(area);
-    let lacking = events.iter().map(String::as_str).filter(|event| !areas(event).into_iter().flatten().any(granted));
+    let lacking = events
+        .iter()
+        .map(String::as_str)
+        .filter(|event| !areas(event).into_iter().flatten().any(granted));
     let lacking: Vec<_> = lacking.collect();
     if lacking.is_empty() {
         return Ok(());
     }
-    Err(invalid(format!("Default events are not supported by permissions: {}", named(lacking))))
+    Err(invalid(format!(
+        "Default events are not supported by permissions: {}",
+        named(lacking)
+    )))
 }
 
 impl World {
@@ -166,47 +197,91 @@ impl World {
         if owner != person && !self.is_org_owner(person, owner) {
             return Err(Refused::not_found());
         }
-        let manifest: Manifest = serde_json::from_str(manifest).map_err(|error| invalid(error.to_string()))?;
-        let Accepted { name, redirect, webhook, is_public, permissions, events } = manifest.check()?;
+        let manifest: Manifest =
+            serde_json::from_str(manifest).map_err(|error| invalid(error.to_string()))?;
+        let Accepted {
+            name,
+            redirect,
+            webhook,
+            is_public,
+            permissions,
+            events,
+        } = manifest.check()?;
         if name.chars().count() > LONGEST_NAME {
-            return Err(invalid(format!("Name is too long (maximum is {LONGEST_NAME} characters)")));
+            return Err(invalid(format!(
+                "Name is too long (maximum is {LONGEST_NAME} characters)"
+            )));
         }
-        let slug = name.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let slug = name
+            .to_lowercase()
+            .replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         if name.is_empty() || self.apps.values().any(|app| app.slug == slug) {
             return Err(invalid("Name has already been taken"));
         }
         let key = AppKey::generate().map_err(|error| invalid(error.to_string()))?;
-        let next = self.apps.keys().map(|id| id.get() + 1).max().unwrap_or_default().max(FIRST_APP);
+        let next = self
+            .apps
+            .keys()
+            .map(|id| id.get() + 1)
+            .max()
+            .unwrap_or_default()
+            .max(FIRST_APP);
         let public_key = Some(key.public_der().clone());
-        let app =
-            self.register_app(NewApp { id: AppId::new(next), slug, name, owner, permissions, events, public_key })?;
+        let app = self.register_app(NewApp {
+            id: AppId::new(next),
+            slug,
+            name,
+            owner,
+            permissions,
+            events,
+            public_key,
+        })?;
         let webhook_secret = self.sequence.token("");
         if let Some(app) = self.apps.get_mut(&app) {
             app.is_public = is_public;
-            app.webhook = webhook.map(|url| Webhook { url, secret: webhook_secret.clone() });
+            app.webhook = webhook.map(|url| Webhook {
+                url,
+                secret: webhook_secret.clone(),
+            });
         }
         let code = self.sequence.token("");
         let (at, pem) = (self.now(), key.private_pem().to_owned());
-        let registered = Registered { app, pem, webhook_secret, at };
+        let registered = Registered {
+            app,
+            pem,
+            webhook_secret,
+            at,
+        };
         self.registrations.codes.insert(code.clone(), registered);
         // GitHub tells a new hook that it is there.
         self.ping(app);
         let mut back = redirect;
-        back.query_pairs_mut().append_pair("code", &code).extend_pairs(state.map(|state| ("state", state)));
+        back.query_pairs_mut()
+            .append_pair("code", &code)
+            .extend_pairs(state.map(|state| ("state", state)));
         Ok(back.into())
     }
 
     /// The credentials behind a code: once, and within the hour.
     pub fn convert(&mut self, code: &str) -> Result<Registered, Refused> {
         let now = self.now();
-        let found = self.registrations.codes.remove(code).filter(|registered| now - registered.at < CODE_LIFE);
+        let found = self
+            .registrations
+            .codes
+            .remove(code)
+            .filter(|registered| now - registered.at < CODE_LIFE);
         found.ok_or_else(Refused::not_found)
     }
 
     /// Somebody presses *Install* for an account. A private App is installed where it is registered only, and a member
     /// who is no owner can but ask for it
     /// (<https://docs.github.com/en/apps/using-github-apps/requesting-a-github-app-from-your-organization-owner>).
-    pub fn install_by(&mut self, person: UserId, slug: &str, account: UserId) -> Result<Installing, Refused> {
+    pub fn install_by(
+        &mut self,
+        person: UserId,
+        slug: &str,
+        account: UserId,
+    ) -> Result<Installing, Refused> {
         let app = self.app_by_slug(slug)?;
         let (app, is_allowed) = (app.id, app.is_public || app.owner == account);
         let is_owner = person == account || self.is_org_owner(person, account);
@@ -214,12 +289,25 @@ impl World {
             return Err(Refused::not_found());
         }
         if !is_owner {
-            let request = InstallationRequest { app, account, requester: person, at: self.now() };
+            let request = InstallationRequest {
+                app,
+                account,
+                requester: person,
+                at: self.now(),
+            };
             self.registrations.requests.push(request);
             return Ok(Installing::Requested);
         }
-        self.registrations.requests.retain(|request| (request.app, request.account) != (app, account));
-        let next = self.installations.keys().map(|id| id.get() + 1).max().unwrap_or_default().max(FIRST_INSTALLATION);
+        self.registrations
+            .requests
+            .retain(|request| (request.app, request.account) != (app, account));
+        let next = self
+            .installations
+            .keys()
+            .map(|id| id.get() + 1)
+            .max()
+            .unwrap_or_default()
+            .max(FIRST_INSTALLATION);
         let id = InstallationId::new(next);
         self.install(Actor::Person(person), app, (id, account), Selection::All)?;
         Ok(Installing::Installed(id))

@@ -19,7 +19,11 @@ use crate::{
 use loopgate_core::{RepoName, Sha, UserId};
 
 /// GitHub puts these on every new repository (the ones that matter here).
-const FIRST_LABELS: [(&str, &str); 3] = [("bug", "d73a4a"), ("documentation", "0075ca"), ("enhancement", "a2eeef")];
+const FIRST_LABELS: [(&str, &str); 3] = [
+    ("bug", "d73a4a"),
+    ("documentation", "0075ca"),
+    ("enhancement", "a2eeef"),
+];
 
 impl World {
     /// A repository with one commit of `files` on `main`. With no files it is empty: it has no refs at all.
@@ -31,9 +35,16 @@ impl World {
         files: &[(String, Option<Vec<u8>>)],
     ) -> Result<RepoId, Refused> {
         if self.repo_named(name).is_ok() {
-            return Err(Refused::custom("Repository", "name", "name already exists on this account"));
+            return Err(Refused::custom(
+                "Repository",
+                "name",
+                "name already exists on this account",
+            ));
         }
-        let owner = self.account(name.owner()).ok_or_else(Refused::not_found)?.id;
+        let owner = self
+            .account(name.owner())
+            .ok_or_else(Refused::not_found)?
+            .id;
         self.networks.push(Objects::default());
         let network = Network(self.networks.len() - 1);
         let id = self.add_repo(owner, name.name(), visibility, network);
@@ -41,17 +52,29 @@ impl World {
         self.emit(Event::in_repo("repository", "created", id, actor).with("repository", payload));
         if !files.is_empty() {
             let author = self.signature(actor);
-            let commit = self.commit_files(id, &[], files, (author.clone(), author, "Initial commit"))?;
+            let commit =
+                self.commit_files(id, &[], files, (author.clone(), author, "Initial commit"))?;
             self.set_ref(actor, id, "refs/heads/main", Some(commit))?;
         }
         Ok(id)
     }
 
-    fn add_repo(&mut self, owner: UserId, name: &str, visibility: Visibility, network: Network) -> RepoId {
+    fn add_repo(
+        &mut self,
+        owner: UserId,
+        name: &str,
+        visibility: Visibility,
+        network: Network,
+    ) -> RepoId {
         let (id, now) = (RepoId(self.sequence.number()), self.now());
         let mut labels = BTreeMap::new();
         for (name, color) in FIRST_LABELS {
-            let label = Label { id: self.sequence.number(), name: name.into(), color: color.into(), description: None };
+            let label = Label {
+                id: self.sequence.number(),
+                name: name.into(),
+                color: color.into(),
+                description: None,
+            };
             labels.insert(name.to_owned(), label);
         }
         let repo = Repo {
@@ -91,13 +114,20 @@ impl World {
     pub fn fork(&mut self, actor: Actor, parent: RepoId) -> Result<RepoId, Refused> {
         self.need(actor, parent, Role::Read)?;
         let owner = self.account_of(actor);
-        if let Some(there) = self.repos.values().find(|repo| repo.owner == owner && repo.fork_of == Some(parent)) {
+        if let Some(there) = self
+            .repos
+            .values()
+            .find(|repo| repo.owner == owner && repo.fork_of == Some(parent))
+        {
             return Ok(there.id);
         }
         let source = self.repo(parent)?;
         let (name, visibility, network) = (source.name.clone(), source.visibility, source.network);
         let default_branch = source.default_branch.clone();
-        let heads = source.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/"));
+        let heads = source
+            .refs
+            .iter()
+            .filter(|(name, _)| name.starts_with("refs/heads/"));
         let refs = heads.map(|(name, sha)| (name.clone(), *sha)).collect();
         let id = self.add_repo(owner, &name, visibility, network);
         let fork = self.repo_mut(id)?;
@@ -120,7 +150,12 @@ impl World {
     }
 
     /// Makes another branch the default branch.
-    pub fn set_default_branch(&mut self, actor: Actor, repo: RepoId, branch: &str) -> Result<(), Refused> {
+    pub fn set_default_branch(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        branch: &str,
+    ) -> Result<(), Refused> {
         self.need(actor, repo, Role::Admin)?;
         let found = self.repo_mut(repo)?;
         found.branch(branch).ok_or_else(Refused::not_found)?;
@@ -135,15 +170,23 @@ impl World {
         self.need(actor, repo, Role::Admin)?;
         let from = self.repo(repo)?.owner;
         let former = self.full_name(self.repo(repo)?);
-        let is_org = self.accounts.get(&from).is_some_and(|account| account.org().is_some());
-        let old_owner = json!({ (if is_org { "organization" } else { "user" }): json::user(self, from) });
+        let is_org = self
+            .accounts
+            .get(&from)
+            .is_some_and(|account| account.org().is_some());
+        let old_owner =
+            json!({ (if is_org { "organization" } else { "user" }): json::user(self, from) });
         let found = self.repo_mut(repo)?;
         found.owner = to;
         found.former_names.push(former);
         for team in self.teams.values_mut() {
             team.repos.remove(&repo);
         }
-        for installation in self.installations.values_mut().filter(|i| i.account == from) {
+        for installation in self
+            .installations
+            .values_mut()
+            .filter(|i| i.account == from)
+        {
             if let Selection::Selected(repos) = &mut installation.repositories {
                 repos.remove(&repo);
             }
@@ -160,7 +203,11 @@ impl World {
         for team in self.teams.values_mut() {
             team.repos.remove(&repo);
         }
-        for pull in self.repos.values_mut().flat_map(|r| r.issues.values_mut()).filter_map(|issue| issue.pull.as_mut())
+        for pull in self
+            .repos
+            .values_mut()
+            .flat_map(|r| r.issues.values_mut())
+            .filter_map(|issue| issue.pull.as_mut())
         {
             if pull.head.repo == Some(repo) {
                 pull.head.repo = None;
@@ -169,9 +216,17 @@ impl World {
         Ok(())
     }
 
-    pub fn protect(&mut self, actor: Actor, repo: RepoId, branch: &str, rules: Protection) -> Result<(), Refused> {
+    pub fn protect(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        branch: &str,
+        rules: Protection,
+    ) -> Result<(), Refused> {
         self.need(actor, repo, Role::Admin)?;
-        self.repo_mut(repo)?.protections.insert(branch.to_owned(), rules);
+        self.repo_mut(repo)?
+            .protections
+            .insert(branch.to_owned(), rules);
         Ok(())
     }
 

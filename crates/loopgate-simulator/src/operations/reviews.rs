@@ -62,7 +62,9 @@ impl World {
         for login in people {
             let id = self.user_id(login).map_err(|_| stranger())?;
             if id == author {
-                return Err(Refused::unprocessable("Review cannot be requested from pull request author."));
+                return Err(Refused::unprocessable(
+                    "Review cannot be requested from pull request author.",
+                ));
             }
             // Reading because it is public is not enough.
             self.granted_role(id, found).ok_or_else(stranger)?;
@@ -130,15 +132,29 @@ impl World {
         let now = self.now();
         self.issue_mut(repo, number)?.updated_at = now;
         let (key, payload, name) = match reviewer {
-            Reviewer::Person(id) => ("requested_reviewer", json::user(self, id), self.login(id).to_owned()),
+            Reviewer::Person(id) => (
+                "requested_reviewer",
+                json::user(self, id),
+                self.login(id).to_owned(),
+            ),
             Reviewer::Team(id) => {
                 let team = self.teams.get(&id).ok_or_else(Refused::not_found)?;
-                ("requested_team", json::team(self, team), format!("{}/{}", self.login(team.org), team.slug))
+                (
+                    "requested_team",
+                    json::team(self, team),
+                    format!("{}/{}", self.login(team.org), team.slug),
+                )
             }
         };
-        let event = self.pull_event(action, actor, repo, number)?.with(key, payload);
+        let event = self
+            .pull_event(action, actor, repo, number)?
+            .with(key, payload);
         let requested = action == "review_requested";
-        let what = if requested { What::ReviewRequested(name) } else { What::ReviewRequestRemoved(name) };
+        let what = if requested {
+            What::ReviewRequested(name)
+        } else {
+            What::ReviewRequestRemoved(name)
+        };
         self.record(actor, repo, Some(number), what);
         self.emit(event);
         Ok(())
@@ -156,15 +172,27 @@ impl World {
         let (issue, pull) = (self.issue(repo, number)?, self.pull(repo, number)?);
         let commit = new.commit.unwrap_or(pull.head.sha);
         if issue.author == author
-            && let Some(verdict @ (ReviewEvent::Approve | ReviewEvent::RequestChanges)) = new.verdict
+            && let Some(verdict @ (ReviewEvent::Approve | ReviewEvent::RequestChanges)) =
+                new.verdict
         {
-            let verb = if verdict == ReviewEvent::Approve { "approve" } else { "request changes on" };
+            let verb = if verdict == ReviewEvent::Approve {
+                "approve"
+            } else {
+                "request changes on"
+            };
             let message = format!("Can not {verb} your own pull request");
             return Err(Refused::unprocessable("Unprocessable Entity").error(message));
         }
         let mute = new.body.is_empty() && new.comments.is_empty();
-        if mute && matches!(new.verdict, Some(ReviewEvent::RequestChanges | ReviewEvent::Comment)) {
-            return Err(Refused::unprocessable("Unprocessable Entity").error("Review body can't be blank"));
+        if mute
+            && matches!(
+                new.verdict,
+                Some(ReviewEvent::RequestChanges | ReviewEvent::Comment)
+            )
+        {
+            return Err(
+                Refused::unprocessable("Unprocessable Entity").error("Review body can't be blank")
+            );
         }
         let id = ReviewId::new(self.sequence.number());
         let review = Review {
@@ -195,34 +223,68 @@ impl World {
         verdict: ReviewEvent,
     ) -> Result<(), Refused> {
         let (now, author) = (self.now(), self.account_of(actor));
-        let answered: Vec<TeamId> =
-            self.teams.values().filter(|team| self.team_members(team).contains(&author)).map(|team| team.id).collect();
+        let answered: Vec<TeamId> = self
+            .teams
+            .values()
+            .filter(|team| self.team_members(team).contains(&author))
+            .map(|team| team.id)
+            .collect();
         let pull = self.pull_mut(repo, number)?;
-        let review = pull.reviews.iter_mut().find(|review| review.id == id).ok_or_else(Refused::not_found)?;
+        let review = pull
+            .reviews
+            .iter_mut()
+            .find(|review| review.id == id)
+            .ok_or_else(Refused::not_found)?;
         if review.state != ReviewState::Pending || review.author != author {
-            return Err(Refused::unprocessable("Unprocessable Entity").error("Could not submit review"));
+            return Err(
+                Refused::unprocessable("Unprocessable Entity").error("Could not submit review")
+            );
         }
         (review.state, review.submitted_at) = (verdict.state(), Some(now));
-        pull.requested_reviewers.retain(|reviewer| *reviewer != author);
+        pull.requested_reviewers
+            .retain(|reviewer| *reviewer != author);
         pull.requested_teams.retain(|team| !answered.contains(team));
         self.issue_mut(repo, number)?.updated_at = now;
         self.record(actor, repo, Some(number), What::Reviewed(id));
         let event = self.review_event("submitted", actor, (repo, number), id)?;
         self.emit(event);
-        let inline: Vec<_> =
-            self.pull(repo, number)?.review_comments.iter().filter(|c| c.review == id).map(|c| c.id).collect();
+        let inline: Vec<_> = self
+            .pull(repo, number)?
+            .review_comments
+            .iter()
+            .filter(|c| c.review == id)
+            .map(|c| c.id)
+            .collect();
         for comment in inline {
             self.inline_event("created", actor, (repo, number), comment)?;
         }
         Ok(())
     }
 
-    pub fn find_review(&self, repo: RepoId, number: PrNumber, id: ReviewId) -> Result<&Review, Refused> {
-        self.pull(repo, number)?.reviews.iter().find(|review| review.id == id).ok_or_else(Refused::not_found)
+    pub fn find_review(
+        &self,
+        repo: RepoId,
+        number: PrNumber,
+        id: ReviewId,
+    ) -> Result<&Review, Refused> {
+        self.pull(repo, number)?
+            .reviews
+            .iter()
+            .find(|review| review.id == id)
+            .ok_or_else(Refused::not_found)
     }
 
-    fn review_mut(&mut self, repo: RepoId, number: PrNumber, id: ReviewId) -> Result<&mut Review, Refused> {
-        self.pull_mut(repo, number)?.reviews.iter_mut().find(|review| review.id == id).ok_or_else(Refused::not_found)
+    fn review_mut(
+        &mut self,
+        repo: RepoId,
+        number: PrNumber,
+        id: ReviewId,
+    ) -> Result<&mut Review, Refused> {
+        self.pull_mut(repo, number)?
+            .reviews
+            .iter_mut()
+            .find(|review| review.id == id)
+            .ok_or_else(Refused::not_found)
     }
 
     fn review_event(
@@ -232,7 +294,11 @@ impl World {
         (repo, number): (RepoId, PrNumber),
         id: ReviewId,
     ) -> Result<Event, Refused> {
-        let (found, issue, review) = (self.repo(repo)?, self.issue(repo, number)?, self.find_review(repo, number, id)?);
+        let (found, issue, review) = (
+            self.repo(repo)?,
+            self.issue(repo, number)?,
+            self.find_review(repo, number, id)?,
+        );
         let mut payload = json::review(self, found, issue, review);
         // Payloads write the state in lower case and an empty body as null.
         payload["state"] = review.state.as_str().to_lowercase().into();
@@ -273,7 +339,10 @@ impl World {
     ) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
         let review = self.review_mut(repo, number, id)?;
-        if !matches!(review.state, ReviewState::Approved | ReviewState::ChangesRequested) {
+        if !matches!(
+            review.state,
+            ReviewState::Approved | ReviewState::ChangesRequested
+        ) {
             let state = review.state.as_str().to_lowercase();
             let message = format!("Can not dismiss a {state} pull request review");
             return Err(Refused::unprocessable("Unprocessable Entity").error(message));
@@ -286,10 +355,17 @@ impl World {
     }
 
     /// Dismisses approvals of earlier heads, as branch protection can ask for.
-    pub(super) fn dismiss_stale(&mut self, actor: Actor, repo: RepoId, number: PrNumber) -> Result<(), Refused> {
+    pub(super) fn dismiss_stale(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        number: PrNumber,
+    ) -> Result<(), Refused> {
         let pull = self.pull_mut(repo, number)?;
         let head = pull.head.sha;
-        let stale = |review: &&mut Review| review.state == ReviewState::Approved && review.commit != Some(head);
+        let stale = |review: &&mut Review| {
+            review.state == ReviewState::Approved && review.commit != Some(head)
+        };
         let mut dismissed = Vec::new();
         for review in pull.reviews.iter_mut().filter(stale) {
             review.state = ReviewState::Dismissed;
@@ -313,10 +389,21 @@ impl World {
         reply_to: Option<CommentId>,
     ) -> Result<CommentId, Refused> {
         self.need(actor, repo, Role::Read)?;
-        let (now, author, commit) = (self.now(), self.account_of(actor), self.pull(repo, number)?.head.sha);
+        let (now, author, commit) = (
+            self.now(),
+            self.account_of(actor),
+            self.pull(repo, number)?.head.sha,
+        );
         let id = ReviewId::new(self.sequence.number());
         let (state, submitted_at) = (ReviewState::Commented, Some(now));
-        let review = Review { id, author, state, body: String::new(), commit: Some(commit), submitted_at };
+        let review = Review {
+            id,
+            author,
+            state,
+            body: String::new(),
+            commit: Some(commit),
+            submitted_at,
+        };
         self.pull_mut(repo, number)?.reviews.push(review);
         let comment = self.add_inline_comment(actor, (repo, number, id), new, commit, reply_to)?;
         let event = self.review_event("submitted", actor, (repo, number), id)?;
@@ -333,10 +420,22 @@ impl World {
         commit: Sha,
         in_reply_to: Option<CommentId>,
     ) -> Result<CommentId, Refused> {
-        if !self.pull_changes(repo, number)?.iter().any(|change| change.path == new.path) {
-            return Err(Refused::invalid("PullRequestReviewComment", "path", "invalid"));
+        if !self
+            .pull_changes(repo, number)?
+            .iter()
+            .any(|change| change.path == new.path)
+        {
+            return Err(Refused::invalid(
+                "PullRequestReviewComment",
+                "path",
+                "invalid",
+            ));
         }
-        let (id, now, author) = (CommentId::new(self.sequence.number()), self.now(), self.account_of(actor));
+        let (id, now, author) = (
+            CommentId::new(self.sequence.number()),
+            self.now(),
+            self.account_of(actor),
+        );
         let NewInlineComment { path, line, body } = new;
         let comment = ReviewComment {
             id,
@@ -365,8 +464,14 @@ impl World {
         (begin, resolved): (CommentId, bool),
     ) -> Result<(), Refused> {
         let who = self.account_of(actor);
-        let begins = |comment: &&ReviewComment| comment.id == begin && comment.in_reply_to.is_none();
-        let author = self.pull(repo, number)?.review_comments.iter().find(begins).map(|comment| comment.author);
+        let begins =
+            |comment: &&ReviewComment| comment.id == begin && comment.in_reply_to.is_none();
+        let author = self
+            .pull(repo, number)?
+            .review_comments
+            .iter()
+            .find(begins)
+            .map(|comment| comment.author);
         if author.ok_or_else(Refused::not_found)? != who {
             self.need_author_or(actor, repo, number, Role::Write)?;
         }
@@ -375,13 +480,24 @@ impl World {
             comment.resolved_by = resolved.then_some(who);
         }
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
-        let of_thread = |comment: &&ReviewComment| comment.id == begin || comment.in_reply_to == Some(begin);
-        let comments = issue.pull.iter().flat_map(|pull| &pull.review_comments).filter(of_thread);
-        let comments: Vec<Value> = comments.map(|one| json::review_comment(self, found, issue, one)).collect();
+        let of_thread =
+            |comment: &&ReviewComment| comment.id == begin || comment.in_reply_to == Some(begin);
+        let comments = issue
+            .pull
+            .iter()
+            .flat_map(|pull| &pull.review_comments)
+            .filter(of_thread);
+        let comments: Vec<Value> = comments
+            .map(|one| json::review_comment(self, found, issue, one))
+            .collect();
         let thread = json!({ "node_id": json::node_id("PullRequestReviewThread", begin.get()), "comments": comments });
         let action = if resolved { "resolved" } else { "unresolved" };
         let event = Event::in_repo("pull_request_review_thread", action, repo, actor);
-        self.emit(event.with("thread", thread).with("pull_request", json::pull_brief(self, found, issue)));
+        self.emit(
+            event
+                .with("thread", thread)
+                .with("pull_request", json::pull_brief(self, found, issue)),
+        );
         Ok(())
     }
 
@@ -393,7 +509,11 @@ impl World {
         id: CommentId,
     ) -> Result<(), Refused> {
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
-        let comment = issue.pull.iter().flat_map(|pull| &pull.review_comments).find(|comment| comment.id == id);
+        let comment = issue
+            .pull
+            .iter()
+            .flat_map(|pull| &pull.review_comments)
+            .find(|comment| comment.id == id);
         let payload = comment.map(|comment| json::review_comment(self, found, issue, comment));
         let pull = json::pull_brief(self, found, issue);
         let event = Event::in_repo("pull_request_review_comment", action, repo, actor);

@@ -54,7 +54,12 @@ impl World {
         let actor = Actor::Person(new.actor);
         let suite = self.suite_for(repo, actions, new.sha, Some(&new.branch))?;
         let (id, now) = (WorkflowRunId::new(self.sequence.number()), self.now());
-        let siblings: Vec<_> = self.repo(repo)?.workflow_runs.values().filter(|run| run.path == new.path).collect();
+        let siblings: Vec<_> = self
+            .repo(repo)?
+            .workflow_runs
+            .values()
+            .filter(|run| run.path == new.path)
+            .collect();
         let run_number = siblings.len() as u64 + 1;
         let workflow_id = siblings.first().map(|run| run.workflow_id);
         let run = WorkflowRun {
@@ -83,11 +88,21 @@ impl World {
     }
 
     pub fn workflow_run(&self, repo: RepoId, id: WorkflowRunId) -> Result<&WorkflowRun, Refused> {
-        self.repo(repo)?.workflow_runs.get(&id).ok_or_else(Refused::not_found)
+        self.repo(repo)?
+            .workflow_runs
+            .get(&id)
+            .ok_or_else(Refused::not_found)
     }
 
-    pub fn run_mut(&mut self, repo: RepoId, id: WorkflowRunId) -> Result<&mut WorkflowRun, Refused> {
-        self.repo_mut(repo)?.workflow_runs.get_mut(&id).ok_or_else(Refused::not_found)
+    pub fn run_mut(
+        &mut self,
+        repo: RepoId,
+        id: WorkflowRunId,
+    ) -> Result<&mut WorkflowRun, Refused> {
+        self.repo_mut(repo)?
+            .workflow_runs
+            .get_mut(&id)
+            .ok_or_else(Refused::not_found)
     }
 
     fn begin_attempt(
@@ -104,18 +119,30 @@ impl World {
         run.progress = Progress::InProgress;
         let (sha, attempt) = (run.sha, run.attempt);
         for job in jobs {
-            let change =
-                CheckChange { name: Some(job), progress: Some(Progress::InProgress), ..CheckChange::default() };
+            let change = CheckChange {
+                name: Some(job),
+                progress: Some(Progress::InProgress),
+                ..CheckChange::default()
+            };
             let check = self.create_check_run(actor, repo, (actions, sha), change)?;
             self.run_mut(repo, id)?.executions.push((check, attempt));
         }
         self.run_event("in_progress", actor, repo, id)
     }
 
-    fn jobs_to_execute(&self, repo: RepoId, id: WorkflowRunId, again: Again<'_>) -> Result<Vec<String>, Refused> {
+    fn jobs_to_execute(
+        &self,
+        repo: RepoId,
+        id: WorkflowRunId,
+        again: Again<'_>,
+    ) -> Result<Vec<String>, Refused> {
         let (found, run) = (self.repo(repo)?, self.workflow_run(repo, id)?);
         let succeeded = |name: &String| {
-            let executions = run.executions.iter().rev().filter_map(|(check, _)| found.check_runs.get(check));
+            let executions = run
+                .executions
+                .iter()
+                .rev()
+                .filter_map(|(check, _)| found.check_runs.get(check));
             let newest = executions.into_iter().find(|check| &check.name == name);
             newest.is_some_and(|check| check.progress.conclusion() == Some(Conclusion::Success))
         };
@@ -137,15 +164,38 @@ impl World {
     ) -> Result<(), Refused> {
         let actions = self.app_by_slug(ACTIONS)?.id;
         let actor = Actor::Person(self.workflow_run(repo, id)?.actor);
-        let check = self.running_jobs(repo, id)?.find(|check| check.name == job).map(|check| check.id);
-        let progress = Some(Progress::Completed { conclusion, at: self.now() });
-        let change = CheckChange { progress, ..CheckChange::default() };
-        self.update_check_run(actor, repo, actions, check.ok_or_else(Refused::not_found)?, change).map(drop)
+        let check = self
+            .running_jobs(repo, id)?
+            .find(|check| check.name == job)
+            .map(|check| check.id);
+        let progress = Some(Progress::Completed {
+            conclusion,
+            at: self.now(),
+        });
+        let change = CheckChange {
+            progress,
+            ..CheckChange::default()
+        };
+        self.update_check_run(
+            actor,
+            repo,
+            actions,
+            check.ok_or_else(Refused::not_found)?,
+            change,
+        )
+        .map(drop)
     }
 
-    fn running_jobs(&self, repo: RepoId, id: WorkflowRunId) -> Result<impl Iterator<Item = &CheckRun>, Refused> {
+    fn running_jobs(
+        &self,
+        repo: RepoId,
+        id: WorkflowRunId,
+    ) -> Result<impl Iterator<Item = &CheckRun>, Refused> {
         let (found, run) = (self.repo(repo)?, self.workflow_run(repo, id)?);
-        let executions = run.executions.iter().filter_map(|(check, _)| found.check_runs.get(check));
+        let executions = run
+            .executions
+            .iter()
+            .filter_map(|(check, _)| found.check_runs.get(check));
         Ok(executions.filter(|check| check.progress.conclusion().is_none()))
     }
 
@@ -163,38 +213,68 @@ impl World {
         for (name, zip) in artifacts {
             let artifact = ArtifactId(self.sequence.number());
             let expires_at = now + TimeDelta::days(90);
-            let entry = Artifact { id: artifact, run: id, name, zip, created_at: now, expires_at };
+            let entry = Artifact {
+                id: artifact,
+                run: id,
+                name,
+                zip,
+                created_at: now,
+                expires_at,
+            };
             self.repo_mut(repo)?.artifacts.insert(artifact, entry);
         }
-        let progress = Progress::Completed { conclusion, at: now };
+        let progress = Progress::Completed {
+            conclusion,
+            at: now,
+        };
         let run = self.run_mut(repo, id)?;
         (run.progress, run.updated_at) = (progress, now);
         let actor = Actor::Person(run.actor);
         let running: Vec<_> = self.running_jobs(repo, id)?.map(|check| check.id).collect();
         for check in running {
-            let change = CheckChange { progress: Some(progress), ..CheckChange::default() };
+            let change = CheckChange {
+                progress: Some(progress),
+                ..CheckChange::default()
+            };
             self.update_check_run(actor, repo, actions, check, change)?;
         }
         self.run_event("completed", actor, repo, id)
     }
 
     /// Lets a run go that waits for it. GitHub refuses it of branches of the repository itself.
-    pub fn approve_run(&mut self, actor: Actor, repo: RepoId, id: WorkflowRunId) -> Result<(), Refused> {
+    pub fn approve_run(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        id: WorkflowRunId,
+    ) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
         let now = self.now();
         let sha = self.workflow_run(repo, id)?.sha;
         let of_fork = |pull: &Pull| pull.head.sha == sha && pull.head.repo != Some(repo);
-        let from_fork = self.repo(repo)?.open_pulls().filter_map(|issue| issue.pull.as_ref()).any(of_fork);
+        let from_fork = self
+            .repo(repo)?
+            .open_pulls()
+            .filter_map(|issue| issue.pull.as_ref())
+            .any(of_fork);
         let run = self.run_mut(repo, id)?;
         if run.progress.conclusion() != Some(Conclusion::ActionRequired) || !from_fork {
-            return Err(Refused::forbidden("This run is not from a fork pull request or does not wait for approval"));
+            return Err(Refused::forbidden(
+                "This run is not from a fork pull request or does not wait for approval",
+            ));
         }
         (run.progress, run.updated_at) = (Progress::Queued, now);
         self.begin_attempt(actor, repo, id, Again::All)
     }
 
     /// Starts another attempt of a finished run.
-    pub fn rerun(&mut self, actor: Actor, repo: RepoId, id: WorkflowRunId, again: Again<'_>) -> Result<(), Refused> {
+    pub fn rerun(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        id: WorkflowRunId,
+        again: Again<'_>,
+    ) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
         let now = self.now();
         let run = self.run_mut(repo, id)?;
@@ -206,9 +286,23 @@ impl World {
     }
 
     /// Asks for workflows to be started; here nothing runs, but the journal says so.
-    pub fn dispatch(&mut self, actor: Actor, repo: RepoId, event: &str, payload: Value) -> Result<(), Refused> {
+    pub fn dispatch(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        event: &str,
+        payload: Value,
+    ) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
-        self.record(actor, repo, None, What::Dispatched { event: event.to_owned(), payload });
+        self.record(
+            actor,
+            repo,
+            None,
+            What::Dispatched {
+                event: event.to_owned(),
+                payload,
+            },
+        );
         Ok(())
     }
 
@@ -220,11 +314,24 @@ impl World {
         id: WorkflowRunId,
     ) -> Result<(), Refused> {
         let (found, run) = (self.repo(repo)?, self.workflow_run(repo, id)?);
-        let state = run.progress.conclusion().map_or(action, Conclusion::as_str).to_owned();
-        let what = What::Workflow { id, sha: run.sha, name: run.name.clone(), state };
-        let (payload, workflow) = (json::workflow_run(self, found, run), json::workflow(self, found, run));
+        let state = run
+            .progress
+            .conclusion()
+            .map_or(action, Conclusion::as_str)
+            .to_owned();
+        let what = What::Workflow {
+            id,
+            sha: run.sha,
+            name: run.name.clone(),
+            state,
+        };
+        let (payload, workflow) = (
+            json::workflow_run(self, found, run),
+            json::workflow(self, found, run),
+        );
         self.record(actor, repo, None, what);
-        let event = Event::in_repo("workflow_run", action, repo, actor).with("workflow_run", payload);
+        let event =
+            Event::in_repo("workflow_run", action, repo, actor).with("workflow_run", payload);
         self.emit(event.with("workflow", workflow));
         Ok(())
     }

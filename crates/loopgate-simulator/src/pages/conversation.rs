@@ -134,11 +134,28 @@ pub(super) fn conversation(
     let (issue, pull) = (world.issue(repo.id, number)?, world.pull(repo.id, number)?);
     let objects = world.objects(repo);
     let state_ref = format!("refs/loopgate/pr/{number}");
-    let saved = repo.refs.get(&state_ref).map(|tip| objects.log(*tip)).unwrap_or_default();
-    let ahead = objects.compare(pull.base_sha, pull.head.sha).map(|compared| compared.ahead).unwrap_or_default();
-    let asked = pull.requested_reviewers.iter().map(|id| world.login(*id).to_owned());
-    let teams = pull.requested_teams.iter().filter_map(|id| Some(format!("team {}", world.teams.get(id)?.slug)));
-    let runs = latest(repo.check_runs.values().filter(|run| run.sha == pull.head.sha));
+    let saved = repo
+        .refs
+        .get(&state_ref)
+        .map(|tip| objects.log(*tip))
+        .unwrap_or_default();
+    let ahead = objects
+        .compare(pull.base_sha, pull.head.sha)
+        .map(|compared| compared.ahead)
+        .unwrap_or_default();
+    let asked = pull
+        .requested_reviewers
+        .iter()
+        .map(|id| world.login(*id).to_owned());
+    let teams = pull
+        .requested_teams
+        .iter()
+        .filter_map(|id| Some(format!("team {}", world.teams.get(id)?.slug)));
+    let runs = latest(
+        repo.check_runs
+            .values()
+            .filter(|run| run.sha == pull.head.sha),
+    );
     let base = objects.merge_base(pull.base_sha, pull.head.sha);
     Ok(Conversation {
         number: number.get(),
@@ -156,7 +173,9 @@ pub(super) fn conversation(
         commits: lines(objects, ahead),
         files: diff(objects, base, pull.head.sha),
         saved: lines(objects, saved),
-        news: seen.map(|seen| since(world, repo, number, seen)).unwrap_or_default(),
+        news: seen
+            .map(|seen| since(world, repo, number, seen))
+            .unwrap_or_default(),
         state_ref,
     })
 }
@@ -181,15 +200,31 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
         body: markdown::html(body),
         reactions: Vec::new(),
     };
-    let description = issue.body.as_deref().unwrap_or("*No description provided.*");
-    let opened = entry(issue.author, "opened this", issue.created_at, description, "description".to_owned());
+    let description = issue
+        .body
+        .as_deref()
+        .unwrap_or("*No description provided.*");
+    let opened = entry(
+        issue.author,
+        "opened this",
+        issue.created_at,
+        description,
+        "description".to_owned(),
+    );
     let mut entries = vec![Entry::Said(opened)];
-    let of_this = world.journal.iter().filter(|it| it.repo == repo.id && it.number == Some(issue.number));
+    let of_this = world
+        .journal
+        .iter()
+        .filter(|it| it.repo == repo.id && it.number == Some(issue.number));
     for happening in of_this {
         match &happening.what {
             What::Commented(id) => entries.extend(repo.comments.get(id).map(|comment| {
-                let reactions = repo.reactions.values().filter(|reaction| reaction.comment == comment.id);
-                let reactions = reactions.map(|it| format!("{} {}", face(it.content.as_str()), world.login(it.author)));
+                let reactions = repo
+                    .reactions
+                    .values()
+                    .filter(|reaction| reaction.comment == comment.id);
+                let reactions = reactions
+                    .map(|it| format!("{} {}", face(it.content.as_str()), world.login(it.author)));
                 Entry::Said(Said {
                     edited: comment.updated_at != comment.created_at,
                     reactions: reactions.collect(),
@@ -202,17 +237,31 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
                     )
                 })
             })),
-            What::Reviewed(id) => entries.extend(pull.reviews.iter().find(|review| review.id == *id).map(|review| {
-                let how = match review.state {
-                    ReviewState::Approved => "approved these changes",
-                    ReviewState::ChangesRequested => "requested changes",
-                    ReviewState::Dismissed => "reviewed, which was dismissed",
-                    ReviewState::Commented | ReviewState::Pending => "reviewed",
-                };
-                Entry::Said(entry(review.author, how, happening.at, &review.body, format!("pullrequestreview-{id}")))
-            })),
+            What::Reviewed(id) => entries.extend(
+                pull.reviews
+                    .iter()
+                    .find(|review| review.id == *id)
+                    .map(|review| {
+                        let how = match review.state {
+                            ReviewState::Approved => "approved these changes",
+                            ReviewState::ChangesRequested => "requested changes",
+                            ReviewState::Dismissed => "reviewed, which was dismissed",
+                            ReviewState::Commented | ReviewState::Pending => "reviewed",
+                        };
+                        Entry::Said(entry(
+                            review.author,
+                            how,
+                            happening.at,
+                            &review.body,
+                            format!("pullrequestreview-{id}"),
+                        ))
+                    }),
+            ),
             // Told by what they changed.
-            What::Opened | What::CommentEdited(_) | What::CommentDeleted(_) | What::Reacted { .. } => {}
+            What::Opened
+            | What::CommentEdited(_)
+            | What::CommentDeleted(_)
+            | What::Reacted { .. } => {}
             _ => entries.extend(happened(world, repo, happening).map(Entry::Happened)),
         }
     }
@@ -221,17 +270,29 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
 
 fn check(world: &World, run: &CheckRun) -> Check {
     let html = |text: &Option<String>| text.as_deref().map(markdown::html).unwrap_or_default();
-    let annotation = |it: &crate::Annotation| format!("{}:{} {}", it.path, it.start_line, it.message);
+    let annotation =
+        |it: &crate::Annotation| format!("{}:{} {}", it.path, it.start_line, it.message);
     Check {
         id: run.id.get(),
         name: run.name.clone(),
-        app: world.apps.get(&run.app).map(|app| app.name.clone()).unwrap_or_default(),
-        state: run.progress.conclusion().map_or(run.progress.status(), crate::Conclusion::as_str),
+        app: world
+            .apps
+            .get(&run.app)
+            .map(|app| app.name.clone())
+            .unwrap_or_default(),
+        state: run
+            .progress
+            .conclusion()
+            .map_or(run.progress.status(), crate::Conclusion::as_str),
         title: run.output.title.clone(),
         summary: html(&run.output.summary),
         text: html(&run.output.text),
         annotations: run.output.annotations.iter().map(annotation).collect(),
-        buttons: run.actions.iter().map(|button| (button.identifier.clone(), button.label.clone())).collect(),
+        buttons: run
+            .actions
+            .iter()
+            .map(|button| (button.identifier.clone(), button.label.clone()))
+            .collect(),
     }
 }
 
@@ -239,7 +300,12 @@ pub(super) fn lines(objects: &Objects, shas: impl IntoIterator<Item = Sha>) -> V
     let line = |sha: Sha| {
         let commit = objects.commit(sha)?;
         let subject = commit.message.lines().next().unwrap_or_default().to_owned();
-        Some(Line { sha: sha.to_string(), subject, by: commit.author.name.clone(), at: at(commit.committer.at) })
+        Some(Line {
+            sha: sha.to_string(),
+            subject,
+            by: commit.author.name.clone(),
+            at: at(commit.committer.at),
+        })
     };
     shas.into_iter().filter_map(line).collect()
 }

@@ -1,7 +1,9 @@
 //! Comments as GitHub shows them: its Markdown, with line breaks kept, and of HTML only the elements of a list, without
 //! attributes. Of other elements the text stays.
 
-use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{
+    BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd,
+};
 
 /// Elements that may be written in a comment; GitHub allows some more.
 const ALLOWED: [&str; 22] = [
@@ -33,8 +35,10 @@ const VOID: [&str; 2] = ["br", "hr"];
 
 /// A text as HTML that is safe to print.
 pub(super) fn html(text: &str) -> String {
-    let options =
-        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_GFM;
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_GFM;
     let mut page = Page::default();
     for event in Parser::new_ext(text, options) {
         page.take(event);
@@ -46,7 +50,10 @@ pub(super) fn html(text: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[derive(Default)]
@@ -81,7 +88,8 @@ impl Page {
             Event::Rule => self.out += "<hr>\n",
             Event::TaskListMarker(is_done) => {
                 let done = if is_done { " checked" } else { "" };
-                self.out += &format!("<input type=\"checkbox\" aria-label=\"Task\" disabled{done}> ");
+                self.out +=
+                    &format!("<input type=\"checkbox\" aria-label=\"Task\" disabled{done}> ");
             }
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.out += &escaped(&text);
@@ -125,7 +133,9 @@ impl Page {
             Tag::Strong => "<strong>".to_owned(),
             Tag::Strikethrough => "<del>".to_owned(),
             Tag::Link { dest_url, .. } => {
-                let leads_on = ["http://", "https://", "/", "#"].iter().any(|start| dest_url.starts_with(start));
+                let leads_on = ["http://", "https://", "/", "#"]
+                    .iter()
+                    .any(|start| dest_url.starts_with(start));
                 if leads_on {
                     format!("<a href=\"{}\" rel=\"nofollow\">", escaped(&dest_url))
                 } else {
@@ -173,7 +183,9 @@ impl Page {
                 html = rest.split_once("-->").map_or("", |(_, after)| after);
                 continue;
             }
-            let Some((tag, after)) = rest[1..].split_once('>') else { return self.out += &escaped(rest) };
+            let Some((tag, after)) = rest[1..].split_once('>') else {
+                return self.out += &escaped(rest);
+            };
             self.element(tag);
             html = after;
         }
@@ -181,15 +193,23 @@ impl Page {
     }
 
     fn element(&mut self, tag: &str) {
-        let (is_end, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
-        let length = tag.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(tag.len());
+        let (is_end, tag) = tag
+            .strip_prefix('/')
+            .map_or((false, tag), |tag| (true, tag));
+        let length = tag
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(tag.len());
         let named = |element: &&'static str| element.eq_ignore_ascii_case(&tag[..length]);
         if let Some(element) = VOID.into_iter().find(named) {
             self.out += &format!("<{element}>");
         } else if let Some(element) = ALLOWED.into_iter().find(named) {
             if !is_end {
                 self.open.push(element);
-                let open = if element == "details" && tag.ends_with(" open") { " open" } else { "" };
+                let open = if element == "details" && tag.ends_with(" open") {
+                    " open"
+                } else {
+                    ""
+                };
                 self.out += &format!("<{element}{open}>");
             } else if self.open.contains(&element) {
                 while let Some(inner) = self.open.pop() {
@@ -241,15 +261,24 @@ mod tests {
         for (written, shown) in [
             ("<script>alert(1)</script>", "alert(1)"),
             ("a <img src=x onerror=alert(1)> b", "<p>a  b</p>\n"),
-            ("<details onclick=\"x\" open><summary>a", "<details open><summary>a</summary></details>"),
+            (
+                "<details onclick=\"x\" open><summary>a",
+                "<details open><summary>a</summary></details>",
+            ),
             ("</div></section></details>x", "x"),
-            ("[a](javascript:alert(1)) ![b](https://x.test/p.png)", "<p><a>a</a> b</p>\n"),
+            (
+                "[a](javascript:alert(1)) ![b](https://x.test/p.png)",
+                "<p><a>a</a> b</p>\n",
+            ),
             (
                 "[a](https://x.test/\"onclick=)",
                 "<p><a href=\"https://x.test/&quot;onclick=\" rel=\"nofollow\">a</a></p>\n",
             ),
             ("<b>unclosed", "<p><b>unclosed</p>\n</b>"),
-            ("`<b>` &lt;i&gt;", "<p><code>&lt;b&gt;</code> &lt;i&gt;</p>\n"),
+            (
+                "`<b>` &lt;i&gt;",
+                "<p><code>&lt;b&gt;</code> &lt;i&gt;</p>\n",
+            ),
             ("<!-- never ends", ""),
             ("<style>*{}</style> <form action=x>", "*{} "),
         ] {

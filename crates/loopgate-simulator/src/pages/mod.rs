@@ -23,7 +23,8 @@ use axum::{
     http::{
         HeaderMap, HeaderValue, Method, StatusCode,
         header::{
-            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY,
+            X_CONTENT_TYPE_OPTIONS,
         },
     },
     middleware::{self, Next},
@@ -107,13 +108,25 @@ type Shared = Arc<Site>;
 
 impl Simulator {
     /// Serves pages of this world on a listener, whose address its `pages_url` should be.
-    pub fn serve_pages(&self, listener: TcpListener, address: SocketAddr, playbook: Playbook) -> Pages {
+    pub fn serve_pages(
+        &self,
+        listener: TcpListener,
+        address: SocketAddr,
+        playbook: Playbook,
+    ) -> Pages {
         let port = address.port();
         let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
-        let site = Arc::new(Site { sim: self.clone(), playbook, hosts });
+        let site = Arc::new(Site {
+            sim: self.clone(),
+            playbook,
+            hosts,
+        });
         let router = Router::new()
             .route("/", get(home))
-            .route("/style.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
+            .route(
+                "/style.css",
+                get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }),
+            )
             .route("/{owner}/{repo}", get(repository))
             .route("/{owner}/{repo}/pulls", get(repository).post(open))
             .route("/{owner}/{repo}/pull/{number}", get(pull).post(act))
@@ -149,12 +162,19 @@ impl Site {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(HOST.as_str()).filter(|host| self.hosts.iter().any(|ours| ours == host));
         let Some(host) = host else {
-            return Some((StatusCode::MISDIRECTED_REQUEST, "These pages answer to their own address only.\n"));
+            return Some((
+                StatusCode::MISDIRECTED_REQUEST,
+                "These pages answer to their own address only.\n",
+            ));
         };
-        let is_from_here = text(ORIGIN.as_str()).is_some_and(|origin| origin == format!("http://{host}"))
+        let is_from_here = text(ORIGIN.as_str())
+            .is_some_and(|origin| origin == format!("http://{host}"))
             && text("sec-fetch-site").is_none_or(|site| site == "same-origin");
         let changes = !matches!(*method, Method::GET | Method::HEAD);
-        (changes && !is_from_here).then_some((StatusCode::FORBIDDEN, "This form is not from these pages.\n"))
+        (changes && !is_from_here).then_some((
+            StatusCode::FORBIDDEN,
+            "This form is not from these pages.\n",
+        ))
     }
 
     fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
@@ -175,9 +195,14 @@ impl Site {
         let changes: Vec<_> = book.changes.iter().map(|change| change.name).collect();
         let around = json!({ "repo": book.repo.to_string(), "people": people, "me": me, "changes": changes, "dashboard": book.dashboard });
         let context = context! { ..Value::from(Serde(shown)), ..Value::from(Serde(&around)) };
-        match PAGES.get_template(template).and_then(|template| template.render(context)) {
+        match PAGES
+            .get_template(template)
+            .and_then(|template| template.render(context))
+        {
             Ok(page) => Html(page).into_response(),
-            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}\n")).into_response(),
+            Err(error) => {
+                (StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}\n")).into_response()
+            }
         }
     }
 
@@ -193,17 +218,37 @@ impl Site {
     /// Waits until nothing more comes of what was done.
     async fn answered(&self, pr: &Pr) {
         let (answered, answer) = oneshot::channel();
-        if self.playbook.acts.send(Act { pr: pr.clone(), answered }).await.is_ok() {
+        if self
+            .playbook
+            .acts
+            .send(Act {
+                pr: pr.clone(),
+                answered,
+            })
+            .await
+            .is_ok()
+        {
             // Later the page shows what there is by then.
             let _ = tokio::time::timeout(ANSWERED_WITHIN, answer).await;
         }
     }
 
-    fn conversation(&self, pr: &Pr, me: &str, seen: Option<usize>, refused: Option<&Refused>) -> Response {
+    fn conversation(
+        &self,
+        pr: &Pr,
+        me: &str,
+        seen: Option<usize>,
+        refused: Option<&Refused>,
+    ) -> Response {
         match self.look(|world| conversation::conversation(world, &pr.repo, pr.number, seen)) {
             Ok(shown) => {
-                let refused = refused.map(|refused| (refused.status.as_u16(), refusal_text(refused)));
-                self.page("pull.html", me, &json!({ "pull": shown, "refused": refused, "asked": seen.is_some() }))
+                let refused =
+                    refused.map(|refused| (refused.status.as_u16(), refusal_text(refused)));
+                self.page(
+                    "pull.html",
+                    me,
+                    &json!({ "pull": shown, "refused": refused, "asked": seen.is_some() }),
+                )
             }
             Err(_) => self.absent(),
         }
@@ -212,9 +257,18 @@ impl Site {
 
 /// GitHub's own words, without the codes around them.
 fn refusal_text(refused: &Refused) -> String {
-    let details = refused.errors.iter().map(|error| error["message"].as_str().or(error.as_str()).unwrap_or_default());
+    let details = refused.errors.iter().map(|error| {
+        error["message"]
+            .as_str()
+            .or(error.as_str())
+            .unwrap_or_default()
+    });
     let details: Vec<_> = details.filter(|detail| !detail.is_empty()).collect();
-    if details.is_empty() { refused.message.clone() } else { format!("{}: {}", refused.message, details.join("; ")) }
+    if details.is_empty() {
+        refused.message.clone()
+    } else {
+        format!("{}: {}", refused.message, details.join("; "))
+    }
 }
 
 /// Who looks, and what they have seen.
@@ -234,7 +288,10 @@ fn named(owner: &str, repo: &str) -> Option<RepoName> {
 }
 
 fn pr_of((owner, repo, number): &(String, String, String)) -> Option<Pr> {
-    Some(Pr { repo: named(owner, repo)?, number: PrNumber::new(number.parse().ok()?) })
+    Some(Pr {
+        repo: named(owner, repo)?,
+        number: PrNumber::new(number.parse().ok()?),
+    })
 }
 
 async fn repository(
@@ -242,19 +299,30 @@ async fn repository(
     Path((owner, repo)): Path<(String, String)>,
     Query(visit): Query<Visit>,
 ) -> Response {
-    let listed = named(&owner, &repo).and_then(|name| site.look(|world| conversation::list(world, &name)).ok());
+    let listed = named(&owner, &repo)
+        .and_then(|name| site.look(|world| conversation::list(world, &name)).ok());
     match listed {
-        Some(pulls) => site.page("repository.html", &visit.r#as, &json!({ "pulls": pulls, "refused": null })),
+        Some(pulls) => site.page(
+            "repository.html",
+            &visit.r#as,
+            &json!({ "pulls": pulls, "refused": null }),
+        ),
         None => site.absent(),
     }
 }
 
 async fn open(State(site): State<Shared>, body: Bytes) -> Response {
     let (form, seen) = (Form::read(&body), site.look(|world| world.journal.len()));
-    match forms::open(&site.sim.user(site.person(form.field("as"))), &site.playbook, &form) {
+    match forms::open(
+        &site.sim.user(site.person(form.field("as"))),
+        &site.playbook,
+        &form,
+    ) {
         Ok(pr) => site.done(&pr, &form, seen).await,
         Err(refused) => {
-            let pulls = site.look(|world| conversation::list(world, &site.playbook.repo)).unwrap_or_default();
+            let pulls = site
+                .look(|world| conversation::list(world, &site.playbook.repo))
+                .unwrap_or_default();
             let page = site.page(
                 "repository.html",
                 form.field("as"),
@@ -276,14 +344,27 @@ async fn pull(
     }
 }
 
-async fn act(State(site): State<Shared>, Path(path): Path<(String, String, String)>, body: Bytes) -> Response {
-    let Some(pr) = pr_of(&path) else { return site.absent() };
+async fn act(
+    State(site): State<Shared>,
+    Path(path): Path<(String, String, String)>,
+    body: Bytes,
+) -> Response {
+    let Some(pr) = pr_of(&path) else {
+        return site.absent();
+    };
     let (form, seen) = (Form::read(&body), site.look(|world| world.journal.len()));
-    match forms::act(&site.sim.user(site.person(form.field("as"))), &site.playbook, &pr, &form) {
+    match forms::act(
+        &site.sim.user(site.person(form.field("as"))),
+        &site.playbook,
+        &pr,
+        &form,
+    ) {
         Ok(()) => site.done(&pr, &form, seen).await,
-        Err(refused) => {
-            (refused.status, site.conversation(&pr, form.field("as"), None, Some(&refused))).into_response()
-        }
+        Err(refused) => (
+            refused.status,
+            site.conversation(&pr, form.field("as"), None, Some(&refused)),
+        )
+            .into_response(),
     }
 }
 
@@ -292,7 +373,11 @@ impl Site {
     async fn done(&self, pr: &Pr, form: &Form, seen: usize) -> Response {
         self.answered(pr).await;
         let me = self.person(form.field("as"));
-        Redirect::to(&format!("/{}/pull/{}?as={me}&seen={seen}#news", pr.repo, pr.number)).into_response()
+        Redirect::to(&format!(
+            "/{}/pull/{}?as={me}&seen={seen}#news",
+            pr.repo, pr.number
+        ))
+        .into_response()
     }
 }
 
@@ -312,26 +397,53 @@ async fn part_of_pull(
     }
 }
 
-async fn check_run(State(site): State<Shared>, Path((owner, repo, id)): Path<(String, String, String)>) -> Response {
+async fn check_run(
+    State(site): State<Shared>,
+    Path((owner, repo, id)): Path<(String, String, String)>,
+) -> Response {
     let place = site.look(|world| {
-        let found = world.repo(world.repo_named(&named(&owner, &repo)?).ok()?).ok()?;
-        let run = found.check_runs.values().find(|run| run.id.to_string() == id)?;
-        let of = found.issues.values().find(|it| it.pull.as_ref().is_some_and(|pull| pull.head.sha == run.sha))?;
-        Some(format!("/{}/pull/{}#check-{id}", world.full_name(found), of.number))
+        let found = world
+            .repo(world.repo_named(&named(&owner, &repo)?).ok()?)
+            .ok()?;
+        let run = found
+            .check_runs
+            .values()
+            .find(|run| run.id.to_string() == id)?;
+        let of = found.issues.values().find(|it| {
+            it.pull
+                .as_ref()
+                .is_some_and(|pull| pull.head.sha == run.sha)
+        })?;
+        Some(format!(
+            "/{}/pull/{}#check-{id}",
+            world.full_name(found),
+            of.number
+        ))
     });
-    place.map_or_else(|| site.absent(), |place| Redirect::to(&place).into_response())
+    place.map_or_else(
+        || site.absent(),
+        |place| Redirect::to(&place).into_response(),
+    )
 }
 
-async fn commit(State(site): State<Shared>, Path((owner, repo, sha)): Path<(String, String, String)>) -> Response {
+async fn commit(
+    State(site): State<Shared>,
+    Path((owner, repo, sha)): Path<(String, String, String)>,
+) -> Response {
     let shown = site.look(|world| {
-        let found = world.repo(world.repo_named(&named(&owner, &repo)?).ok()?).ok()?;
+        let found = world
+            .repo(world.repo_named(&named(&owner, &repo)?).ok()?)
+            .ok()?;
         let (objects, sha) = (world.objects(found), sha.parse::<Sha>().ok()?);
         let commit = objects.commit(sha)?;
         let lines = conversation::lines(objects, [sha]);
         let files = conversation::diff(objects, commit.parents.first().copied(), sha);
         Some(json!({ "lines": lines, "files": files, "message": commit.message }))
     });
-    shown.map_or_else(|| site.absent(), |shown| site.page("commit.html", "", &shown))
+    shown.map_or_else(
+        || site.absent(),
+        |shown| site.page("commit.html", "", &shown),
+    )
 }
 
 async fn file(
@@ -358,13 +470,18 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     for (name, source) in [
         ("base.html", include_str!("../../templates/base.html")),
         ("parts.html", include_str!("../../templates/parts.html")),
-        ("repository.html", include_str!("../../templates/repository.html")),
+        (
+            "repository.html",
+            include_str!("../../templates/repository.html"),
+        ),
         ("pull.html", include_str!("../../templates/pull.html")),
         ("commit.html", include_str!("../../templates/commit.html")),
         ("file.html", include_str!("../../templates/file.html")),
         ("notice.html", include_str!("../../templates/notice.html")),
     ] {
-        pages.add_template(name, source).expect("embedded templates parse: a test renders each of them");
+        pages
+            .add_template(name, source)
+            .expect("embedded templates parse: a test renders each of them");
     }
     pages
 });

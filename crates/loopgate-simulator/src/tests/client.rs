@@ -37,12 +37,20 @@ impl Answer {
 
     #[track_caller]
     pub fn is(self, status: u16) -> Self {
-        assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.body));
+        assert_eq!(
+            self.status.as_u16(),
+            status,
+            "{}",
+            String::from_utf8_lossy(&self.body)
+        );
         self
     }
 
     pub fn message(&self) -> String {
-        self.json()["message"].as_str().unwrap_or_default().to_owned()
+        self.json()["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -52,7 +60,11 @@ impl Answer {
 
 impl Client {
     pub fn with_token(sim: &Simulator, token: Option<String>) -> Self {
-        Self { base: sim.url(), token, http: Hyper::builder(TokioExecutor::new()).build_http() }
+        Self {
+            base: sim.url(),
+            token,
+            http: Hyper::builder(TokioExecutor::new()).build_http(),
+        }
     }
 
     pub fn anonymous(sim: &Simulator) -> Self {
@@ -70,12 +82,22 @@ impl Client {
     /// With a JWT of so many seconds, made a minute ago.
     pub fn app(sim: &Simulator, lifetime: i64) -> Self {
         let now = sim.clock().now().timestamp();
-        let claims = json!({ "iat": now - 60, "exp": now + lifetime, "iss": sim.app_id().to_string() });
+        let claims =
+            json!({ "iat": now - 60, "exp": now + lifetime, "iss": sim.app_id().to_string() });
         let key = EncodingKey::from_rsa_pem(sim.app_key().private_pem().as_bytes()).unwrap();
-        Self::with_token(sim, Some(jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &key).unwrap()))
+        Self::with_token(
+            sim,
+            Some(jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &key).unwrap()),
+        )
     }
 
-    pub async fn send(&self, method: Method, path: &str, body: Option<Value>, headers: &[(&str, &str)]) -> Answer {
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        headers: &[(&str, &str)],
+    ) -> Answer {
         self.try_send(method, path, body, headers).await.unwrap()
     }
 
@@ -87,8 +109,15 @@ impl Client {
         body: Option<Value>,
         headers: &[(&str, &str)],
     ) -> Result<Answer, hyper_util::client::legacy::Error> {
-        let url = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
-        let mut request = http::Request::builder().method(method).uri(url).header(header::USER_AGENT, "a test");
+        let url = if path.starts_with("http") {
+            path.to_owned()
+        } else {
+            format!("{}{path}", self.base)
+        };
+        let mut request = http::Request::builder()
+            .method(method)
+            .uri(url)
+            .header(header::USER_AGENT, "a test");
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
@@ -96,11 +125,23 @@ impl Client {
             request = request.header(*name, *value);
         }
         // A text is sent as it is.
-        let body = body.map(|body| body.as_str().map_or_else(|| body.to_string(), str::to_owned)).unwrap_or_default();
-        let response = self.http.request(request.body(Full::from(body)).unwrap()).await?;
+        let body = body
+            .map(|body| {
+                body.as_str()
+                    .map_or_else(|| body.to_string(), str::to_owned)
+            })
+            .unwrap_or_default();
+        let response = self
+            .http
+            .request(request.body(Full::from(body)).unwrap())
+            .await?;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        Ok(Answer { status: parts.status, headers: parts.headers, body })
+        Ok(Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+        })
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -113,7 +154,9 @@ impl Client {
 
     /// As a browser sends a form.
     pub async fn submit(&self, path: &str, field: (&str, &str)) -> Answer {
-        let form = url::form_urlencoded::Serializer::new(String::new()).append_pair(field.0, field.1).finish();
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair(field.0, field.1)
+            .finish();
         self.post(path, form.into()).await
     }
 
@@ -163,12 +206,22 @@ impl Receiver {
             let raw = to_bytes(body, usize::MAX).await.unwrap();
             let event = parts.headers["x-github-event"].to_str().unwrap().to_owned();
             let body = serde_json::from_slice(&raw).unwrap();
-            hooks.0.lock().unwrap().push(Hook { event, headers: parts.headers, raw, body });
+            hooks.0.lock().unwrap().push(Hook {
+                event,
+                headers: parts.headers,
+                raw,
+                body,
+            });
             StatusCode::ACCEPTED
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        sim.set_webhook_url(&format!("http://{}/webhook", listener.local_addr().unwrap()));
-        tokio::spawn(async move { axum::serve(listener, Router::new().route("/webhook", post(take))).await });
+        sim.set_webhook_url(&format!(
+            "http://{}/webhook",
+            listener.local_addr().unwrap()
+        ));
+        tokio::spawn(async move {
+            axum::serve(listener, Router::new().route("/webhook", post(take))).await
+        });
         receiver
     }
 
@@ -183,6 +236,8 @@ impl Receiver {
     #[track_caller]
     pub fn last(&self, name: &str) -> Value {
         let found = self.all().into_iter().rfind(|hook| hook.name() == name);
-        found.unwrap_or_else(|| panic!("no {name} among {:?}", self.names())).body
+        found
+            .unwrap_or_else(|| panic!("no {name} among {:?}", self.names()))
+            .body
     }
 }

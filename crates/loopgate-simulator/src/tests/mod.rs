@@ -25,14 +25,22 @@ async fn start() -> Simulator {
     // For a check of every answer against GitHub's own API description.
     let transcript = std::env::var_os("LOOPGATE_SIMULATOR_TRANSCRIPT");
     let transcript = transcript.map_or(Transcript::Off, |path| Transcript::Appended(path.into()));
-    let config = Config { clock, pace: TimeDelta::seconds(1), transcript, ..Config::default() };
+    let config = Config {
+        clock,
+        pace: TimeDelta::seconds(1),
+        transcript,
+        ..Config::default()
+    };
     Simulator::start(config).await.unwrap()
 }
 
 /// That, with a repository `acme/widgets`, and the App as a client.
 async fn start_with_repo() -> (Simulator, RepoName, Client) {
     let sim = start().await;
-    let files = [("README.md", "# Widgets\n"), ("src/lib.rs", "fn one() {\n    1\n}\n")];
+    let files = [
+        ("README.md", "# Widgets\n"),
+        ("src/lib.rs", "fn one() {\n    1\n}\n"),
+    ];
     let repo = sim.create_repo("acme/widgets", &files).unwrap();
     let client = Client::installation(&sim);
     (sim, repo, client)

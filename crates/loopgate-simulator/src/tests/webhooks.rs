@@ -14,10 +14,13 @@ async fn a_pull_requests_life_is_told_in_order() {
     let (sim, repo, _) = start_with_repo().await;
     let hooks = Receiver::attach(&sim).await;
     let (alice, bob) = (sim.user("alice"), sim.user("bob"));
-    let pr = alice.open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+    let pr = alice
+        .open_pull_request(&repo, PullSpec::new("x").file("x", "1\n"))
+        .unwrap();
     alice.push(&pr, &[("x", "2\n")], "again").unwrap();
     let comment = bob.comment(&pr, "hm").unwrap();
-    bob.edit_comment(&pr, comment, "architecture approved").unwrap();
+    bob.edit_comment(&pr, comment, "architecture approved")
+        .unwrap();
     bob.delete_comment(&pr, comment).unwrap();
     alice.request_review(&pr, &["bob", "carol"]).unwrap();
     alice.unrequest_review(&pr, &["carol"]).unwrap();
@@ -62,21 +65,45 @@ async fn a_pull_requests_life_is_told_in_order() {
         ]
     );
     let head = sim.head(&pr).unwrap().to_string();
-    assert_eq!(hooks.last("pull_request.synchronize")["after"], head.as_str());
-    assert_eq!(hooks.last("pull_request.synchronize")["pull_request"]["mergeable"], serde_json::Value::Null);
-    assert_eq!(hooks.last("issue_comment.edited")["changes"]["body"]["from"], "hm");
+    assert_eq!(
+        hooks.last("pull_request.synchronize")["after"],
+        head.as_str()
+    );
+    assert_eq!(
+        hooks.last("pull_request.synchronize")["pull_request"]["mergeable"],
+        serde_json::Value::Null
+    );
+    assert_eq!(
+        hooks.last("issue_comment.edited")["changes"]["body"]["from"],
+        "hm"
+    );
     assert!(hooks.last("issue_comment.created")["issue"]["pull_request"]["url"].is_string());
-    assert_eq!(hooks.last("pull_request.review_request_removed")["requested_reviewer"]["login"], "carol");
-    assert_eq!(hooks.last("pull_request_review.submitted")["review"]["state"], "approved");
+    assert_eq!(
+        hooks.last("pull_request.review_request_removed")["requested_reviewer"]["login"],
+        "carol"
+    );
+    assert_eq!(
+        hooks.last("pull_request_review.submitted")["review"]["state"],
+        "approved"
+    );
     assert_eq!(hooks.last("pull_request.labeled")["label"]["name"], "odd");
-    assert_eq!(hooks.last("pull_request.edited")["changes"]["title"]["from"], "x");
+    assert_eq!(
+        hooks.last("pull_request.edited")["changes"]["title"]["from"],
+        "x"
+    );
     let merged = hooks.last("pull_request.closed");
     assert_eq!(
-        (&merged["pull_request"]["merged"], &merged["pull_request"]["merged_by"]["login"]),
+        (
+            &merged["pull_request"]["merged"],
+            &merged["pull_request"]["merged_by"]["login"]
+        ),
         (&json!(true), &json!("alice"))
     );
     assert_eq!(merged["installation"]["id"], 9_001);
-    assert_eq!((&merged["sender"]["login"], &merged["organization"]["login"]), (&json!("alice"), &json!("acme")));
+    assert_eq!(
+        (&merged["sender"]["login"], &merged["organization"]["login"]),
+        (&json!("alice"), &json!("acme"))
+    );
 }
 
 #[tokio::test]
@@ -84,7 +111,10 @@ async fn deliveries_are_signed_and_can_be_asked_for_again() {
     let (sim, repo, _) = start_with_repo().await;
     let hooks = Receiver::attach(&sim).await;
     sim.user("bob").open_issue(&repo, "x", "y").unwrap();
-    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+    let pr = sim
+        .user("alice")
+        .open_pull_request(&repo, PullSpec::new("x").file("x", "1\n"))
+        .unwrap();
     sim.user("bob").comment(&pr, "hm").unwrap();
     sim.settle().await;
     for hook in hooks.all() {
@@ -92,32 +122,65 @@ async fn deliveries_are_signed_and_can_be_asked_for_again() {
         mac.update(&hook.raw);
         let expected = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
         assert_eq!(hook.headers["x-hub-signature-256"], expected);
-        assert!(hook.headers["user-agent"].to_str().unwrap().starts_with("GitHub-Hookshot/"));
-        assert_eq!(hook.headers["x-github-hook-installation-target-type"], "integration");
+        assert!(
+            hook.headers["user-agent"]
+                .to_str()
+                .unwrap()
+                .starts_with("GitHub-Hookshot/")
+        );
+        assert_eq!(
+            hook.headers["x-github-hook-installation-target-type"],
+            "integration"
+        );
     }
     let sent = hooks.names().len();
     let app = Client::app(&sim, 540);
     let page = app.get("/app/hook/deliveries?per_page=2").await.is(200);
     let list = page.json();
-    assert_eq!((list[0]["event"].as_str(), list[0]["status_code"].as_u64()), (Some("issue_comment"), Some(202)));
-    let next = page.header("link").unwrap().split(['<', '>']).nth(1).unwrap().to_owned();
+    assert_eq!(
+        (list[0]["event"].as_str(), list[0]["status_code"].as_u64()),
+        (Some("issue_comment"), Some(202))
+    );
+    let next = page
+        .header("link")
+        .unwrap()
+        .split(['<', '>'])
+        .nth(1)
+        .unwrap()
+        .to_owned();
     assert_ne!(app.get(&next).await.is(200).json()[0]["id"], list[1]["id"]);
     let id = list[0]["id"].as_u64().unwrap();
-    let whole = app.get(&format!("/app/hook/deliveries/{id}")).await.is(200).json();
+    let whole = app
+        .get(&format!("/app/hook/deliveries/{id}"))
+        .await
+        .is(200)
+        .json();
     assert_eq!(whole["request"]["payload"]["comment"]["body"], "hm");
-    app.post(&format!("/app/hook/deliveries/{id}/attempts"), json!({})).await.is(202);
+    app.post(&format!("/app/hook/deliveries/{id}/attempts"), json!({}))
+        .await
+        .is(202);
     sim.settle().await;
     let all = hooks.all();
     assert_eq!(all.len(), sent + 1);
-    assert_eq!(all[sent].headers["x-github-delivery"], list[0]["guid"].as_str().unwrap());
-    assert_eq!(app.get("/app/hook/deliveries").await.is(200).json()[0]["redelivery"], true);
+    assert_eq!(
+        all[sent].headers["x-github-delivery"],
+        list[0]["guid"].as_str().unwrap()
+    );
+    assert_eq!(
+        app.get("/app/hook/deliveries").await.is(200).json()[0]["redelivery"],
+        true
+    );
 }
 
 #[tokio::test]
 async fn what_is_done_silently_is_told_to_nobody() {
     let (sim, repo, _) = start_with_repo().await;
     let hooks = Receiver::attach(&sim).await;
-    let pr = sim.user("alice").silently().open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+    let pr = sim
+        .user("alice")
+        .silently()
+        .open_pull_request(&repo, PullSpec::new("x").file("x", "1\n"))
+        .unwrap();
     sim.settle().await;
     assert!(hooks.names().is_empty());
     sim.user("bob").comment(&pr, "hm").unwrap();
@@ -128,19 +191,38 @@ async fn what_is_done_silently_is_told_to_nobody() {
 #[tokio::test]
 async fn checks_and_buttons_and_workflows() {
     let (sim, repo, app) = start_with_repo().await;
-    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+    let pr = sim
+        .user("alice")
+        .open_pull_request(&repo, PullSpec::new("x").file("x", "1\n"))
+        .unwrap();
     let head = sim.head(&pr).unwrap();
     let hooks = Receiver::attach(&sim).await;
     let button = json!([{ "label": "Retry", "identifier": "retry", "description": "Again" }]);
     let new = json!({ "name": "loopgate / verify", "head_sha": head, "conclusion": "failure", "actions": button });
-    let run = app.post("/repos/acme/widgets/check-runs", new).await.is(201).json();
+    let run = app
+        .post("/repos/acme/widgets/check-runs", new)
+        .await
+        .is(201)
+        .json();
     let run = loopgate_core::CheckRunId::new(run["id"].as_u64().unwrap());
     sim.user("alice").press_button(&pr, run, "retry").unwrap();
     sim.user("alice").rerun(&pr, run).unwrap();
     assert!(sim.user("mallory").press_button(&pr, run, "retry").is_err());
-    let foreign = sim.ci("other-ci").check_run(&repo, head, CheckSpec::concluded("unit", Conclusion::Success)).unwrap();
+    let foreign = sim
+        .ci("other-ci")
+        .check_run(
+            &repo,
+            head,
+            CheckSpec::concluded("unit", Conclusion::Success),
+        )
+        .unwrap();
     sim.user("alice").rerun(&pr, foreign).unwrap();
-    sim.workflow_run(&repo, RunSpec::new(head, ".github/workflows/ci.yml"), Conclusion::Success).unwrap();
+    sim.workflow_run(
+        &repo,
+        RunSpec::new(head, ".github/workflows/ci.yml"),
+        Conclusion::Success,
+    )
+    .unwrap();
     sim.settle().await;
     assert_eq!(
         hooks.names(),
@@ -167,22 +249,40 @@ async fn checks_and_buttons_and_workflows() {
     assert_eq!(pressed["check_run"]["check_suite"]["app"]["id"], 424_242);
     let finished = hooks.last("workflow_run.completed");
     assert_eq!(finished["workflow_run"]["path"], ".github/workflows/ci.yml");
-    assert_eq!(finished["workflow_run"]["pull_requests"][0]["number"], pr.number.get());
+    assert_eq!(
+        finished["workflow_run"]["pull_requests"][0]["number"],
+        pr.number.get()
+    );
 }
 
 #[tokio::test]
 async fn a_second_instance_hears_the_same_under_its_own_name() {
     let (sim, repo, _) = start_with_repo().await;
-    let other = sim.install_another("loopgate-two", AppId::new(77), InstallationId::new(78)).unwrap();
+    let other = sim
+        .install_another("loopgate-two", AppId::new(77), InstallationId::new(78))
+        .unwrap();
     let (hooks, others) = (Receiver::attach(&sim).await, Receiver::attach(&other).await);
-    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+    let pr = sim
+        .user("alice")
+        .open_pull_request(&repo, PullSpec::new("x").file("x", "1\n"))
+        .unwrap();
     let path = format!("/repos/acme/widgets/issues/{}/comments", pr.number);
-    let mine = Client::installation(&other).post(&path, json!({ "body": "hi" })).await.is(201).json();
+    let mine = Client::installation(&other)
+        .post(&path, json!({ "body": "hi" }))
+        .await
+        .is(201)
+        .json();
     assert_eq!(mine["user"]["login"], "loopgate-two[bot]");
     sim.settle().await;
     assert_eq!(hooks.names(), others.names());
-    assert_eq!(others.last("issue_comment.created")["installation"]["id"], 78);
-    assert_eq!(Client::app(&other, 60).get("/app").await.is(200).json()["id"], 77);
+    assert_eq!(
+        others.last("issue_comment.created")["installation"]["id"],
+        78
+    );
+    assert_eq!(
+        Client::app(&other, 60).get("/app").await.is(200).json()["id"],
+        77
+    );
 }
 
 #[tokio::test]
@@ -199,8 +299,13 @@ async fn hidden_refs_cause_no_event_and_organisations_do() {
     admin.remove_org_member("acme", "bob").unwrap();
     admin.grant_team(&team, &repo, crate::Role::Read).unwrap();
     admin.suspend_app().unwrap();
-    assert_eq!(app.get("/repos/acme/widgets").await.is(403).message(), "This installation has been suspended");
-    sim.user("olga").push_to(&repo, "main", CommitSpec::new("unheard").file("z", "z")).unwrap();
+    assert_eq!(
+        app.get("/repos/acme/widgets").await.is(403).message(),
+        "This installation has been suspended"
+    );
+    sim.user("olga")
+        .push_to(&repo, "main", CommitSpec::new("unheard").file("z", "z"))
+        .unwrap();
     admin.unsuspend_app().unwrap();
     admin.rename_repo(&repo, "gadgets").unwrap();
     sim.settle().await;
@@ -215,7 +320,10 @@ async fn hidden_refs_cause_no_event_and_organisations_do() {
         "repository.renamed",
     ];
     assert_eq!(hooks.names(), expected);
-    assert_eq!(hooks.last("repository.renamed")["changes"]["repository"]["name"]["from"], "widgets");
+    assert_eq!(
+        hooks.last("repository.renamed")["changes"]["repository"]["name"]["from"],
+        "widgets"
+    );
 }
 
 #[tokio::test]
@@ -223,11 +331,20 @@ async fn the_same_seed_tells_the_same_story() {
     let story = async || {
         let (sim, repo, _) = start_with_repo().await;
         let _hooks = Receiver::attach(&sim).await;
-        let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+        let pr = sim
+            .user("alice")
+            .open_pull_request(&repo, PullSpec::new("x").file("x", "1\n"))
+            .unwrap();
         sim.user("bob").comment(&pr, "hm").unwrap();
         sim.settle().await;
         let deliveries = sim.deliveries();
-        (sim.head(&pr).unwrap(), deliveries.into_iter().map(|d| (d.guid, d.event)).collect::<Vec<_>>())
+        (
+            sim.head(&pr).unwrap(),
+            deliveries
+                .into_iter()
+                .map(|d| (d.guid, d.event))
+                .collect::<Vec<_>>(),
+        )
     };
     assert_eq!(story().await, story().await);
 }
@@ -236,9 +353,17 @@ async fn the_same_seed_tells_the_same_story() {
 async fn a_thread_is_resolved_by_its_author_the_change_s_author_and_who_may_push() {
     let (sim, repo, client) = start_with_repo().await;
     let hooks = Receiver::attach(&sim).await;
-    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
-    let thread = sim.user("dave").comment_inline(&pr, "x", 1, "why one?").unwrap();
-    sim.user("alice").reply_inline(&pr, ("x", 1), thread, "why not").unwrap();
+    let pr = sim
+        .user("alice")
+        .open_pull_request(&repo, PullSpec::new("x").file("x", "1\n"))
+        .unwrap();
+    let thread = sim
+        .user("dave")
+        .comment_inline(&pr, "x", 1, "why one?")
+        .unwrap();
+    sim.user("alice")
+        .reply_inline(&pr, ("x", 1), thread, "why not")
+        .unwrap();
     sim.user("mallory").resolve_thread(&pr, thread).unwrap_err();
     for who in ["dave", "alice", "bob"] {
         sim.user(who).resolve_thread(&pr, thread).unwrap();
@@ -246,7 +371,10 @@ async fn a_thread_is_resolved_by_its_author_the_change_s_author_and_who_may_push
     }
     sim.user("bob").resolve_thread(&pr, thread).unwrap();
     sim.settle().await;
-    let of_threads = hooks.names().into_iter().filter(|name| name.starts_with("pull_request_review_thread."));
+    let of_threads = hooks
+        .names()
+        .into_iter()
+        .filter(|name| name.starts_with("pull_request_review_thread."));
     assert_eq!(of_threads.count(), 7);
     let question = json!({
         "query": "query($owner: String!, $name: String!, $number: Int!, $before: String) { repository(owner: $owner, \

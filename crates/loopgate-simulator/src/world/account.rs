@@ -16,7 +16,13 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Self; 5] = [Self::Read, Self::Triage, Self::Write, Self::Maintain, Self::Admin];
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Triage,
+        Self::Write,
+        Self::Maintain,
+        Self::Admin,
+    ];
 
     /// The name in `role_name`.
     pub const fn as_str(self) -> &'static str {
@@ -52,7 +58,9 @@ impl Role {
 
     /// Reads either vocabulary.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == text || role.as_permission() == text)
+        Self::ALL
+            .into_iter()
+            .find(|role| role.as_str() == text || role.as_permission() == text)
     }
 }
 
@@ -127,7 +135,10 @@ impl Account {
 
     /// The address of this account's commits.
     pub fn email(&self) -> String {
-        self.emails.first().cloned().unwrap_or_else(|| self.noreply())
+        self.emails
+            .first()
+            .cloned()
+            .unwrap_or_else(|| self.noreply())
     }
 
     /// Whether a commit with this address is shown as this account's.
@@ -135,7 +146,10 @@ impl Account {
         self.is_active()
             && (email == self.noreply()
                 || email == format!("{}@users.noreply.github.com", self.login)
-                || self.emails.iter().any(|mine| mine.eq_ignore_ascii_case(email)))
+                || self
+                    .emails
+                    .iter()
+                    .any(|mine| mine.eq_ignore_ascii_case(email)))
     }
 }
 

@@ -75,7 +75,9 @@ impl Level {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Read, Self::Write].into_iter().find(|level| level.as_str() == text)
+        [Self::Read, Self::Write]
+            .into_iter()
+            .find(|level| level.as_str() == text)
     }
 }
 

@@ -35,7 +35,10 @@ pub struct CheckRun {
 pub enum Progress {
     Queued,
     InProgress,
-    Completed { conclusion: Conclusion, at: Timestamp },
+    Completed {
+        conclusion: Conclusion,
+        at: Timestamp,
+    },
 }
 
 impl Progress {
@@ -94,7 +97,9 @@ impl Conclusion {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|conclusion| conclusion.as_str() == text)
+        Self::ALL
+            .into_iter()
+            .find(|conclusion| conclusion.as_str() == text)
     }
 
     /// Whether branch protection takes it for a pass.
@@ -141,7 +146,9 @@ impl AnnotationLevel {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Notice, Self::Warning, Self::Failure].into_iter().find(|level| level.as_str() == text)
+        [Self::Notice, Self::Warning, Self::Failure]
+            .into_iter()
+            .find(|level| level.as_str() == text)
     }
 }
 
@@ -185,6 +192,8 @@ impl StatusState {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Error, Self::Failure, Self::Pending, Self::Success].into_iter().find(|state| state.as_str() == text)
+        [Self::Error, Self::Failure, Self::Pending, Self::Success]
+            .into_iter()
+            .find(|state| state.as_str() == text)
     }
 }

@@ -44,7 +44,10 @@ pub struct Sequence {
 impl Sequence {
     pub fn new(seed: u64) -> Self {
         // Far from the small numbers that tests write down, and from each other's kinds of id.
-        Self { seed, last: 1_000_000 }
+        Self {
+            seed,
+            last: 1_000_000,
+        }
     }
 
     /// A number that was never given before.

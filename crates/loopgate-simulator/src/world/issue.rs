@@ -27,7 +27,9 @@ impl Issue {
     }
 
     pub fn has_label(&self, name: &str) -> bool {
-        self.labels.iter().any(|label| label.to_lowercase() == name.to_lowercase())
+        self.labels
+            .iter()
+            .any(|label| label.to_lowercase() == name.to_lowercase())
     }
 }
 
@@ -239,6 +241,8 @@ impl ReactionContent {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|content| content.as_str() == text)
+        Self::ALL
+            .into_iter()
+            .find(|content| content.as_str() == text)
     }
 }

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::RepoId;
-use loopgate_core::{CheckRunId, CommentId, PrNumber, ReviewId, Sha, Timestamp, UserId, WorkflowRunId};
+use loopgate_core::{
+    CheckRunId, CommentId, PrNumber, ReviewId, Sha, Timestamp, UserId, WorkflowRunId,
+};
 
 /// One visible happening.
 #[derive(Clone, Debug)]

@@ -93,36 +93,52 @@ impl World {
 
     /// An active or suspended account by its login, without regard to case.
     pub fn account(&self, login: &str) -> Option<&Account> {
-        self.accounts
-            .values()
-            .find(|account| account.login.eq_ignore_ascii_case(login) && account.standing != account::Standing::Deleted)
+        self.accounts.values().find(|account| {
+            account.login.eq_ignore_ascii_case(login)
+                && account.standing != account::Standing::Deleted
+        })
     }
 
     /// The id of an account that can act.
     pub fn user_id(&self, login: &str) -> Result<UserId, Refused> {
-        self.account(login).filter(|account| account.is_active()).map(|a| a.id).ok_or_else(Refused::not_found)
+        self.account(login)
+            .filter(|account| account.is_active())
+            .map(|a| a.id)
+            .ok_or_else(Refused::not_found)
     }
 
     /// Whose commits carry this address, if anybody's.
     pub fn account_by_email(&self, email: &str) -> Option<&Account> {
-        self.accounts.values().find(|account| account.owns_email(email))
+        self.accounts
+            .values()
+            .find(|account| account.owns_email(email))
     }
 
     pub fn login(&self, id: UserId) -> &str {
-        self.accounts.get(&id).map_or("ghost", |account| &account.login)
+        self.accounts
+            .get(&id)
+            .map_or("ghost", |account| &account.login)
     }
 
     pub fn org(&self, login: &str) -> Result<&Account, Refused> {
-        self.account(login).filter(|account| account.org().is_some()).ok_or_else(Refused::not_found)
+        self.account(login)
+            .filter(|account| account.org().is_some())
+            .ok_or_else(Refused::not_found)
     }
 
     pub fn team(&self, org: UserId, slug: &str) -> Result<&Team, Refused> {
         let wanted = |team: &&Team| team.org == org && team.slug.eq_ignore_ascii_case(slug);
-        self.teams.values().find(wanted).ok_or_else(Refused::not_found)
+        self.teams
+            .values()
+            .find(wanted)
+            .ok_or_else(Refused::not_found)
     }
 
     pub fn app_by_slug(&self, slug: &str) -> Result<&App, Refused> {
-        self.apps.values().find(|app| app.slug == slug).ok_or_else(Refused::not_found)
+        self.apps
+            .values()
+            .find(|app| app.slug == slug)
+            .ok_or_else(Refused::not_found)
     }
 
     /// The installation of an App that reaches a repository.
@@ -140,19 +156,26 @@ impl World {
 
     /// A repository by its present name.
     pub fn find_repo(&self, owner: &str, name: &str) -> Option<&Repo> {
-        self.repos
-            .values()
-            .find(|repo| repo.name.eq_ignore_ascii_case(name) && self.login(repo.owner).eq_ignore_ascii_case(owner))
+        self.repos.values().find(|repo| {
+            repo.name.eq_ignore_ascii_case(name)
+                && self.login(repo.owner).eq_ignore_ascii_case(owner)
+        })
     }
 
     /// A repository by a name it had before.
     pub fn repo_formerly(&self, owner: &str, name: &str) -> Option<&Repo> {
         let wanted = format!("{owner}/{name}");
-        self.repos.values().find(|repo| repo.former_names.iter().any(|former| former.eq_ignore_ascii_case(&wanted)))
+        self.repos.values().find(|repo| {
+            repo.former_names
+                .iter()
+                .any(|former| former.eq_ignore_ascii_case(&wanted))
+        })
     }
 
     pub fn repo_named(&self, name: &RepoName) -> Result<RepoId, Refused> {
-        self.find_repo(name.owner(), name.name()).map(|repo| repo.id).ok_or_else(Refused::not_found)
+        self.find_repo(name.owner(), name.name())
+            .map(|repo| repo.id)
+            .ok_or_else(Refused::not_found)
     }
 
     pub fn repo(&self, id: RepoId) -> Result<&Repo, Refused> {
@@ -165,28 +188,43 @@ impl World {
 
     /// The objects that a repository shares with its forks.
     pub fn objects(&self, repo: &Repo) -> &Objects {
-        self.networks.get(repo.network.0).expect("a network is made before its repositories and never removed")
+        self.networks
+            .get(repo.network.0)
+            .expect("a network is made before its repositories and never removed")
     }
 
     pub fn objects_mut(&mut self, id: RepoId) -> Result<&mut Objects, Refused> {
         let network = self.repo(id)?.network.0;
-        self.networks.get_mut(network).ok_or_else(Refused::not_found)
+        self.networks
+            .get_mut(network)
+            .ok_or_else(Refused::not_found)
     }
 
     pub fn issue(&self, repo: RepoId, number: PrNumber) -> Result<&Issue, Refused> {
-        self.repo(repo)?.issue(number).ok_or_else(Refused::not_found)
+        self.repo(repo)?
+            .issue(number)
+            .ok_or_else(Refused::not_found)
     }
 
     pub fn issue_mut(&mut self, repo: RepoId, number: PrNumber) -> Result<&mut Issue, Refused> {
-        self.repo_mut(repo)?.issues.get_mut(&number).ok_or_else(Refused::not_found)
+        self.repo_mut(repo)?
+            .issues
+            .get_mut(&number)
+            .ok_or_else(Refused::not_found)
     }
 
     pub fn pull(&self, repo: RepoId, number: PrNumber) -> Result<&Pull, Refused> {
-        self.issue(repo, number)?.pull.as_ref().ok_or_else(Refused::not_found)
+        self.issue(repo, number)?
+            .pull
+            .as_ref()
+            .ok_or_else(Refused::not_found)
     }
 
     pub fn pull_mut(&mut self, repo: RepoId, number: PrNumber) -> Result<&mut Pull, Refused> {
-        self.issue_mut(repo, number)?.pull.as_mut().ok_or_else(Refused::not_found)
+        self.issue_mut(repo, number)?
+            .pull
+            .as_mut()
+            .ok_or_else(Refused::not_found)
     }
 
     /// The account in whose name an actor acts.
@@ -211,7 +249,13 @@ impl World {
 
     pub fn record(&mut self, actor: Actor, repo: RepoId, number: Option<PrNumber>, what: What) {
         let (at, actor) = (self.now(), self.account_of(actor));
-        self.journal.push(Happening { at, actor, repo, number, what });
+        self.journal.push(Happening {
+            at,
+            actor,
+            repo,
+            number,
+            what,
+        });
     }
 }
 

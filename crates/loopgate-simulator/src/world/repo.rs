@@ -9,7 +9,9 @@ use super::{
     issue::{Comment, Issue, Reaction},
     runs::{Artifact, JobLog, WorkflowRun},
 };
-use loopgate_core::{AppId, CheckRunId, CommentId, PrNumber, Sha, Timestamp, UserId, WorkflowRunId};
+use loopgate_core::{
+    AppId, CheckRunId, CommentId, PrNumber, Sha, Timestamp, UserId, WorkflowRunId,
+};
 
 /// Repositories that share objects: a repository and its forks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +167,12 @@ impl Repo {
 
     /// The next number of an issue or pull request, counting from 1.
     pub fn next_number(&self) -> PrNumber {
-        PrNumber::new(self.issues.last_key_value().map_or(0, |(number, _)| number.get()) + 1)
+        PrNumber::new(
+            self.issues
+                .last_key_value()
+                .map_or(0, |(number, _)| number.get())
+                + 1,
+        )
     }
 
     pub fn branch(&self, name: &str) -> Option<Sha> {
@@ -178,16 +185,22 @@ impl Repo {
 
     /// Comments of one issue or pull request, oldest first.
     pub fn comments_of(&self, number: PrNumber) -> impl Iterator<Item = &Comment> {
-        self.comments.values().filter(move |comment| comment.issue == number)
+        self.comments
+            .values()
+            .filter(move |comment| comment.issue == number)
     }
 
     /// The stack that a pull request is a layer of.
     pub fn stack_of(&self, number: PrNumber) -> Option<&Stack> {
-        self.stacks.iter().find(|stack| stack.layers.contains(&number))
+        self.stacks
+            .iter()
+            .find(|stack| stack.layers.contains(&number))
     }
 
     /// Open pull requests.
     pub fn open_pulls(&self) -> impl Iterator<Item = &Issue> {
-        self.issues.values().filter(|issue| issue.is_open() && issue.pull.is_some())
+        self.issues
+            .values()
+            .filter(|issue| issue.is_open() && issue.pull.is_some())
     }
 }

@@ -80,7 +80,9 @@ impl JobLog {
     pub fn text(&self, end: Timestamp) -> String {
         let mut text = String::new();
         for (number, step) in self.steps.iter().enumerate() {
-            let stamp = self.start_of(number, end).format("%Y-%m-%dT%H:%M:%S.0000000Z");
+            let stamp = self
+                .start_of(number, end)
+                .format("%Y-%m-%dT%H:%M:%S.0000000Z");
             let command = &step.command;
             let header = [
                 format!("##[group]Run {command}"),
@@ -89,7 +91,11 @@ impl JobLog {
             ];
             let failed = step.conclusion == Conclusion::Failure;
             let exit = failed.then(|| "##[error]Process completed with exit code 1.".to_owned());
-            for line in header.into_iter().chain(step.text.lines().map(str::to_owned)).chain(exit) {
+            for line in header
+                .into_iter()
+                .chain(step.text.lines().map(str::to_owned))
+                .chain(exit)
+            {
                 text.push_str(&format!("{stamp} {line}\n"));
             }
         }

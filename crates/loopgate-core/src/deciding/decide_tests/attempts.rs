@@ -18,22 +18,41 @@ fn an_opened_pull_request_waits_for_its_evidence() {
 #[test]
 fn a_failing_head_is_retried_and_the_same_error_escalates_at_the_third_attempt() {
     let mut story = Story::opened();
-    for (head, word) in [(1, DecisionWord::Retry), (2, DecisionWord::Retry), (3, DecisionWord::Escalate)] {
-        assert_eq!(story.push(head, &["rounds"], &[]).word(), word, "head {head}");
+    for (head, word) in [
+        (1, DecisionWord::Retry),
+        (2, DecisionWord::Retry),
+        (3, DecisionWord::Escalate),
+    ] {
+        assert_eq!(
+            story.push(head, &["rounds"], &[]).word(),
+            word,
+            "head {head}"
+        );
     }
     let blocked = story.state.blocked.clone().unwrap();
     assert_eq!((blocked.trigger, blocked.attempt), (Trigger::SameError, 3));
     assert_eq!(blocked.also, [Trigger::MaxAttemptsReached]);
     assert_eq!(story.state.status, RunStatus::Escalated);
     assert_eq!(story.state.stop.reason, Some(StopReason::IterationLimit));
-    assert_eq!(story.last.as_ref().unwrap().surface.verify, Some(CheckRunPlan::Completed(Conclusion::ActionRequired)));
-    assert!(story.last.as_ref().unwrap().view.distance.is_some(), "mandatory at the limit");
+    assert_eq!(
+        story.last.as_ref().unwrap().surface.verify,
+        Some(CheckRunPlan::Completed(Conclusion::ActionRequired))
+    );
+    assert!(
+        story.last.as_ref().unwrap().view.distance.is_some(),
+        "mandatory at the limit"
+    );
     assert_eq!(shown_label(&story), ["loop:blocked"]);
 
     // Looking again makes no second call.
     let posts = escalations(&story);
     let again = story.decide();
-    assert_eq!(again.action, NextAction::WaitForHuman { cause: Trigger::SameError });
+    assert_eq!(
+        again.action,
+        NextAction::WaitForHuman {
+            cause: Trigger::SameError
+        }
+    );
     assert!(again.events.is_empty());
     assert_eq!(escalations(&story), posts);
 }
@@ -45,11 +64,20 @@ fn a_contradiction_between_two_sources_is_asked_about() {
         for head in 1..=3 {
             story.push(head, &["rounds"], &[]);
             for received in &mut story.snapshot.evidence {
-                let ReceivedEvidence::Accepted(document) = received else { continue };
-                let failures = document.checks.iter_mut().flat_map(|check| &mut check.failures);
+                let ReceivedEvidence::Accepted(document) = received else {
+                    continue;
+                };
+                let failures = document
+                    .checks
+                    .iter_mut()
+                    .flat_map(|check| &mut check.failures);
                 failures.for_each(|failure| {
-                    *failure =
-                        Failure { error_message: message.to_owned(), expected: None, actual: None, ..failure.clone() };
+                    *failure = Failure {
+                        error_message: message.to_owned(),
+                        expected: None,
+                        actual: None,
+                        ..failure.clone()
+                    };
                 });
             }
             story.decide();
@@ -58,8 +86,19 @@ fn a_contradiction_between_two_sources_is_asked_about() {
     };
     let sided = asked("assertion `left == right` failed\n  left: 10\n right: 3");
     let [test, expected, actual] = ["rounds", "3", "10"].map(str::to_owned);
-    assert_eq!(sided, Question::WhichSide { test, expected, actual, since: Disagreement::Attempts(3) });
-    let open = Question::OfRun { attempts: 3, about: Trigger::SameError };
+    assert_eq!(
+        sided,
+        Question::WhichSide {
+            test,
+            expected,
+            actual,
+            since: Disagreement::Attempts(3)
+        }
+    );
+    let open = Question::OfRun {
+        attempts: 3,
+        about: Trigger::SameError,
+    };
     assert_eq!(asked("connection pool is empty"), open);
 }
 
@@ -69,15 +108,24 @@ fn no_secret_of_a_message_is_saved() {
     story.set_head(1);
     story.decide();
     let mut received = evidence(sha(1), &["rounds"], &[]);
-    let ReceivedEvidence::Accepted(document) = &mut received else { panic!("accepted") };
-    for failure in document.checks.iter_mut().flat_map(|check| &mut check.failures) {
+    let ReceivedEvidence::Accepted(document) = &mut received else {
+        panic!("accepted")
+    };
+    for failure in document
+        .checks
+        .iter_mut()
+        .flat_map(|check| &mut check.failures)
+    {
         failure.error_message = "401 for token ghp_0123456789abcdefABCDEFGHIJKLMNOPQRST".to_owned();
         failure.expected = None;
     }
     story.snapshot.evidence = vec![received];
     story.decide();
     let saved = serde_json::to_string(&story.state).unwrap();
-    assert!(saved.contains("401 for token") && !saved.contains("ghp_0123"), "{saved}");
+    assert!(
+        saved.contains("401 for token") && !saved.contains("ghp_0123"),
+        "{saved}"
+    );
 }
 
 #[test]
@@ -85,10 +133,30 @@ fn breaking_another_test_is_a_regression() {
     let mut story = Story::opened();
     story.push(1, &["rounds"], &["parses"]);
     let decision = story.push(2, &["parses"], &["rounds"]);
-    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::RegressionDetected });
+    assert_eq!(
+        decision.action,
+        NextAction::Escalate {
+            cause: Trigger::RegressionDetected
+        }
+    );
     let escalation = decision.view.escalation.as_ref().unwrap();
-    assert_eq!(escalation.cause, Some(Cause::RegressionDetected { tests: vec!["parses".to_owned()] }));
-    assert_eq!(decision.view.compare.as_ref().unwrap().fixed.iter().collect::<Vec<_>>(), ["rounds"]);
+    assert_eq!(
+        escalation.cause,
+        Some(Cause::RegressionDetected {
+            tests: vec!["parses".to_owned()]
+        })
+    );
+    assert_eq!(
+        decision
+            .view
+            .compare
+            .as_ref()
+            .unwrap()
+            .fixed
+            .iter()
+            .collect::<Vec<_>>(),
+        ["rounds"]
+    );
 }
 
 #[test]
@@ -100,14 +168,32 @@ fn a_passing_push_lifts_a_block_and_ships() {
     let decision = story.push(4, &[], &["rounds"]);
     assert_eq!(decision.action, NextAction::WaitForMerge);
     assert_eq!(decision.view.stage, Stage::Ship);
-    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)));
+    assert_eq!(
+        decision.surface.verify,
+        Some(CheckRunPlan::Completed(Conclusion::Success))
+    );
     assert_eq!(story.state.status, RunStatus::Passed);
     assert!(story.state.blocked.is_none());
-    assert_eq!(story.state.failures.history.iter().filter(|record| record.resolved_at.is_none()).count(), 0);
+    assert_eq!(
+        story
+            .state
+            .failures
+            .history
+            .iter()
+            .filter(|record| record.resolved_at.is_none())
+            .count(),
+        0
+    );
 
-    story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: Some(login("bob")), at: None };
+    story.snapshot.pull_request.lifecycle = Lifecycle::Merged {
+        by: Some(login("bob")),
+        at: None,
+    };
     assert_eq!(story.decide().action, NextAction::Complete);
-    assert_eq!((story.state.status, story.state.state), (RunStatus::Completed, Stage::Complete));
+    assert_eq!(
+        (story.state.status, story.state.state),
+        (RunStatus::Completed, Stage::Complete)
+    );
     assert!(story.state.bypassed.is_empty());
     let events = story.decide().events.len();
     assert_eq!(events, 0, "completing happens once");
@@ -117,13 +203,25 @@ fn a_passing_push_lifts_a_block_and_ships() {
 fn evidence_that_never_comes_is_outside_trouble_and_costs_no_attempt() {
     let mut story = Story::opened();
     story.decide();
-    assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(start() + TimeDelta::minutes(61)));
+    assert_eq!(
+        story.last.as_ref().unwrap().revisit_at,
+        Some(start() + TimeDelta::minutes(61))
+    );
     story.now += TimeDelta::minutes(90);
     let decision = story.decide();
-    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }), "{:?}", decision.action);
+    assert!(
+        matches!(decision.action, NextAction::WaitForEvidence { .. }),
+        "{:?}",
+        decision.action
+    );
     assert!(story.state.attempts.is_empty());
     story.now += TimeDelta::minutes(60);
-    assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::ExternalDependencyDown });
+    assert_eq!(
+        story.decide().action,
+        NextAction::Escalate {
+            cause: Trigger::ExternalDependencyDown
+        }
+    );
 }
 
 #[test]
@@ -139,21 +237,30 @@ fn a_running_workflow_is_waited_for_even_if_one_matrix_job_passed() {
         started_at: None,
         jobs: Vec::new(),
     }];
-    assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
+    assert!(matches!(
+        story.decide().action,
+        NextAction::WaitForEvidence { .. }
+    ));
 }
 
 #[test]
 fn evidence_of_another_head_is_no_evidence() {
     let mut story = Story::opened();
     story.snapshot.evidence = vec![evidence(sha(9), &[], &["rounds"])];
-    assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
+    assert!(matches!(
+        story.decide().action,
+        NextAction::WaitForEvidence { .. }
+    ));
 }
 
 #[test]
 fn a_rerun_of_the_same_head_replaces_its_attempt() {
     let mut story = Story::opened();
     story.push(1, &["rounds"], &[]);
-    assert_eq!(story.push(1, &[], &["rounds"]).action, NextAction::WaitForMerge);
+    assert_eq!(
+        story.push(1, &[], &["rounds"]).action,
+        NextAction::WaitForMerge
+    );
     assert_eq!(story.state.attempts.len(), 1);
     assert_eq!(story.state.failures.total, 0);
 }
@@ -166,19 +273,40 @@ fn a_test_that_flips_on_one_head_is_flaky_and_costs_nothing() {
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds", "parses"])];
     let decision = story.decide();
     assert_eq!(decision.action, NextAction::WaitForMerge);
-    assert_eq!(decision.view.compare.as_ref().unwrap().flaky.iter().collect::<Vec<_>>(), ["rounds"]);
-    assert_eq!((story.state.attempts.len(), story.state.failures.total), (1, 0));
+    assert_eq!(
+        decision
+            .view
+            .compare
+            .as_ref()
+            .unwrap()
+            .flaky
+            .iter()
+            .collect::<Vec<_>>(),
+        ["rounds"]
+    );
+    assert_eq!(
+        (story.state.attempts.len(), story.state.failures.total),
+        (1, 0)
+    );
 
     // Then failed again: known to be flaky, it says nothing of the code.
     story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &["parses"])];
     for _ in 0..2 {
-        assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
-        assert_eq!((story.state.attempts.len(), story.state.failures.total), (1, 0));
+        assert!(matches!(
+            story.decide().action,
+            NextAction::WaitForEvidence { .. }
+        ));
+        assert_eq!(
+            (story.state.attempts.len(), story.state.failures.total),
+            (1, 0)
+        );
     }
     // On another head it has to show again that it is.
     assert_eq!(
         story.push(2, &["rounds"], &["parses"]).action,
-        NextAction::Escalate { cause: Trigger::RegressionDetected }
+        NextAction::Escalate {
+            cause: Trigger::RegressionDetected
+        }
     );
 }
 
@@ -186,10 +314,19 @@ fn a_test_that_flips_on_one_head_is_flaky_and_costs_nothing() {
 fn tests_that_are_only_shown_hold_nothing() {
     let mut story = Story::opened();
     story.policy.retry.execution_gate.require_passing_tests = false;
-    assert_eq!(story.push(1, &["rounds"], &["parses"]).action, NextAction::WaitForMerge);
-    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
+    assert_eq!(
+        story.push(1, &["rounds"], &["parses"]).action,
+        NextAction::WaitForMerge
+    );
+    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else {
+        panic!("accepted")
+    };
     evidence.checks[1].outcome = Outcome::NoTestsExecuted;
-    assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 }, "they must have been executed");
+    assert_eq!(
+        story.decide().action,
+        NextAction::Retry { attempt: 1 },
+        "they must have been executed"
+    );
 }
 
 /// An analyzer's advice replaces the rules' own in what people read, where it says what to do, and nothing else.
@@ -200,7 +337,10 @@ fn an_analyzer_advises_and_decides_nothing() {
         story.set_head(2);
         let mut received = evidence(sha(2), &["adds"], &["subtracts"]);
         if let ReceivedEvidence::Accepted(document) = &mut received
-            && let Some(failure) = document.checks.iter_mut().find_map(|check| check.failures.first_mut())
+            && let Some(failure) = document
+                .checks
+                .iter_mut()
+                .find_map(|check| check.failures.first_mut())
         {
             let told = serde_json::json!({
                 "root_cause": "The sum is counted twice.", "category": category, "fix_strategy": fix, "confidence": 1.0,
@@ -212,11 +352,23 @@ fn an_analyzer_advises_and_decides_nothing() {
     };
     let plain = advised("", "logic_error");
     let told = advised("Add each price once.", "environment");
-    let FeedbackFact::Failure(line) = &told.view.feedback[0] else { panic!("{:?}", told.view.feedback) };
-    assert_eq!((&*line.problem, &*line.action), ("The sum is counted twice.", "Add each price once."));
-    assert_eq!((told.action, told.next.attempts), (plain.action, plain.next.attempts), "not even by its category");
+    let FeedbackFact::Failure(line) = &told.view.feedback[0] else {
+        panic!("{:?}", told.view.feedback)
+    };
+    assert_eq!(
+        (&*line.problem, &*line.action),
+        ("The sum is counted twice.", "Add each price once.")
+    );
+    assert_eq!(
+        (told.action, told.next.attempts),
+        (plain.action, plain.next.attempts),
+        "not even by its category"
+    );
     let vague = advised("Maybe consider the loop.", "logic_error");
-    assert_eq!(vague.view.feedback, plain.view.feedback, "vague advice is no advice");
+    assert_eq!(
+        vague.view.feedback, plain.view.feedback,
+        "vague advice is no advice"
+    );
 }
 
 #[test]
@@ -229,7 +381,11 @@ fn failures_in_one_line_keep_their_own_words_and_one_cause_is_told_once() {
         if let ReceivedEvidence::Accepted(document) = &mut received
             && let Some(check) = document.checks.last_mut()
         {
-            let source = Some(SourceLocation { file: "src/lib.rs".into(), line: Some(1), function: Some("f".into()) });
+            let source = Some(SourceLocation {
+                file: "src/lib.rs".into(),
+                line: Some(1),
+                function: Some("f".into()),
+            });
             let each = messages.iter().map(|(test, message)| Failure {
                 test_name: Some((*test).to_owned()),
                 error_message: (*message).to_owned(),
@@ -241,14 +397,36 @@ fn failures_in_one_line_keep_their_own_words_and_one_cause_is_told_once() {
         story.snapshot.evidence = vec![received];
         story.decide().clone().view
     };
-    let apart = told(&[("a", "TypeError: x is not a function"), ("b", "Error: Cannot find module 'zod'")]);
-    let words = |view: &View| view.failures.iter().map(|failure| failure.feedback.clone()).collect::<Vec<_>>();
-    let [first, second] = &words(&apart)[..] else { panic!("{:?}", apart.failures) };
+    let apart = told(&[
+        ("a", "TypeError: x is not a function"),
+        ("b", "Error: Cannot find module 'zod'"),
+    ]);
+    let words = |view: &View| {
+        view.failures
+            .iter()
+            .map(|failure| failure.feedback.clone())
+            .collect::<Vec<_>>()
+    };
+    let [first, second] = &words(&apart)[..] else {
+        panic!("{:?}", apart.failures)
+    };
     assert_eq!(first.location, second.location);
-    assert!(first.id != second.id && first.problem != second.problem, "{first:?} {second:?}");
-    assert!(!first.problem.contains("zod") && second.problem.contains("zod"), "{first:?} {second:?}");
+    assert!(
+        first.id != second.id && first.problem != second.problem,
+        "{first:?} {second:?}"
+    );
+    assert!(
+        !first.problem.contains("zod") && second.problem.contains("zod"),
+        "{first:?} {second:?}"
+    );
     assert_eq!(apart.feedback.len(), 2);
-    let together = told(&[("a", "TypeError: x is not a function"), ("b", "TypeError: x is not a function")]);
+    let together = told(&[
+        ("a", "TypeError: x is not a function"),
+        ("b", "TypeError: x is not a function"),
+    ]);
     assert_eq!(together.failures[0].cause, together.failures[1].cause);
-    assert_eq!(together.feedback, [FeedbackFact::Failure(words(&together)[0].clone())]);
+    assert_eq!(
+        together.feedback,
+        [FeedbackFact::Failure(words(&together)[0].clone())]
+    );
 }

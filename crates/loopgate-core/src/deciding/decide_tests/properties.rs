@@ -5,15 +5,29 @@ use super::*;
 /// What may happen to a pull request between two decisions.
 #[derive(Clone, Debug)]
 enum Step {
-    Push { head: u8, failing: Vec<&'static str> },
-    Comment { login: &'static str, body: &'static str },
-    Wait { minutes: i64 },
+    Push {
+        head: u8,
+        failing: Vec<&'static str>,
+    },
+    Comment {
+        login: &'static str,
+        body: &'static str,
+    },
+    Wait {
+        minutes: i64,
+    },
     Draft(bool),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let tests = prop::sample::subsequence(vec!["a", "b", "c"], 0..=3);
-    let words = prop::sample::select(vec!["/loop resume", "/loop retry", "/loop stop no", "hello", "/loop skip unit"]);
+    let words = prop::sample::select(vec![
+        "/loop resume",
+        "/loop retry",
+        "/loop stop no",
+        "hello",
+        "/loop skip unit",
+    ]);
     prop_oneof![
         (1..20u8, tests).prop_map(|(head, failing)| Step::Push { head, failing }),
         (prop::sample::select(vec!["alice", "bob", "carol"]), words)
@@ -28,7 +42,10 @@ fn play(steps: &[Step]) -> Story {
     for step in steps {
         match step {
             Step::Push { head, failing } => {
-                let passing: Vec<&str> = ["a", "b", "c"].into_iter().filter(|test| !failing.contains(test)).collect();
+                let passing: Vec<&str> = ["a", "b", "c"]
+                    .into_iter()
+                    .filter(|test| !failing.contains(test))
+                    .collect();
                 story.push(*head, failing, &passing);
             }
             Step::Comment { login, body } => {

@@ -21,7 +21,10 @@ fn begun() -> Story {
     story.gate("design", "bob");
     story.push(1, &["rounds"], &["parses"]);
     let id = story.last.as_ref().unwrap().view.failures[0].cause;
-    story.comment("alice", &format!("/loop dispute {id} the rounding is meant"));
+    story.comment(
+        "alice",
+        &format!("/loop dispute {id} the rounding is meant"),
+    );
     story.comment("bob", "/loop settle test");
     story.comment("alice", "/loop skip unit --reason \"it is slow\"");
     story.push(2, &["rounds"], &["parses"]);
@@ -32,20 +35,48 @@ fn begun() -> Story {
 fn a_run_in_the_middle_goes_on() {
     let saved: Value = serde_json::from_str(STATE).unwrap();
     let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
-    assert!(fixtures::keeps(&serde_json::to_value(&state).unwrap(), &saved), "every key is written again");
+    assert!(
+        fixtures::keeps(&serde_json::to_value(&state).unwrap(), &saved),
+        "every key is written again"
+    );
     let mut story = begun();
     story.state = state;
-    assert_eq!(story.push(3, &["rounds"], &["parses"]).action, NextAction::Retry { attempt: 3 });
+    assert_eq!(
+        story.push(3, &["rounds"], &["parses"]).action,
+        NextAction::Retry { attempt: 3 }
+    );
     // The streak began anew when the dispute was settled, after the first attempt.
-    assert_eq!(story.push(4, &["rounds"], &["parses"]).action, NextAction::Escalate { cause: Trigger::SameError });
-    assert_eq!((story.state.attempts.len(), story.state.failures.total), (4, 4));
-    assert_eq!(story.state.gates.len(), 1, "the gate is not asked for again");
-    assert_eq!(story.state.gates.values().next().map(|gate| gate.round), Some(1));
-    assert_eq!(story.state.answered.len(), 3, "no command is carried out twice");
+    assert_eq!(
+        story.push(4, &["rounds"], &["parses"]).action,
+        NextAction::Escalate {
+            cause: Trigger::SameError
+        }
+    );
+    assert_eq!(
+        (story.state.attempts.len(), story.state.failures.total),
+        (4, 4)
+    );
+    assert_eq!(
+        story.state.gates.len(),
+        1,
+        "the gate is not asked for again"
+    );
+    assert_eq!(
+        story.state.gates.values().next().map(|gate| gate.round),
+        Some(1)
+    );
+    assert_eq!(
+        story.state.answered.len(),
+        3,
+        "no command is carried out twice"
+    );
 }
 
 #[test]
 fn an_old_line_of_the_memory_is_kept() {
     let line: MemoryLine = serde_json::from_str(MEMORY).unwrap();
-    assert!(fixtures::keeps(&serde_json::to_value(&line).unwrap(), &serde_json::from_str(MEMORY).unwrap()));
+    assert!(fixtures::keeps(
+        &serde_json::to_value(&line).unwrap(),
+        &serde_json::from_str(MEMORY).unwrap()
+    ));
 }

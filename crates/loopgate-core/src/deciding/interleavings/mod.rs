@@ -15,7 +15,9 @@ use crate::{
     deciding::{Decision, NextAction, Post},
     evidence::Outcome,
     fixtures::*,
-    observed::{Account, AccountKind, ChangedFiles, Lifecycle, ReceivedEvidence, ReviewVerdict, Snapshot},
+    observed::{
+        Account, AccountKind, ChangedFiles, Lifecycle, ReceivedEvidence, ReviewVerdict, Snapshot,
+    },
     policy::Policy,
     stage::Stage,
     state::{
@@ -123,13 +125,33 @@ fn facts(dice: &mut Dice) -> Vec<Fact> {
             }
             5..=11 => {
                 let old = u8::try_from(dice.roll(3)).unwrap();
-                let of = if dice.roll(4) == 0 { head.saturating_sub(old).max(1) } else { head };
+                let of = if dice.roll(4) == 0 {
+                    head.saturating_sub(old).max(1)
+                } else {
+                    head
+                };
                 let failing = TESTS.into_iter().filter(|_| dice.roll(3) == 0).collect();
-                let kinds = [Kind::Code, Kind::Code, Kind::Code, Kind::Network, Kind::Timeout, Kind::Silent];
-                Fact::Result { head: of, failing, kind: dice.one_of(&kinds) }
+                let kinds = [
+                    Kind::Code,
+                    Kind::Code,
+                    Kind::Code,
+                    Kind::Network,
+                    Kind::Timeout,
+                    Kind::Silent,
+                ];
+                Fact::Result {
+                    head: of,
+                    failing,
+                    kind: dice.one_of(&kinds),
+                }
             }
-            12..=15 => Fact::Says { who: dice.one_of(&["alice", "bob", "carol"]), words: dice.one_of(&WORDS) },
-            16 => Fact::Reviews(dice.one_of(&[ReviewVerdict::Approved, ReviewVerdict::ChangesRequested])),
+            12..=15 => Fact::Says {
+                who: dice.one_of(&["alice", "bob", "carol"]),
+                words: dice.one_of(&WORDS),
+            },
+            16 => Fact::Reviews(
+                dice.one_of(&[ReviewVerdict::Approved, ReviewVerdict::ChangesRequested]),
+            ),
             17 => Fact::Minutes(dice.one_of(&[1, 30, 61, 90, 60 * 73])),
             18 => Fact::Draft(dice.one_of(&[true, false])),
             19 => {
@@ -137,12 +159,16 @@ fn facts(dice: &mut Dice) -> Vec<Fact> {
                 head += 1;
                 Fact::PushAgain { head, code_of }
             }
-            20 => Fact::Push { head: 1 + u8::try_from(dice.roll(u64::from(head))).unwrap() },
+            20 => Fact::Push {
+                head: 1 + u8::try_from(dice.roll(u64::from(head))).unwrap(),
+            },
             21 => Fact::BotSays(dice.one_of(&WORDS)),
             22 => dice.one_of(&[&Fact::Edits, &Fact::Deletes]).clone(),
             23 => Fact::Base(dice.one_of(&["main", "next"])),
             24 => Fact::Test(dice.one_of(&[Presence::Gone, Presence::There])),
-            _ => dice.one_of(&[&Fact::Closes, &Fact::Reopens, &Fact::Reopens]).clone(),
+            _ => dice
+                .one_of(&[&Fact::Closes, &Fact::Reopens, &Fact::Reopens])
+                .clone(),
         });
     }
     if dice.roll(4) == 0 {
@@ -153,8 +179,14 @@ fn facts(dice: &mut Dice) -> Vec<Fact> {
 
 /// That result, failing in another way.
 fn of_kind(mut received: ReceivedEvidence, kind: Kind) -> ReceivedEvidence {
-    let ReceivedEvidence::Accepted(evidence) = &mut received else { return received };
-    for check in evidence.checks.iter_mut().filter(|check| check.outcome == Outcome::Failed) {
+    let ReceivedEvidence::Accepted(evidence) = &mut received else {
+        return received;
+    };
+    for check in evidence
+        .checks
+        .iter_mut()
+        .filter(|check| check.outcome == Outcome::Failed)
+    {
         match kind {
             Kind::Code => {}
             Kind::Network => {
@@ -192,9 +224,17 @@ impl World {
         story.policy.gates = [("design".parse().unwrap(), gate(Stage::Validate))].into();
         story.snapshot.required_approvals = 1;
         let people = [(2, "bob"), (3, "carol")];
-        story.snapshot.authority.logins = people.map(|(id, name)| (login(name), Ok(person(id, name)))).into();
+        story.snapshot.authority.logins = people
+            .map(|(id, name)| (login(name), Ok(person(id, name))))
+            .into();
         let saved = story.state.clone();
-        Self { story, saved, version: 0, history: Vec::new(), posted: BTreeMap::new() }
+        Self {
+            story,
+            saved,
+            version: 0,
+            history: Vec::new(),
+            posted: BTreeMap::new(),
+        }
     }
 
     fn happens(&mut self, fact: &Fact) {
@@ -206,8 +246,15 @@ impl World {
                 story.set_head(*head);
                 story.snapshot.pull_request.head.tree = sha(code_of ^ 0x70);
             }
-            Fact::Result { head, failing, kind } => {
-                let passing: Vec<&str> = TESTS.into_iter().filter(|test| !failing.contains(test)).collect();
+            Fact::Result {
+                head,
+                failing,
+                kind,
+            } => {
+                let passing: Vec<&str> = TESTS
+                    .into_iter()
+                    .filter(|test| !failing.contains(test))
+                    .collect();
                 let result = of_kind(evidence(sha(*head), failing, &passing), *kind);
                 if sha(*head) == story.snapshot.pull_request.head.sha {
                     story.snapshot.evidence = vec![result];
@@ -219,35 +266,52 @@ impl World {
             Fact::BotSays(words) => {
                 story.write("carol", words);
                 if let Some(comment) = story.snapshot.comments.items.last_mut() {
-                    comment.author = Account { kind: AccountKind::Bot, ..person(7, "helper[bot]") };
+                    comment.author = Account {
+                        kind: AccountKind::Bot,
+                        ..person(7, "helper[bot]")
+                    };
                 }
             }
             Fact::Edits => {
                 if let Some(comment) = story.snapshot.comments.items.last_mut() {
-                    (comment.body, comment.updated_at) = (format!("{} or not", comment.body), story.now);
+                    (comment.body, comment.updated_at) =
+                        (format!("{} or not", comment.body), story.now);
                 }
             }
             Fact::Deletes => drop(story.snapshot.comments.items.pop()),
             Fact::Base(branch) => {
                 let base = &mut story.snapshot.pull_request.base;
-                (base.branch, base.sha) = ((*branch).to_owned(), sha(if *branch == "main" { 0xba } else { 0xbb }));
+                (base.branch, base.sha) = (
+                    (*branch).to_owned(),
+                    sha(if *branch == "main" { 0xba } else { 0xbb }),
+                );
             }
             Fact::Test(presence) => {
-                let ChangedFiles::Complete(files) = &mut story.snapshot.files else { return };
+                let ChangedFiles::Complete(files) = &mut story.snapshot.files else {
+                    return;
+                };
                 files[1].patch = Some(match presence {
-                    Presence::Gone => "@@ -1,4 +1,1 @@\n-#[test]\n-fn a() {\n-    assert!(true);\n-}".to_owned(),
+                    Presence::Gone => {
+                        "@@ -1,4 +1,1 @@\n-#[test]\n-fn a() {\n-    assert!(true);\n-}".to_owned()
+                    }
                     Presence::There => "@@ -1 +1 @@\n-old\n+new".to_owned(),
                 });
             }
             Fact::Closes | Fact::Reopens
-                if matches!(story.snapshot.pull_request.lifecycle, Lifecycle::Merged { .. }) => {}
+                if matches!(
+                    story.snapshot.pull_request.lifecycle,
+                    Lifecycle::Merged { .. }
+                ) => {}
             Fact::Closes => story.snapshot.pull_request.lifecycle = Lifecycle::Closed,
             Fact::Reopens => story.snapshot.pull_request.lifecycle = Lifecycle::Open,
             Fact::Reviews(verdict) => story.give_review(*verdict, "see above"),
             Fact::Minutes(minutes) => story.now += TimeDelta::minutes(*minutes),
             Fact::Draft(is_draft) => story.snapshot.pull_request.is_draft = *is_draft,
             Fact::Merge => {
-                story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: Some(login("bob")), at: None };
+                story.snapshot.pull_request.lifecycle = Lifecycle::Merged {
+                    by: Some(login("bob")),
+                    at: None,
+                };
             }
         }
     }
@@ -263,13 +327,21 @@ impl World {
         dice.shuffle(&mut snapshot.reviews.items);
         dice.shuffle(&mut snapshot.evidence);
         let turn = self.observe_as(snapshot);
-        assert_eq!(turn.decision.next, self.observe().decision.next, "the order of a list decides");
+        assert_eq!(
+            turn.decision.next,
+            self.observe().decision.next,
+            "the order of a list decides"
+        );
         turn
     }
 
     fn observe_as(&self, snapshot: Snapshot) -> Turn {
         let decision = decide(&snapshot, &self.saved, &self.story.policy, self.story.now);
-        Turn { snapshot, version: self.version, decision }
+        Turn {
+            snapshot,
+            version: self.version,
+            decision,
+        }
     }
 
     /// False when somebody else was faster.
@@ -307,10 +379,21 @@ impl World {
         let policy: &Policy = &self.story.policy;
         let state = &self.saved;
         if matches!(decision.action, NextAction::Retry { .. }) {
-            assert!(decision.next.failures.count < policy.retry.max_attempts, "more attempts than allowed");
-            assert!(decision.next.failures.total < policy.retry.total_failures, "more failures than allowed");
+            assert!(
+                decision.next.failures.count < policy.retry.max_attempts,
+                "more attempts than allowed"
+            );
+            assert!(
+                decision.next.failures.total < policy.retry.total_failures,
+                "more failures than allowed"
+            );
         }
-        let escalations = decision.surface.posts.iter().filter(|post| matches!(post, Post::Escalation { .. })).count();
+        let escalations = decision
+            .surface
+            .posts
+            .iter()
+            .filter(|post| matches!(post, Post::Escalation { .. }))
+            .count();
         assert!(escalations <= 1, "two escalations at a time");
         for (number, attempt) in (1..).zip(&state.attempts) {
             assert_eq!(attempt.number, number, "a gap or a double attempt");
@@ -323,8 +406,15 @@ impl World {
     /// Looking once more changes nothing and writes no event.
     fn is_at_rest(&self) {
         let again = self.observe();
-        assert_eq!(again.decision.next, self.saved, "looking again changes something");
-        assert!(again.decision.events.is_empty(), "{:?}", again.decision.events);
+        assert_eq!(
+            again.decision.next, self.saved,
+            "looking again changes something"
+        );
+        assert!(
+            again.decision.events.is_empty(),
+            "{:?}",
+            again.decision.events
+        );
     }
 
     /// What must hold of everything that happened, once nothing moves any more.
@@ -336,10 +426,23 @@ impl World {
             && self.story.snapshot.pull_request.lifecycle == Lifecycle::Open
             && self.saved.status != RunStatus::Stopped
         {
-            let post = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call };
-            assert!(self.posted.contains_key(&post.key()), "a lost escalation: {}", post.key());
+            let post = Post::Escalation {
+                trigger: blocked.trigger,
+                attempt: blocked.attempt,
+                call: blocked.call,
+            };
+            assert!(
+                self.posted.contains_key(&post.key()),
+                "a lost escalation: {}",
+                post.key()
+            );
         }
-        let count = |is_meant: fn(&Event) -> bool| self.history.iter().filter(|line| is_meant(&line.event)).count();
+        let count = |is_meant: fn(&Event) -> bool| {
+            self.history
+                .iter()
+                .filter(|line| is_meant(&line.event))
+                .count()
+        };
         assert_eq!(count(|event| matches!(event, Event::RunStarted(_))), 1);
         assert!(count(|event| matches!(event, Event::Completed(_))) <= 1);
         // A cause is reported once until a person resumes, or a pass releases it; each report is one line.
@@ -347,7 +450,9 @@ impl World {
         for line in &self.history {
             match &line.event {
                 Event::Escalated(Escalated::PullRequest { blocked, .. }) => {
-                    let cause = blocked.as_ref().map(|blocked| (blocked.trigger, blocked.attempt));
+                    let cause = blocked
+                        .as_ref()
+                        .map(|blocked| (blocked.trigger, blocked.attempt));
                     assert!(told.insert(cause), "told twice: {line:?}");
                 }
                 Event::Resumed(_) | Event::EvaluationDone { passed: true, .. } => told.clear(),
@@ -386,7 +491,10 @@ fn race(seed: u64) {
                         // Somebody was faster: what it saw may be old as well, so it looks again.
                         let stale = turn.snapshot.pull_request.head.sha;
                         let again = world.observe();
-                        assert!(again.snapshot.pull_request.head.sha == stale || world.version > turn.version);
+                        assert!(
+                            again.snapshot.pull_request.head.sha == stale
+                                || world.version > turn.version
+                        );
                         turns.push(again);
                     }
                 }
@@ -405,7 +513,10 @@ fn end(seed: u64, unrest: u64) -> (LoopState, BTreeSet<String>) {
         world.happens(fact);
         if unrest > 0 {
             for _ in 0..dice.roll(3) {
-                let (one, other) = (world.observe_in_disorder(&mut dice), world.observe_in_disorder(&mut dice));
+                let (one, other) = (
+                    world.observe_in_disorder(&mut dice),
+                    world.observe_in_disorder(&mut dice),
+                );
                 if dice.roll(2) == 0 {
                     world.save(&one);
                 }

@@ -12,17 +12,19 @@ use chrono::TimeDelta;
 
 use crate::{
     deciding::{CheckRunPlan, Decision, DecisionWord, MergedBranch, NextAction, Post, Warning},
-    evidence::{CheckEvidence, CheckKind, CheckResults, Finding, FindingSeverity, Outcome, RetryClass},
+    evidence::{
+        CheckEvidence, CheckKind, CheckResults, Finding, FindingSeverity, Outcome, RetryClass,
+    },
     failure::Blame,
     fixtures::*,
     ids::{CheckName, CheckRunId, UserId, WorkflowRunId},
     observed::{
-        BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, Permission,
-        ReceivedEvidence, ReviewVerdict, Standing, WorkflowRun,
+        BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Conclusion, ExternalCheck,
+        Lifecycle, Permission, ReceivedEvidence, ReviewVerdict, Standing, WorkflowRun,
     },
     policy::{
-        Baseline, Channel, CheckPolicy, CheckSource, CommandCheck, ConfigError, ExternalSource, NameGlob, PolicyOrigin,
-        Severity, Trigger, WhenSkipped,
+        Baseline, Channel, CheckPolicy, CheckSource, CommandCheck, ConfigError, ExternalSource,
+        NameGlob, PolicyOrigin, Severity, Trigger, WhenSkipped,
     },
     stage::Stage,
     stages::Blocker,
@@ -35,11 +37,23 @@ fn name(text: &str) -> CheckName {
 }
 
 fn standing<'a>(decision: &'a Decision, check: &str) -> &'a CheckStanding {
-    &decision.view.checks.iter().find(|view| view.name.as_str() == check).unwrap().standing
+    &decision
+        .view
+        .checks
+        .iter()
+        .find(|view| view.name.as_str() == check)
+        .unwrap()
+        .standing
 }
 
 fn blame(decision: &Decision, check: &str) -> Option<Blame> {
-    decision.view.checks.iter().find(|view| view.name.as_str() == check).unwrap().blame
+    decision
+        .view
+        .checks
+        .iter()
+        .find(|view| view.name.as_str() == check)
+        .unwrap()
+        .blame
 }
 
 fn answer(story: &Story) -> &AnswerOutcome {
@@ -60,13 +74,26 @@ fn workflow(progress: CheckProgress) -> WorkflowRun {
 
 fn add_check(story: &mut Story, check: &str, kind: CheckKind) {
     let source = CheckSource::Command(CommandCheck::new(check));
-    story.policy.verify.checks.insert(name(check), CheckPolicy { kind, source, is_detected: false });
+    story.policy.verify.checks.insert(
+        name(check),
+        CheckPolicy {
+            kind,
+            source,
+            is_detected: false,
+        },
+    );
 }
 
 /// Evidence of one more check beside build and unit, which pass.
 fn with_check(story: &mut Story, check: CheckEvidence) {
-    story.snapshot.evidence = vec![evidence(story.snapshot.pull_request.head.sha, &[], &["rounds"])];
-    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
+    story.snapshot.evidence = vec![evidence(
+        story.snapshot.pull_request.head.sha,
+        &[],
+        &["rounds"],
+    )];
+    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else {
+        panic!("accepted")
+    };
     evidence.checks.push(check);
 }
 
@@ -82,12 +109,19 @@ fn refused() -> ReceivedEvidence {
 /// The unit tests come from other systems' check runs.
 fn external(conclusions: &[Option<Conclusion>]) -> Story {
     let mut story = Story::opened();
-    let source =
-        ExternalSource { name: NameGlob::parse("ci / *").unwrap(), app: None, when_skipped: Default::default() };
+    let source = ExternalSource {
+        name: NameGlob::parse("ci / *").unwrap(),
+        app: None,
+        when_skipped: Default::default(),
+    };
     story.policy.verify.checks[&name("unit")].source = CheckSource::External(source);
     let run = |(number, conclusion): (u64, &Option<Conclusion>)| ExternalCheck {
-        progress: conclusion
-            .map_or(CheckProgress::InProgress, |conclusion| CheckProgress::Completed { conclusion, at: None }),
+        progress: conclusion.map_or(CheckProgress::InProgress, |conclusion| {
+            CheckProgress::Completed {
+                conclusion,
+                at: None,
+            }
+        }),
         ..check(number)
     };
     story.snapshot.checks = (1..).zip(conclusions).map(run).collect();
@@ -113,7 +147,8 @@ fn check(number: u64) -> ExternalCheck {
 fn gated(stage: Stage) -> Story {
     let mut story = Story::opened();
     story.policy.gates = [("design".parse().unwrap(), gate(stage))].into();
-    story.snapshot.authority.logins =
-        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), Ok(person(id, name)))).into();
+    story.snapshot.authority.logins = [(2, "bob"), (3, "carol")]
+        .map(|(id, name)| (login(name), Ok(person(id, name))))
+        .into();
     story
 }

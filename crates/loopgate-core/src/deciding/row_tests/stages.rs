@@ -14,23 +14,45 @@ fn without_a_usable_configuration_the_check_asks_for_action() {
         hint: None,
     };
     let mut story = Story::opened();
-    story.policy.origin = PolicyOrigin::Presets { broken_at: sha(0xba), error };
+    story.policy.origin = PolicyOrigin::Presets {
+        broken_at: sha(0xba),
+        error,
+    };
     let decision = story.push(1, &[], &["rounds"]);
-    assert_eq!((decision.view.stage, &decision.view.held_by), (Stage::Init, &Some(Blocker::Configuration)));
+    assert_eq!(
+        (decision.view.stage, &decision.view.held_by),
+        (Stage::Init, &Some(Blocker::Configuration))
+    );
     assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
     let required = Some(CheckRunPlan::Completed(Conclusion::ActionRequired));
-    assert_eq!((decision.surface.verify, decision.surface.gates), (required, required));
+    assert_eq!(
+        (decision.surface.verify, decision.surface.gates),
+        (required, required)
+    );
 }
 
 #[test]
 fn validation_asks_for_a_kind_only_if_a_check_has_it() {
-    for kind in [CheckKind::Security, CheckKind::Integration, CheckKind::Performance, CheckKind::Coverage] {
+    for kind in [
+        CheckKind::Security,
+        CheckKind::Integration,
+        CheckKind::Performance,
+        CheckKind::Coverage,
+    ] {
         let mut story = Story::opened();
         story.push(1, &[], &["rounds"]);
-        assert_eq!(story.last.as_ref().unwrap().view.stage, Stage::Ship, "a kind without a check asks for nothing");
+        assert_eq!(
+            story.last.as_ref().unwrap().view.stage,
+            Stage::Ship,
+            "a kind without a check asks for nothing"
+        );
         add_check(&mut story, "more", kind);
         let decision = story.decide();
-        assert_eq!(decision.view.held_by, Some(Blocker::MissingEvidence(vec![name("more")])), "{kind:?}");
+        assert_eq!(
+            decision.view.held_by,
+            Some(Blocker::MissingEvidence(vec![name("more")])),
+            "{kind:?}"
+        );
     }
 }
 
@@ -38,24 +60,46 @@ fn validation_asks_for_a_kind_only_if_a_check_has_it() {
 fn gates_hold_their_own_transition() {
     let mut story = gated(Stage::Validate);
     let decision = story.push(1, &["rounds"], &[]);
-    assert!(matches!(decision.view.held_by, Some(Blocker::Failing(_))), "what the head lacks comes first");
+    assert!(
+        matches!(decision.view.held_by, Some(Blocker::Failing(_))),
+        "what the head lacks comes first"
+    );
     let decision = story.push(2, &[], &["rounds"]);
-    assert_eq!(decision.action, NextAction::WaitForApproval { gate: "design".parse().unwrap() });
+    assert_eq!(
+        decision.action,
+        NextAction::WaitForApproval {
+            gate: "design".parse().unwrap()
+        }
+    );
     assert_eq!(decision.view.stage, Stage::Validate);
     let completed = |conclusion| Some(CheckRunPlan::Completed(conclusion));
     assert_eq!(decision.surface.verify, completed(Conclusion::Success));
-    assert_eq!(decision.surface.gates, completed(Conclusion::ActionRequired));
-    let request = |round| Post::GateRequest { gate: "design".parse().unwrap(), round };
+    assert_eq!(
+        decision.surface.gates,
+        completed(Conclusion::ActionRequired)
+    );
+    let request = |round| Post::GateRequest {
+        gate: "design".parse().unwrap(),
+        round,
+    };
     assert_eq!(decision.surface.posts, [request(1)]);
 
     let decision = story.comment("bob", "/reject design no");
-    assert_eq!((decision.view.stage, decision.surface.gates), (Stage::Implement, completed(Conclusion::Failure)));
+    assert_eq!(
+        (decision.view.stage, decision.surface.gates),
+        (Stage::Implement, completed(Conclusion::Failure))
+    );
     assert_eq!(decision.action, NextAction::Retry { attempt: 2 });
     let decision = story.comment("bob", "/approve design");
-    assert_eq!((decision.view.stage, decision.surface.gates), (Stage::Ship, completed(Conclusion::Success)));
+    assert_eq!(
+        (decision.view.stage, decision.surface.gates),
+        (Stage::Ship, completed(Conclusion::Success))
+    );
 
     // What the approval covered changes: asked for again, in a new round.
-    let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
+    let ChangedFiles::Complete(files) = &mut story.snapshot.files else {
+        panic!("complete")
+    };
     files[0].blob = Some(sha(0x77));
     assert_eq!(story.push(3, &[], &["rounds"]).surface.posts, [request(2)]);
 }
@@ -65,11 +109,20 @@ fn stopped_by_a_person_until_resumed() {
     let mut story = Story::opened();
     story.push(1, &["rounds"], &[]);
     let decision = story.comment("bob", "/loop stop not now");
-    assert_eq!((&decision.action, decision.word()), (&NextAction::Stopped, DecisionWord::Wait));
-    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::ActionRequired)));
+    assert_eq!(
+        (&decision.action, decision.word()),
+        (&NextAction::Stopped, DecisionWord::Wait)
+    );
+    assert_eq!(
+        decision.surface.verify,
+        Some(CheckRunPlan::Completed(Conclusion::ActionRequired))
+    );
     assert!(decision.surface.labels["loop:waiting"].is_some());
     assert_eq!(story.state.stop.words.as_deref(), Some("not now"));
-    assert_eq!(story.comment("bob", "/loop resume").action, NextAction::Retry { attempt: 1 });
+    assert_eq!(
+        story.comment("bob", "/loop resume").action,
+        NextAction::Retry { attempt: 1 }
+    );
 }
 
 #[test]
@@ -81,8 +134,14 @@ fn given_up_without_calling_anybody() {
         story.push(head, &["rounds"], &[]);
     }
     let decision = story.last.as_ref().unwrap();
-    assert_eq!((&decision.action, story.state.status), (&NextAction::Stopped, RunStatus::Failed));
-    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
+    assert_eq!(
+        (&decision.action, story.state.status),
+        (&NextAction::Stopped, RunStatus::Failed)
+    );
+    assert_eq!(
+        decision.surface.verify,
+        Some(CheckRunPlan::Completed(Conclusion::Failure))
+    );
     assert!(decision.surface.posts.is_empty());
 }
 
@@ -96,11 +155,21 @@ fn a_merged_branch_goes_where_that_is_wished() {
         story.decide();
         let first = story.last.as_ref().unwrap().surface.delete_branch.clone();
         story.now += TimeDelta::hours(1);
-        assert_eq!(story.decide().surface.delete_branch, None, "a branch restored later stays");
+        assert_eq!(
+            story.decide().surface.delete_branch,
+            None,
+            "a branch restored later stays"
+        );
         first
     };
     let merged = || Lifecycle::Merged { by: None, at: None };
-    let (own, branch) = (Some("acme/widgets"), MergedBranch { name: "alice/round".to_owned(), sha: sha(1) });
+    let (own, branch) = (
+        Some("acme/widgets"),
+        MergedBranch {
+            name: "alice/round".to_owned(),
+            sha: sha(1),
+        },
+    );
     assert_eq!(goes(true, own, merged()), Some(branch));
     assert_eq!(goes(false, own, merged()), None);
     assert_eq!(goes(true, Some("mallory/widgets"), merged()), None);
@@ -113,7 +182,10 @@ fn requested_changes_are_answered_with_a_push() {
     story.snapshot.required_approvals = 1;
     story.push(1, &[], &["rounds"]);
     let decision = story.review(ReviewVerdict::ChangesRequested, "name it");
-    assert_eq!(decision.view.held_by, Some(Blocker::ChangesRequested(login("bob"))));
+    assert_eq!(
+        decision.view.held_by,
+        Some(Blocker::ChangesRequested(login("bob")))
+    );
     assert_eq!(decision.action.word(), DecisionWord::Retry);
 }
 
@@ -131,8 +203,15 @@ fn an_escalation_goes_where_the_policy_says() {
     assert_eq!((surface.posts.len(), surface.announce.len()), (1, 0));
     let mut story = blocked(vec![Channel::Slack, Channel::Email]);
     let surface = &story.decide().surface;
-    assert_eq!((surface.posts.len(), surface.announce.len()), (0, 2), "looking again says the same while it is fresh");
-    assert_eq!(surface.announce[&Channel::Slack], "escalation:max_attempts_reached:1");
+    assert_eq!(
+        (surface.posts.len(), surface.announce.len()),
+        (0, 2),
+        "looking again says the same while it is fresh"
+    );
+    assert_eq!(
+        surface.announce[&Channel::Slack],
+        "escalation:max_attempts_reached:1"
+    );
     story.now += TimeDelta::minutes(5);
     assert!(story.decide().surface.announce.is_empty());
 }
@@ -140,11 +219,21 @@ fn an_escalation_goes_where_the_policy_says() {
 #[test]
 fn verify_stays_in_progress_while_evidence_is_awaited() {
     let mut story = Story::opened();
-    assert_eq!(story.push(1, &["rounds"], &[]).surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
+    assert_eq!(
+        story.push(1, &["rounds"], &[]).surface.verify,
+        Some(CheckRunPlan::Completed(Conclusion::Failure))
+    );
     story.snapshot.evidence = vec![refused()];
     let decision = story.decide();
-    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
-    assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress), "nothing is known of the code");
+    assert!(matches!(
+        decision.action,
+        NextAction::WaitForEvidence { .. }
+    ));
+    assert_eq!(
+        decision.surface.verify,
+        Some(CheckRunPlan::InProgress),
+        "nothing is known of the code"
+    );
 }
 
 #[test]
@@ -152,15 +241,25 @@ fn only_approvals_of_the_very_head_let_its_runs_go() {
     let waiting = |count, codeowners| {
         let mut story = gated(Stage::Validate);
         let gate = story.policy.gates.values_mut().next().unwrap();
-        (gate.preset, gate.approvers.count, gate.approvers.codeowners) = (preset("security"), count, codeowners);
+        (gate.preset, gate.approvers.count, gate.approvers.codeowners) =
+            (preset("security"), count, codeowners);
         story.policy.approve_runs = true;
         story.snapshot.pull_request.head.repository = Some("mallory/widgets".parse().unwrap());
-        story.snapshot.held_runs =
-            vec![workflow(CheckProgress::Completed { conclusion: Conclusion::ActionRequired, at: None })];
+        story.snapshot.held_runs = vec![workflow(CheckProgress::Completed {
+            conclusion: Conclusion::ActionRequired,
+            at: None,
+        })];
         story.decide();
         story
     };
-    let lets_go = |decision: &Decision| decision.surface.approve_runs.iter().map(|run| run.get()).collect::<Vec<_>>();
+    let lets_go = |decision: &Decision| {
+        decision
+            .surface
+            .approve_runs
+            .iter()
+            .map(|run| run.get())
+            .collect::<Vec<_>>()
+    };
     let let_go = |decision: &Decision| {
         let own = decision.events.iter().filter_map(|line| match &line.event {
             Event::CommandRun(CommandRun::Own(command)) => Some(command.clone()),
@@ -171,11 +270,18 @@ fn only_approvals_of_the_very_head_let_its_runs_go() {
     let mut story = waiting(1, false);
     let decision = story.comment("bob", "/approve design");
     let (by, head) = (vec!["bob".parse().unwrap()], decision.next.head_sha);
-    let told = OwnCommand::ApproveRuns { by, head, runs: [WorkflowRunId::new(5)].into() };
+    let told = OwnCommand::ApproveRuns {
+        by,
+        head,
+        runs: [WorkflowRunId::new(5)].into(),
+    };
     assert_eq!((lets_go(decision), let_go(decision)), (vec![5], vec![told]));
     let decision = story.decide();
     assert_eq!(let_go(decision), [], "it is told once");
-    assert_eq!((lets_go(decision), decision.word()), (vec![5], DecisionWord::Wait));
+    assert_eq!(
+        (lets_go(decision), decision.word()),
+        (vec![5], DecisionWord::Wait)
+    );
     // The approval is kept over the next push, which it does not cover; that push needs an approval of its own.
     story.set_head(2);
     let decision = story.decide();
@@ -185,13 +291,21 @@ fn only_approvals_of_the_very_head_let_its_runs_go() {
     );
     assert_eq!(lets_go(story.comment("carol", "/approve design")), [5]);
     story.snapshot.pull_request.head.repository = Some(story.snapshot.repository.clone());
-    assert_eq!(lets_go(story.decide()), [0; 0], "GitHub refuses it of the repository's own branches");
+    assert_eq!(
+        lets_go(story.decide()),
+        [0; 0],
+        "GitHub refuses it of the repository's own branches"
+    );
     // One of two that count is of the head before; and whose files they own is not asked of each alone.
     for (count, codeowners) in [(2, false), (1, true)] {
         let mut story = waiting(count, codeowners);
         story.comment("bob", "/approve design");
         story.set_head(2);
         let decision = story.comment("carol", "/approve design");
-        assert_eq!((decision.view.gates[0].is_closed(), lets_go(decision)), (false, vec![]), "{count} {codeowners:?}");
+        assert_eq!(
+            (decision.view.gates[0].is_closed(), lets_go(decision)),
+            (false, vec![]),
+            "{count} {codeowners:?}"
+        );
     }
 }

@@ -13,9 +13,14 @@ fn job(story: &mut Story, name: &str, run: u64, conclusion: Conclusion) {
         id: Some(CheckRunId::new(number)),
         name: name.to_owned(),
         app: Some("github-actions".to_owned()),
-        progress: CheckProgress::Completed { conclusion, at: None },
+        progress: CheckProgress::Completed {
+            conclusion,
+            at: None,
+        },
         started_at: None,
-        url: Some(format!("https://github.com/acme/widgets/actions/runs/{run}/job/{number}")),
+        url: Some(format!(
+            "https://github.com/acme/widgets/actions/runs/{run}/job/{number}"
+        )),
         annotations: Vec::new(),
         summary: None,
         output: None,
@@ -42,27 +47,59 @@ fn waits_for(story: &mut Story) -> Option<SkipCause> {
 fn a_skipped_job_waits_with_its_reason_or_does_not_apply() {
     let mut behind = skipped("README.md");
     job(&mut behind, "build", 7, Conclusion::Failure);
-    assert_eq!(waits_for(&mut behind), Some(SkipCause::Needs { failed: "build".to_owned() }), "a failed `needs:`");
+    assert_eq!(
+        waits_for(&mut behind),
+        Some(SkipCause::Needs {
+            failed: "build".to_owned()
+        }),
+        "a failed `needs:`"
+    );
     let mut cancelled = skipped("README.md");
     job(&mut cancelled, "changes", 7, Conclusion::Cancelled);
-    assert_eq!(waits_for(&mut cancelled), Some(SkipCause::Needs { failed: "changes".to_owned() }));
+    assert_eq!(
+        waits_for(&mut cancelled),
+        Some(SkipCause::Needs {
+            failed: "changes".to_owned()
+        })
+    );
     let mut elsewhere = skipped("README.md");
     job(&mut elsewhere, "nightly", 8, Conclusion::Failure);
     assert_eq!(waits_for(&mut elsewhere), None, "another workflow run");
-    assert_eq!(waits_for(&mut skipped("docs/a.md")), None, "`if:` behind a job that finds what changes");
-    assert_eq!(waits_for(&mut skipped("Cargo.toml")), Some(SkipCause::NothingRan), "`if: actor != 'dependabot[bot]'`");
-    assert_eq!(waits_for(&mut skipped("src/lib.rs")), Some(SkipCause::NothingRan));
+    assert_eq!(
+        waits_for(&mut skipped("docs/a.md")),
+        None,
+        "`if:` behind a job that finds what changes"
+    );
+    assert_eq!(
+        waits_for(&mut skipped("Cargo.toml")),
+        Some(SkipCause::NothingRan),
+        "`if: actor != 'dependabot[bot]'`"
+    );
+    assert_eq!(
+        waits_for(&mut skipped("src/lib.rs")),
+        Some(SkipCause::NothingRan)
+    );
     let mut never = skipped("src/lib.rs");
     let on_base = CheckEvidence::bare(name("unit"), CheckKind::Test, Outcome::Skipped);
     let checks = [(name("unit"), on_base)].into();
-    never.snapshot.base_evidence = Some(BaseEvidence { sha: sha(0xba), checks, coverage: None });
+    never.snapshot.base_evidence = Some(BaseEvidence {
+        sha: sha(0xba),
+        checks,
+        coverage: None,
+    });
     assert_eq!(waits_for(&mut never), None, "on the base it is skipped too");
     let mut neutral = external(&[]);
     job(&mut neutral, "ci / test", 7, Conclusion::Neutral);
     assert_eq!(waits_for(&mut neutral), Some(SkipCause::NothingRan));
-    for (when, expected) in [(WhenSkipped::Pass, None), (WhenSkipped::Wait, Some(SkipCause::Configured))] {
+    for (when, expected) in [
+        (WhenSkipped::Pass, None),
+        (WhenSkipped::Wait, Some(SkipCause::Configured)),
+    ] {
         let mut story = skipped("src/lib.rs");
-        let CheckSource::External(source) = &mut story.policy.verify.checks[&name("unit")].source else { panic!() };
+        let CheckSource::External(source) = &mut story.policy.verify.checks[&name("unit")].source
+        else {
+            panic!()
+        };
         source.when_skipped = when;
         assert_eq!(waits_for(&mut story), expected, "{when:?}");
     }
@@ -72,15 +109,24 @@ fn a_skipped_job_waits_with_its_reason_or_does_not_apply() {
 fn where_another_job_of_the_kind_ran_a_skipped_one_does_not_apply() {
     let mut shards = skipped("src/lib.rs");
     job(&mut shards, "ci / test 2", 7, Conclusion::Success);
-    assert!(matches!(standing(shards.decide(), "unit"), CheckStanding::Done(_)), "a sharded or affected-only run");
+    assert!(
+        matches!(standing(shards.decide(), "unit"), CheckStanding::Done(_)),
+        "a sharded or affected-only run"
+    );
     let mut other = skipped("src/lib.rs");
     let also = CheckPolicy {
         source: other.policy.verify.checks[&name("build")].source.clone(),
         ..other.policy.verify.checks[&name("unit")].clone()
     };
     other.policy.verify.checks.insert(name("smoke"), also);
-    let ReceivedEvidence::Accepted(document) = &mut other.snapshot.evidence[0] else { panic!() };
-    document.checks.push(CheckEvidence::bare(name("smoke"), CheckKind::Test, Outcome::Passed));
+    let ReceivedEvidence::Accepted(document) = &mut other.snapshot.evidence[0] else {
+        panic!()
+    };
+    document.checks.push(CheckEvidence::bare(
+        name("smoke"),
+        CheckKind::Test,
+        Outcome::Passed,
+    ));
     assert_eq!(waits_for(&mut other), None);
 }
 
@@ -89,23 +135,46 @@ fn a_skipped_job_is_waited_for_without_limit_until_somebody_else_releases_it() {
     let mut story = skipped("src/lib.rs");
     story.decide();
     story.now += TimeDelta::days(3);
-    assert_eq!(story.decide().action, NextAction::WaitForEvidence { missing: vec![name("unit")] });
+    assert_eq!(
+        story.decide().action,
+        NextAction::WaitForEvidence {
+            missing: vec![name("unit")]
+        }
+    );
     assert!(story.state.attempts.is_empty());
     story.comment("alice", "/loop resume --accept skipped");
     let refused = AnswerOutcome::Refused(CommandRefusal::OwnWork);
-    assert_eq!(story.state.answered.last().unwrap().answers[0].outcome, refused, "the author");
-    assert_eq!(story.comment("bob", "/loop resume --accept skipped").action, NextAction::WaitForMerge);
+    assert_eq!(
+        story.state.answered.last().unwrap().answers[0].outcome,
+        refused,
+        "the author"
+    );
+    assert_eq!(
+        story.comment("bob", "/loop resume --accept skipped").action,
+        NextAction::WaitForMerge
+    );
     assert_eq!(story.state.releases[0].by, login("bob"));
     // Another head is another question.
     story.set_head(2);
     story.snapshot.evidence = vec![evidence(sha(2), &[], &[])];
-    assert_eq!(story.decide().action, NextAction::WaitForEvidence { missing: vec![name("unit")] });
+    assert_eq!(
+        story.decide().action,
+        NextAction::WaitForEvidence {
+            missing: vec![name("unit")]
+        }
+    );
 }
 
 /// Evidence of a head whose unit tests passed without a word on any test.
 fn without_results(head: u8) -> ReceivedEvidence {
-    let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), &[], &["rounds"]) else { panic!() };
-    for check in document.checks.iter_mut().filter(|check| check.kind == CheckKind::Test) {
+    let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), &[], &["rounds"]) else {
+        panic!()
+    };
+    for check in document
+        .checks
+        .iter_mut()
+        .filter(|check| check.kind == CheckKind::Test)
+    {
         (check.results, check.tests, check.exit_code) = (None, None, Some(0));
     }
     ReceivedEvidence::Accepted(document)
@@ -120,30 +189,44 @@ fn a_check_that_loses_its_results_by_test_fails_and_fixes_nothing() {
     let decision = story.decide();
     assert_eq!(decision.action, NextAction::Retry { attempt: 2 });
     assert!(decision.view.compare.as_ref().unwrap().fixed.is_empty());
-    let CheckStanding::Done(unit) = standing(decision, "unit") else { panic!() };
+    let CheckStanding::Done(unit) = standing(decision, "unit") else {
+        panic!()
+    };
     assert_eq!(unit.outcome, Outcome::ResultsLost);
     story.comment("alice", "/loop resume --accept results_lost");
     assert_eq!(story.state.releases.len(), 0);
-    assert_eq!(story.comment("bob", "/loop resume --accept results_lost").action, NextAction::WaitForMerge);
+    assert_eq!(
+        story
+            .comment("bob", "/loop resume --accept results_lost")
+            .action,
+        NextAction::WaitForMerge
+    );
 }
 
 #[test]
 fn results_are_lost_against_the_base_too_and_not_under_another_command() {
     let lost = |story: &mut Story| {
-        let CheckStanding::Done(unit) = standing(story.decide(), "unit") else { panic!() };
+        let CheckStanding::Done(unit) = standing(story.decide(), "unit") else {
+            panic!()
+        };
         unit.outcome == Outcome::ResultsLost
     };
     let mut fresh = Story::opened();
     fresh.snapshot.evidence = vec![without_results(1)];
     assert!(!lost(&mut fresh), "nothing is known of before");
-    let ReceivedEvidence::Accepted(on_base) = evidence(sha(0xba), &[], &["rounds"]) else { panic!() };
+    let ReceivedEvidence::Accepted(on_base) = evidence(sha(0xba), &[], &["rounds"]) else {
+        panic!()
+    };
     fresh.snapshot.base_evidence = Some(crate::verdict::gather::base(sha(0xba), vec![*on_base]));
     assert!(lost(&mut fresh));
     let mut changed = Story::opened();
     changed.push(1, &["rounds"], &["parses"]);
     changed.set_head(2);
     changed.snapshot.evidence = vec![without_results(2)];
-    let CheckSource::Command(command) = &mut changed.policy.verify.checks[&name("unit")].source else { panic!() };
+    let CheckSource::Command(command) = &mut changed.policy.verify.checks[&name("unit")].source
+    else {
+        panic!()
+    };
     command.run = "make check".to_owned();
     assert!(!lost(&mut changed));
 }
@@ -152,24 +235,41 @@ fn results_are_lost_against_the_base_too_and_not_under_another_command() {
 #[test]
 fn names_of_passed_tests_are_lost_where_a_count_takes_their_place() {
     let read_as = |head: u8, format: ReportFormat, failing: &[&str]| {
-        let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), failing, &["parses"]) else { panic!() };
-        for check in document.checks.iter_mut().filter(|check| check.kind == CheckKind::Test) {
+        let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), failing, &["parses"])
+        else {
+            panic!()
+        };
+        for check in document
+            .checks
+            .iter_mut()
+            .filter(|check| check.kind == CheckKind::Test)
+        {
             let quality = ReportQuality::Valid;
-            check.reports = vec![ReportNote { path: "a".to_owned(), format: Some(format), quality, notes: Vec::new() }];
+            check.reports = vec![ReportNote {
+                path: "a".to_owned(),
+                format: Some(format),
+                quality,
+                notes: Vec::new(),
+            }];
             if failing.is_empty() {
                 check.tests = Some(TestOutcomes::new(Vec::new(), OutcomesExtent::Partial));
             }
         }
         ReceivedEvidence::Accepted(document)
     };
-    let cases = [(ReportFormat::Junit, Outcome::ResultsLost), (ReportFormat::Console, Outcome::Passed)];
+    let cases = [
+        (ReportFormat::Junit, Outcome::ResultsLost),
+        (ReportFormat::Console, Outcome::Passed),
+    ];
     for (before, expected) in cases {
         let mut story = Story::opened();
         story.snapshot.evidence = vec![read_as(1, before, &["rounds"])];
         story.decide();
         story.set_head(2);
         story.snapshot.evidence = vec![read_as(2, ReportFormat::Console, &[])];
-        let CheckStanding::Done(unit) = standing(story.decide(), "unit") else { panic!() };
+        let CheckStanding::Done(unit) = standing(story.decide(), "unit") else {
+            panic!()
+        };
         assert_eq!(unit.outcome, expected, "{before:?}");
     }
 }
@@ -185,14 +285,20 @@ fn a_failing_test_that_is_gone_is_tampering_once_all_jobs_have_ended_well() {
     };
     let held = |mut story: Story, failing: &[&str], passing: &[&str]| {
         story.snapshot.evidence = vec![evidence(sha(2), failing, passing)];
-        story.decide().action == NextAction::Escalate { cause: Trigger::Tampering }
+        story.decide().action
+            == NextAction::Escalate {
+                cause: Trigger::Tampering,
+            }
     };
     assert!(held(story(), &[], &["parses", "adds"]));
     assert!(!held(story(), &[], &["parses", "adds", "rounds"]));
     assert!(!held(story(), &["adds"], &["parses"]), "something broke");
     let mut running = story();
     running.snapshot.workflow_runs = vec![workflow(CheckProgress::InProgress)];
-    assert!(!held(running, &[], &["parses", "adds"]), "another job may bring it");
+    assert!(
+        !held(running, &[], &["parses", "adds"]),
+        "another job may bring it"
+    );
 }
 
 #[test]
@@ -200,12 +306,27 @@ fn without_names_a_test_is_fixed_only_if_as_many_ran_and_it_still_stands() {
     let fixed = |total: u64, patch: Option<&str>| {
         let mut story = Story::opened();
         let console = |head: u8, failing: &[&str], total: u64| {
-            let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), failing, &["a"]) else { panic!() };
-            for check in document.checks.iter_mut().filter(|check| check.kind == CheckKind::Test) {
+            let ReceivedEvidence::Accepted(mut document) = evidence(sha(head), failing, &["a"])
+            else {
+                panic!()
+            };
+            for check in document
+                .checks
+                .iter_mut()
+                .filter(|check| check.kind == CheckKind::Test)
+            {
                 let failed = failing.len() as u64;
-                let results = CheckResults { total, passed: total - failed, failed, ..CheckResults::default() };
+                let results = CheckResults {
+                    total,
+                    passed: total - failed,
+                    failed,
+                    ..CheckResults::default()
+                };
                 (check.results, check.tests) = (Some(results), None);
-                check.failures.iter_mut().for_each(|failure| failure.test_id = None);
+                check
+                    .failures
+                    .iter_mut()
+                    .for_each(|failure| failure.test_id = None);
             }
             ReceivedEvidence::Accepted(document)
         };
@@ -214,13 +335,34 @@ fn without_names_a_test_is_fixed_only_if_as_many_ran_and_it_still_stands() {
         story.set_head(2);
         story.snapshot.evidence = vec![console(2, &[], total)];
         if let Some(patch) = patch {
-            story.snapshot.files =
-                ChangedFiles::Complete(vec![changed_file("tests/round.rs", &format!("@@ -1,4 +1,4 @@\n{patch}"))]);
+            story.snapshot.files = ChangedFiles::Complete(vec![changed_file(
+                "tests/round.rs",
+                &format!("@@ -1,4 +1,4 @@\n{patch}"),
+            )]);
         }
-        story.decide().view.compare.as_ref().unwrap().fixed.contains("rounds")
+        story
+            .decide()
+            .view
+            .compare
+            .as_ref()
+            .unwrap()
+            .fixed
+            .contains("rounds")
     };
     assert!(fixed(8, None) && fixed(9, None));
     assert!(!fixed(7, None), "fewer ran");
-    assert!(!fixed(8, Some("-#[test]\n-fn rounds() {\n-    assert_eq!(a(), 1);\n-}")), "it is removed");
-    assert!(!fixed(8, Some(" #[test]\n+#[ignore]\n fn rounds() {\n     assert_eq!(a(), 1);")), "it is marked");
+    assert!(
+        !fixed(
+            8,
+            Some("-#[test]\n-fn rounds() {\n-    assert_eq!(a(), 1);\n-}")
+        ),
+        "it is removed"
+    );
+    assert!(
+        !fixed(
+            8,
+            Some(" #[test]\n+#[ignore]\n fn rounds() {\n     assert_eq!(a(), 1);")
+        ),
+        "it is marked"
+    );
 }

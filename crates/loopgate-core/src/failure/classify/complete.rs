@@ -23,10 +23,16 @@ pub fn read_failure(text: &str) -> Failure {
         _ => false,
     };
     let mut lines: Vec<&str> = cleaned.lines().collect();
-    let at = lines.iter().rposition(is_missing).filter(|at| lines.len() - at - 1 <= MOST_AFTER);
+    let at = lines
+        .iter()
+        .rposition(is_missing)
+        .filter(|at| lines.len() - at - 1 <= MOST_AFTER);
     if let Some(at) = at {
         // Below it an error names its own place: the run went on without the program.
-        if lines[at + 1..].iter().any(|line| is_trace_line(line) || describes_place(line)) {
+        if lines[at + 1..]
+            .iter()
+            .any(|line| is_trace_line(line) || describes_place(line))
+        {
             lines.remove(at);
         } else {
             lines.drain(..at);
@@ -37,10 +43,14 @@ pub fn read_failure(text: &str) -> Failure {
     let name = found.as_ref().and_then(|captures| captures.name("name"));
     let name = name.map(|name| text::one_line(name.as_str(), 200));
     let test_file = found.as_ref().and_then(|captures| captures.name("file"));
-    let test_file = test_file.map(|file| paths::tidy(file.as_str())).filter(|file| name.is_some() || is_test(file));
+    let test_file = test_file
+        .map(|file| paths::tidy(file.as_str()))
+        .filter(|file| name.is_some() || is_test(file));
     // Threads that are no test, and files that could not be loaded.
     let no_test = |name: &String| {
-        matches!(name.as_str(), "main" | "<unnamed>") || name.starts_with("tokio-") || name.starts_with("ERROR ")
+        matches!(name.as_str(), "main" | "<unnamed>")
+            || name.starts_with("tokio-")
+            || name.starts_with("ERROR ")
     };
     let test_name = name.filter(|name| !no_test(name));
     read_block(Failure {
@@ -76,11 +86,18 @@ pub fn complete(failure: &mut Failure) {
         source.file = located(&source.file);
     }
     if failure.source.is_none() {
-        failure.source = reading.frames.iter().find(|frame| frame.origin.in_repository()).map(Frame::location);
+        failure.source = reading
+            .frames
+            .iter()
+            .find(|frame| frame.origin.in_repository())
+            .map(Frame::location);
     }
     let in_file = |file: &String| reading.frames.iter().find(|frame| frame.file == *file);
     // Some reports take the file that fails for the test's.
-    let named = failure.test_file.as_ref().filter(|file| is_test(file) || reading.test_frame().is_none());
+    let named = failure
+        .test_file
+        .as_ref()
+        .filter(|file| is_test(file) || reading.test_frame().is_none());
     if let Some(frame) = named.map_or_else(|| reading.test_frame(), in_file) {
         if failure.test_file.as_deref() != Some(&frame.file) {
             failure.test_file = Some(frame.file.clone());
@@ -132,9 +149,18 @@ mod tests {
             ..Failure::default()
         };
         complete(&mut failure);
-        assert_eq!((failure.expected.as_deref(), failure.actual.as_deref()), (Some("30"), Some("20")));
-        assert_eq!((failure.test_file.as_deref(), failure.line_number), (Some("tests/test_cart.py"), Some(8)));
-        assert_eq!(failure.fingerprint, Some(fingerprint::fingerprint(&failure)));
+        assert_eq!(
+            (failure.expected.as_deref(), failure.actual.as_deref()),
+            (Some("30"), Some("20"))
+        );
+        assert_eq!(
+            (failure.test_file.as_deref(), failure.line_number),
+            (Some("tests/test_cart.py"), Some(8))
+        );
+        assert_eq!(
+            failure.fingerprint,
+            Some(fingerprint::fingerprint(&failure))
+        );
         let once = failure.clone();
         complete(&mut failure);
         assert_eq!(failure, once);
@@ -143,16 +169,25 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_is_the_failure_and_no_warning_before_it() {
         for (missing, end) in [
-            ("sh: 1: python: not found", "make: *** [Makefile:7: test] Error 127\n"),
+            (
+                "sh: 1: python: not found",
+                "make: *** [Makefile:7: test] Error 127\n",
+            ),
             ("bash: line 1: python: command not found", ""),
-            ("make: python: No such file or directory", "make: *** [Makefile:2: all] Error 127\n"),
+            (
+                "make: python: No such file or directory",
+                "make: *** [Makefile:2: all] Error 127\n",
+            ),
         ] {
             let log = format!(
                 "src/lib.c:12:5: warning: unused variable 'x' [-Wunused-variable]\n1 warning generated.\n{missing}\n{end}"
             );
             let failure = read_failure(&log);
             assert_eq!(failure.error_message.lines().next(), Some(missing));
-            assert!(failure.source.is_none_or(|at| at.file != "src/lib.c"), "the warning's place is not the failure's");
+            assert!(
+                failure.source.is_none_or(|at| at.file != "src/lib.c"),
+                "the warning's place is not the failure's"
+            );
         }
         let handled = "sh: 1: tput: not found\na\nb\nc\nd\ne\nError: 3 is not 4\n";
         assert_eq!(read_failure(handled).error_message, "3 is not 4");
@@ -164,8 +199,14 @@ mod tests {
         let log = "╷\n│ Warning: Argument is deprecated\n│ \n│   on main.tf line 3, in resource \"a\" \"b\":\n╵\n╷\n\
                    │ Error: Reference to undeclared input variable\n│ \n│   on queue.tf line 12, in resource \"c\" \"d\":\n╵\n";
         let failure = read_failure(log);
-        assert_eq!(failure.source.map(|at| (at.file, at.line)), Some(("queue.tf".to_owned(), Some(12))));
-        assert_eq!(failure.error_message.lines().next(), Some("Reference to undeclared input variable"));
+        assert_eq!(
+            failure.source.map(|at| (at.file, at.line)),
+            Some(("queue.tf".to_owned(), Some(12)))
+        );
+        assert_eq!(
+            failure.error_message.lines().next(),
+            Some("Reference to undeclared input variable")
+        );
     }
 
     #[test]
@@ -179,8 +220,14 @@ mod tests {
             ..Failure::default()
         };
         complete(&mut failure);
-        assert_eq!((failure.test_file.as_deref(), failure.line_number), (Some("tests/test_cart.py"), Some(5)));
-        assert_eq!(failure.source.map(|source| (source.file, source.line)), Some(("shop/cart.py".into(), Some(4))));
+        assert_eq!(
+            (failure.test_file.as_deref(), failure.line_number),
+            (Some("tests/test_cart.py"), Some(5))
+        );
+        assert_eq!(
+            failure.source.map(|source| (source.file, source.line)),
+            Some(("shop/cart.py".into(), Some(4)))
+        );
     }
 
     #[test]
@@ -190,9 +237,15 @@ mod tests {
             ("thread 'main' panicked at src/main.rs:1:1:", None),
             ("--- FAIL: TestTotal (0.00s)", Some("TestTotal")),
             ("______ test_total ______", Some("test_total")),
-            ("FAILED tests/test_cart.py::test_total - assert 1 == 2", Some("tests/test_cart.py::test_total")),
+            (
+                "FAILED tests/test_cart.py::test_total - assert 1 == 2",
+                Some("tests/test_cart.py::test_total"),
+            ),
             ("  ● cart › adds", Some("cart › adds")),
-            (" FAIL  test/cart.test.ts > cart > adds", Some("cart > adds")),
+            (
+                " FAIL  test/cart.test.ts > cart > adds",
+                Some("cart > adds"),
+            ),
             ("1) CartTest::testTotal", Some("CartTest::testTotal")),
             ("CartTest > total() FAILED", Some("CartTest > total()")),
             ("  1) Cart adds", Some("Cart adds")),

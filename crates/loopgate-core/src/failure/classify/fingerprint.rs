@@ -33,12 +33,24 @@ pub(in crate::failure) fn of_reading(failure: &Failure, reading: &Reading) -> Fi
     let (file, function) = place(failure, reading);
     // `java.lang.NullPointerException` and `NullPointerException` are one class.
     let simple_name = |class: &str| {
-        let keeps_path = class.contains("clippy::") || class.starts_with('@') || class.contains('/');
-        if keeps_path { class.to_owned() } else { class.rsplit(['.', ':', '\\']).next().unwrap_or(class).to_owned() }
+        let keeps_path =
+            class.contains("clippy::") || class.starts_with('@') || class.contains('/');
+        if keeps_path {
+            class.to_owned()
+        } else {
+            class
+                .rsplit(['.', ':', '\\'])
+                .next()
+                .unwrap_or(class)
+                .to_owned()
+        }
     };
     let parts = [
         RULES.to_owned(),
-        reading.class.as_deref().map_or_else(|| reading.error_type.as_str().to_owned(), simple_name),
+        reading
+            .class
+            .as_deref()
+            .map_or_else(|| reading.error_type.as_str().to_owned(), simple_name),
         normalise::message(reading),
         paths::last_two(&file).to_owned(),
         function,
@@ -60,15 +72,27 @@ fn place(failure: &Failure, reading: &Reading) -> (String, String) {
     let test = || {
         let name = text::one_line(failure.test_name.as_deref().unwrap_or_default(), 300);
         let name = without_case(&name);
-        if name.contains(' ') { tokens(name, Quotes::AreNames) } else { last_segment(name) }
+        if name.contains(' ') {
+            tokens(name, Quotes::AreNames)
+        } else {
+            last_segment(name)
+        }
     };
     if let Some(frame) = &reading.top {
-        let function = frame.function.as_deref().map(last_segment).unwrap_or_else(test);
+        let function = frame
+            .function
+            .as_deref()
+            .map(last_segment)
+            .unwrap_or_else(test);
         return (frame.file.clone(), function);
     }
     match (&failure.source, &failure.test_file) {
         (Some(source), _) => {
-            let function = source.function.as_deref().map(last_segment).unwrap_or_else(test);
+            let function = source
+                .function
+                .as_deref()
+                .map(last_segment)
+                .unwrap_or_else(test);
             (paths::tidy(&source.file), function)
         }
         (None, Some(file)) => (paths::tidy(file), test()),
@@ -79,12 +103,21 @@ fn place(failure: &Failure, reading: &Reading) -> (String, String) {
 /// `widgets::cart::tests::adds` and `cart::tests::adds` are one function: crate and package names come and go with
 /// the way a trace is printed.
 fn last_segment(function: &str) -> String {
-    let function = function.split(['<', '(']).find(|part| !part.is_empty()).unwrap_or(function);
-    let name =
-        function.trim_end_matches(['.', ':', '#']).rsplit(['.', ':', '#', '\\', '>', ' ']).next().unwrap_or(function);
+    let function = function
+        .split(['<', '('])
+        .find(|part| !part.is_empty())
+        .unwrap_or(function);
+    let name = function
+        .trim_end_matches(['.', ':', '#'])
+        .rsplit(['.', ':', '#', '\\', '>', ' '])
+        .next()
+        .unwrap_or(function);
     // Lambdas of the JVM (`lambda$total$0`, `total$1`) are numbered in the order they are compiled.
     let name = name.trim_start_matches("lambda$");
-    name.split('$').find(|part| !part.is_empty()).unwrap_or(name).to_owned()
+    name.split('$')
+        .find(|part| !part.is_empty())
+        .unwrap_or(name)
+        .to_owned()
 }
 
 /// A test's name without the parameters of one of its cases: `adds` of `adds[1-2]`.
@@ -103,9 +136,11 @@ fn failing_statement(whole: &str) -> Option<String> {
         };
         Some(code.trim().trim_end_matches([';', ',']))
     })?;
-    let depth = |open: &[char], close: &[char]| shown.matches(open).count() == shown.matches(close).count();
+    let depth =
+        |open: &[char], close: &[char]| shown.matches(open).count() == shown.matches(close).count();
     // Half a statement would change with the formatting of the code.
-    let is_whole = depth(&['(', '[', '{'], &[')', ']', '}']) && !shown.is_empty() && !is_source_excerpt(shown);
+    let is_whole =
+        depth(&['(', '[', '{'], &[')', ']', '}']) && !shown.is_empty() && !is_source_excerpt(shown);
     (is_whole && !is_trace_line(shown)).then(|| tokens(shown, Quotes::ByContext).replace(' ', ""))
 }
 
@@ -128,16 +163,34 @@ mod tests {
 
     #[test]
     fn what_compilers_quote_are_names() {
-        let of = |message: &str| fingerprint(&failure("E0425", message, "error[E0425]: x\n --> src/a.rs:4:5"));
-        let typed = |message: &str| Failure { error_type: ErrorType::CompileError, ..failure("E0425", message, "") };
-        assert_ne!(fingerprint(&typed("cannot find value `x`")), fingerprint(&typed("cannot find value `y`")));
-        assert_eq!(of("cannot find value `x` in this scope"), of("cannot find  value `x` in this scope"));
+        let of = |message: &str| {
+            fingerprint(&failure(
+                "E0425",
+                message,
+                "error[E0425]: x\n --> src/a.rs:4:5",
+            ))
+        };
+        let typed = |message: &str| Failure {
+            error_type: ErrorType::CompileError,
+            ..failure("E0425", message, "")
+        };
+        assert_ne!(
+            fingerprint(&typed("cannot find value `x`")),
+            fingerprint(&typed("cannot find value `y`"))
+        );
+        assert_eq!(
+            of("cannot find value `x` in this scope"),
+            of("cannot find  value `x` in this scope")
+        );
     }
 
     #[test]
     fn the_shown_statement_keeps_two_assertions_apart() {
-        let trace = |line: &str| format!(">       {line}\nE       assert 3 == 4\n\ntests/test_a.py:5: AssertionError");
-        let of = |line: &str| fingerprint(&failure("AssertionError", "assert 3 == 4", &trace(line)));
+        let trace = |line: &str| {
+            format!(">       {line}\nE       assert 3 == 4\n\ntests/test_a.py:5: AssertionError")
+        };
+        let of =
+            |line: &str| fingerprint(&failure("AssertionError", "assert 3 == 4", &trace(line)));
         assert_eq!(of("assert add(1, 2) == 4"), of("assert  add( 1,2 )==5"));
         assert_ne!(of("assert add(1, 2) == 4"), of("assert mul(1, 2) == 4"));
         // Half a statement does not count.
@@ -149,7 +202,11 @@ mod tests {
         let at = |test: &str| {
             fingerprint(&Failure {
                 test_name: Some(test.to_owned()),
-                ..failure("panic", "assertion failed", "thread 'x' panicked at src/a.rs:3:5:")
+                ..failure(
+                    "panic",
+                    "assertion failed",
+                    "thread 'x' panicked at src/a.rs:3:5:",
+                )
             })
         };
         assert_ne!(at("tests::adds"), at("tests::subtracts"));
@@ -159,12 +216,20 @@ mod tests {
     #[test]
     fn runner_and_laptop_agree() {
         let at = |root: &str| {
-            fingerprint(&failure("TypeError", "x is not a function", &format!("    at total ({root}src/cart.ts:9:4)")))
+            fingerprint(&failure(
+                "TypeError",
+                "x is not a function",
+                &format!("    at total ({root}src/cart.ts:9:4)"),
+            ))
         };
         let first = at("/home/runner/work/shop/shop/");
-        for root in
-            ["/home/alice/dev/shop/", "file:///builds/acme/shop/", "./", "webpack-internal:///./", r"D:\a\shop\shop\"]
-        {
+        for root in [
+            "/home/alice/dev/shop/",
+            "file:///builds/acme/shop/",
+            "./",
+            "webpack-internal:///./",
+            r"D:\a\shop\shop\",
+        ] {
             assert_eq!(at(root), first, "{root}");
         }
     }
@@ -173,9 +238,12 @@ mod tests {
         prop_oneof![
             (0u64..u64::MAX).prop_map(|n| n.to_string()),
             (0u64..u64::MAX).prop_map(|n| format!("{n:#x}")),
-            (0u32..100_000, "(ns|ms|s|seconds)").prop_map(|(n, unit)| format!("{n}.{}{unit}", n % 10)),
+            (0u32..100_000, "(ns|ms|s|seconds)")
+                .prop_map(|(n, unit)| format!("{n}.{}{unit}", n % 10)),
             (any::<u128>()).prop_map(|n| uuid::Uuid::from_u128(n).to_string()),
-            (0i64..4_000_000_000).prop_map(|s| chrono::DateTime::from_timestamp(s, 0).expect("in range").to_rfc3339()),
+            (0i64..4_000_000_000).prop_map(|s| chrono::DateTime::from_timestamp(s, 0)
+                .expect("in range")
+                .to_rfc3339()),
         ]
     }
 

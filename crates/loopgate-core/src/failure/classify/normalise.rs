@@ -36,11 +36,18 @@ pub(in crate::failure) fn message(reading: &Reading) -> String {
             break;
         }
         // A line of a printed difference: `- "total": 30`, `+ "total": 20`.
-        let of_difference = line.strip_prefix(['-', '+', '?']).filter(|_| !line.starts_with("+  where"));
+        let of_difference = line
+            .strip_prefix(['-', '+', '?'])
+            .filter(|_| !line.starts_with("+  where"));
         if of_difference.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())) {
             continue;
         }
-        kept.push_str(labelled.captures(line).and_then(|c| c.get(1)).map_or(line, |label| label.as_str()));
+        kept.push_str(
+            labelled
+                .captures(line)
+                .and_then(|c| c.get(1))
+                .map_or(line, |label| label.as_str()),
+        );
         kept.push('\n');
     }
     tokens(&kept, quotes)
@@ -75,12 +82,17 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 /// `text` without what differs between runs: `#` stands for numbers and the like, `"` for quoted values.
 pub(in crate::failure) fn tokens(text: &str, quotes: Quotes) -> String {
     let replaced = TOKEN.replace_all(text, |captures: &Captures<'_>| {
-        let Some(whole) = captures.get(0) else { return String::new() };
+        let Some(whole) = captures.get(0) else {
+            return String::new();
+        };
         let before = &text[..whole.start()];
         let found = whole.as_str();
         if captures.name("noise").is_some() {
             // `Foo@1a2b`, `expected:<x>`: the letters in front are words.
-            let words: String = found.chars().take_while(|c| c.is_ascii_lowercase() && found.contains('<')).collect();
+            let words: String = found
+                .chars()
+                .take_while(|c| c.is_ascii_lowercase() && found.contains('<'))
+                .collect();
             format!("{words} # ")
         } else if captures.name("url").is_some() {
             digits(found, 1).into_owned()
@@ -101,19 +113,27 @@ pub(in crate::failure) fn tokens(text: &str, quotes: Quotes) -> String {
         compact.push_str(word);
     }
     // Runs of removed values, `[#, #]`, `#:#` and `#..#`, show no more than one.
-    pattern!(r"#(?:[.,:;/x_-]*#)+").replace_all(&compact, "#").into_owned()
+    pattern!(r"#(?:[.,:;/x_-]*#)+")
+        .replace_all(&compact, "#")
+        .into_owned()
 }
 
 fn quoted(before: &str, found: &str, after: &str, quotes: Quotes) -> String {
-    let announced =
-        before.trim_end().rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default().to_ascii_lowercase();
+    let announced = before
+        .trim_end()
+        .rsplit(|c: char| !c.is_ascii_alphabetic())
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     // Words that announce a name, and words in front of a value in back-ticks, which otherwise hold code.
     let names = pattern!(concat!(
         "^(?:argument|attribute|class|column|command|component|constant|constraint|crate|element|enum|feature|field",
         "|function|gem|hook|identifier|import|key|label|lifetime|macro|member|method|module|named?|package|parameter",
         "|property|reading|relation|rule|struct|symbol|table|trait|type|variable)$",
     ));
-    let values = pattern!("^(?:actual|be|equal|expected|found|got|input|is|received|string|to|value|was|with)$");
+    let values = pattern!(
+        "^(?:actual|be|equal|expected|found|got|input|is|received|string|to|value|was|with)$"
+    );
     let is_name = match quotes {
         Quotes::AreNames => true,
         Quotes::ByContext if found.starts_with('`') => !values.is_match(&announced),
@@ -125,21 +145,27 @@ fn quoted(before: &str, found: &str, after: &str, quotes: Quotes) -> String {
     }
     let inner = found.trim_matches(['"', '\'', '`', '“', '”', '‘', '’']);
     // One level deep: the inside of a name holds no quotation that could nest further.
-    let plain: String = inner.chars().filter(|c| !matches!(c, '"' | '\'' | '`')).collect();
+    let plain: String = inner
+        .chars()
+        .filter(|c| !matches!(c, '"' | '\'' | '`'))
+        .collect();
     format!("'{}'", tokens(&plain, Quotes::AreNames))
 }
 
 fn path(found: &str) -> String {
     let separators = found.matches(['/', '\\']).count();
-    let has_extension = paths::file_name(found).trim_start_matches('.').contains('.');
+    let has_extension = paths::file_name(found)
+        .trim_start_matches('.')
+        .contains('.');
     if separators == 1 && !has_extension && !found.starts_with(['/', '\\', '.', '~']) {
         // `and/or`, `12/30`
         return digits(found, 1).into_owned();
     }
     let tidy = paths::tidy(found);
     let name = paths::file_name(&tidy);
-    let temporary =
-        ["/tmp/", "/var/folders/", "/Temp/", "/pytest-of-"].iter().any(|mark| format!("/{tidy}/").contains(mark));
+    let temporary = ["/tmp/", "/var/folders/", "/Temp/", "/pytest-of-"]
+        .iter()
+        .any(|mark| format!("/{tidy}/").contains(mark));
     if temporary && (!name.contains('.') || name.contains(|c: char| c.is_ascii_digit())) {
         "#".to_owned()
     } else {
@@ -150,14 +176,26 @@ fn path(found: &str) -> String {
 /// A word; long numbers inside it, and words that are hexadecimal numbers, are ids of one run.
 fn word(found: &str) -> String {
     let is_hex = found.len() >= 7
-        && found.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        && found
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         && found.bytes().any(|b| b.is_ascii_digit());
-    if is_hex { " # ".to_owned() } else { digits(found, 5).into_owned() }
+    if is_hex {
+        " # ".to_owned()
+    } else {
+        digits(found, 5).into_owned()
+    }
 }
 
 /// `found` with each run of at least `min` digits replaced.
 fn digits(found: &str, min: usize) -> Cow<'_, str> {
-    let shown = |run: &Captures<'_>| if run[0].len() >= min { "#".to_owned() } else { run[0].to_owned() };
+    let shown = |run: &Captures<'_>| {
+        if run[0].len() >= min {
+            "#".to_owned()
+        } else {
+            run[0].to_owned()
+        }
+    };
     pattern!("[0-9]+").replace_all(found, shown)
 }
 
@@ -168,8 +206,11 @@ mod tests {
 
     fn said(message: &str) -> String {
         {
-            let failure =
-                Failure { error_class: Some("Error".into()), error_message: message.to_owned(), ..Failure::default() };
+            let failure = Failure {
+                error_class: Some("Error".into()),
+                error_message: message.to_owned(),
+                ..Failure::default()
+            };
             super::message(&Reading::of(&failure))
         }
     }
@@ -178,18 +219,39 @@ mod tests {
     fn messages_without_their_noise() {
         let cases = [
             ("took 5123ms, limit 5 s", "took#,limit#"),
-            ("user 6f9619ff-8b86-d011-b42d-00cf4fc964ff at 0x7f3a is gone", "user#at#is gone"),
+            (
+                "user 6f9619ff-8b86-d011-b42d-00cf4fc964ff at 0x7f3a is gone",
+                "user#at#is gone",
+            ),
             ("at 2026-11-20T03:14:15.123Z: late", "at#:late"),
             ("expected 'alice' to equal 'bob'", "expected\"to equal\""),
             ("expected `alice`, got `bob`", "expected\",got\""),
             ("name 'total' is not defined", "name'total'is not defined"),
-            ("'NoneType' object has no attribute 'price'", "'NoneType'object has no attribute'price'"),
-            ("called `Option::unwrap()` on a `None` value", "called'Option::unwrap()'on a'None'value"),
-            ("no such file: /home/runner/work/w/w/data/prices.csv:12:5", "no such file:prices.csv:#"),
-            (r"no such file: C:\w\data\prices.csv", "no such file:prices.csv"),
+            (
+                "'NoneType' object has no attribute 'price'",
+                "'NoneType'object has no attribute'price'",
+            ),
+            (
+                "called `Option::unwrap()` on a `None` value",
+                "called'Option::unwrap()'on a'None'value",
+            ),
+            (
+                "no such file: /home/runner/work/w/w/data/prices.csv:12:5",
+                "no such file:prices.csv:#",
+            ),
+            (
+                r"no such file: C:\w\data\prices.csv",
+                "no such file:prices.csv",
+            ),
             ("cannot open /tmp/tmpx81ja2/out", "cannot open#"),
-            ("GET http://127.0.0.1:43121/api/carts/42 failed", "GET http://#/api/carts/#failed"),
-            ("Cart@1a2b3c lost worker_48213 of u32", "Cart#lost worker_#of u32"),
+            (
+                "GET http://127.0.0.1:43121/api/carts/42 failed",
+                "GET http://#/api/carts/#failed",
+            ),
+            (
+                "Cart@1a2b3c lost worker_48213 of u32",
+                "Cart#lost worker_#of u32",
+            ),
             ("expected:<3> but was:<4>", "expected#but was#"),
             ("sums [1, 2, 3] and/or don't", "sums[#]and/or don't"),
             (

@@ -12,7 +12,10 @@ const MAX_RELATED: usize = 20;
 
 /// Analyses the failures of an attempt, in their order.
 pub fn analyse_all(failures: &[Failure], changes: &Changes) -> Vec<Analysis> {
-    let examined: Vec<_> = failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect();
+    let examined: Vec<_> = failures
+        .iter()
+        .map(|failure| ExaminedFailure::new(failure, changes))
+        .collect();
     examined.iter().map(|one| one.analysis(&examined)).collect()
 }
 
@@ -20,27 +23,38 @@ impl ExaminedFailure {
     /// The analysis beside the attempt's failures, which may hold the failure itself. Related are those with the same
     /// error, the same line of code, or the same missing thing.
     pub fn analysis(&self, all: &[Self]) -> Analysis {
-        let line = self.at.as_ref().filter(|place| place.line.is_some() && !is_test(&place.file));
+        let line = self
+            .at
+            .as_ref()
+            .filter(|place| place.line.is_some() && !is_test(&place.file));
         let cause = self.common_cause();
         let shares_cause = |other: &&Self| {
             self.fingerprint == other.fingerprint
                 || line.is_some() && other.at.as_ref() == line
                 || cause.is_some() && other.common_cause() == cause
         };
-        let others = all.iter().filter(|other| other.name != self.name).filter(shares_cause);
+        let others = all
+            .iter()
+            .filter(|other| other.name != self.name)
+            .filter(shares_cause);
         let mut related: Vec<String> = others.map(|other| other.name.clone()).collect();
         related.dedup();
         related.truncate(MAX_RELATED);
         let mut root_cause = self.problem();
         if let Some(place) = &self.at {
             let file = text::one_line(&place.file, 160);
-            let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
+            let line = place
+                .line
+                .map_or_else(String::new, |line| format!(":{line}"));
             let whose = match self.touch {
                 Touch::AddsLine => ", a line this change adds",
                 Touch::ChangesFile => ", in a file this change touches",
                 Touch::Untouched => "",
             };
-            root_cause.push_str(&format!(" It shows at {}{whose}.", text::code(&format!("{file}{line}"))));
+            root_cause.push_str(&format!(
+                " It shows at {}{whose}.",
+                text::code(&format!("{file}{line}"))
+            ));
         }
         Analysis {
             root_cause,
@@ -66,10 +80,17 @@ impl ExaminedFailure {
     pub fn common_cause(&self) -> Option<(&str, &str)> {
         use RootCauseCategory::{ConfigurationError, DependencyIssue, Environment};
         let Self { at, conclusion, .. } = self;
-        let around = matches!(conclusion.category, DependencyIssue | ConfigurationError | Environment);
+        let around = matches!(
+            conclusion.category,
+            DependencyIssue | ConfigurationError | Environment
+        );
         let in_tests = at.as_ref().is_none_or(|place| is_test(&place.file));
         let by_command = conclusion.action.starts_with("Run `");
-        let thing = if conclusion.subject.is_empty() { &conclusion.action } else { &conclusion.subject };
+        let thing = if conclusion.subject.is_empty() {
+            &conclusion.action
+        } else {
+            &conclusion.subject
+        };
         (!thing.is_empty() && (around || in_tests || by_command))
             .then_some((conclusion.patterns.first()?.as_str(), thing.as_str()))
     }
@@ -85,7 +106,13 @@ impl Analysis {
     /// An answer of an analyzer command, cut to what Loopgate keeps: it is text from outside.
     #[must_use]
     pub fn bounded(mut self) -> Self {
-        let short = |names: Vec<String>| names.iter().take(MAX_RELATED).map(|name| text::one_line(name, 200)).collect();
+        let short = |names: Vec<String>| {
+            names
+                .iter()
+                .take(MAX_RELATED)
+                .map(|name| text::one_line(name, 200))
+                .collect()
+        };
         self.root_cause = text::one_line(&self.root_cause, 1_000);
         self.fix_strategy = text::one_line(&self.fix_strategy, 1_000);
         self.rules_matched = short(self.rules_matched);
@@ -114,7 +141,9 @@ mod tests {
             "TypeError: Cannot read properties of undefined (reading 'price')",
             "    at total (/home/runner/work/w/w/src/cart.ts:9:5)",
         );
-        let [analysis] = analyse_all(&[failure], &Changes::default()).try_into().expect("one");
+        let [analysis] = analyse_all(&[failure], &Changes::default())
+            .try_into()
+            .expect("one");
         insta::assert_json_snapshot!(analysis, @r#"
         {
           "root_cause": "`TypeError: Cannot read properties of undefined (reading 'price')`. It shows at `src/cart.ts:9`.",
@@ -135,7 +164,11 @@ mod tests {
         let failures = [
             failure("one", "TypeError: x is not a function", &at(9)),
             failure("two", "RangeError: too long", &at(9)),
-            failure("three", "Error: Cannot find module 'zod' from 'src/a.ts'", ""),
+            failure(
+                "three",
+                "Error: Cannot find module 'zod' from 'src/a.ts'",
+                "",
+            ),
             failure(
                 "four",
                 "Error: Cannot find module 'zod' from 'src/b.ts'",
@@ -146,10 +179,16 @@ mod tests {
                 "AssertionError: expected 1 to be 3",
                 "    at x (/home/runner/work/w/w/test/b.test.ts:1:1)",
             ),
-            failure("six", "AssertionError: expected 2 to be 3", "    at y (/home/runner/work/w/w/test/c.test.ts:1:1)"),
+            failure(
+                "six",
+                "AssertionError: expected 2 to be 3",
+                "    at y (/home/runner/work/w/w/test/c.test.ts:1:1)",
+            ),
         ];
-        let related: Vec<Vec<String>> =
-            analyse_all(&failures, &Changes::default()).into_iter().map(|a| a.related).collect();
+        let related: Vec<Vec<String>> = analyse_all(&failures, &Changes::default())
+            .into_iter()
+            .map(|a| a.related)
+            .collect();
         let expected: [&[&str]; 6] = [&["two"], &["one"], &["four"], &["three"], &[], &[]];
         assert_eq!(related, expected);
     }
@@ -161,6 +200,8 @@ mod tests {
             "patterns_matched": [], "related": vec!["x"; 500],
         });
         let analysis = serde_json::from_value::<Analysis>(json).unwrap().bounded();
-        assert!(analysis.root_cause.chars().count() <= 1_000 && analysis.related.len() == MAX_RELATED);
+        assert!(
+            analysis.root_cause.chars().count() <= 1_000 && analysis.related.len() == MAX_RELATED
+        );
     }
 }

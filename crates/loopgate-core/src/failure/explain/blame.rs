@@ -39,7 +39,10 @@ pub struct BlameVerdict {
 
 impl BlameVerdict {
     const fn new(blame: Blame, hundredths: u8) -> Self {
-        Self { blame, confidence: Confidence::percent(hundredths) }
+        Self {
+            blame,
+            confidence: Confidence::percent(hundredths),
+        }
     }
 }
 
@@ -62,7 +65,14 @@ pub struct ExaminedCheck<'a> {
 
 impl<'a> ExaminedCheck<'a> {
     pub fn new(check: &'a CheckEvidence, changes: &Changes) -> Self {
-        Self { check, failures: check.failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect() }
+        Self {
+            check,
+            failures: check
+                .failures
+                .iter()
+                .map(|failure| ExaminedFailure::new(failure, changes))
+                .collect(),
+        }
     }
 
     /// The blame for the check; none if it did not fail.
@@ -71,7 +81,10 @@ impl<'a> ExaminedCheck<'a> {
         match check.outcome {
             Outcome::Passed | Outcome::Skipped => return None,
             Outcome::Cancelled => return Some(BlameVerdict::new(Blame::Inconclusive, 90)),
-            Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted | Outcome::ResultsLost => {}
+            Outcome::Failed
+            | Outcome::TimedOut
+            | Outcome::NoTestsExecuted
+            | Outcome::ResultsLost => {}
         }
         if self.retry_class() == RetryClass::External {
             return Some(BlameVerdict::new(Blame::Infrastructure, 80));
@@ -86,13 +99,17 @@ impl<'a> ExaminedCheck<'a> {
             });
         }
         let verdicts = self.blame_failures(circumstances);
-        let innocent = verdicts.iter().all(|verdict| verdict.blame != Blame::PrCode);
+        let innocent = verdicts
+            .iter()
+            .all(|verdict| verdict.blame != Blame::PrCode);
         if innocent && check.failures_not_kept > 0 {
             // The failures that were only counted can be anyone's.
             return Some(BlameVerdict::new(Blame::PrCode, 50));
         }
         // The worst of them decides; among equals the surest.
-        verdicts.into_iter().min_by_key(|verdict| (verdict.blame, Reverse(verdict.confidence)))
+        verdicts
+            .into_iter()
+            .min_by_key(|verdict| (verdict.blame, Reverse(verdict.confidence)))
     }
 
     /// The blame for each failure, in their order.
@@ -100,8 +117,12 @@ impl<'a> ExaminedCheck<'a> {
         let Circumstances { base, flaky } = circumstances;
         // What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name.
         // None of a failure that is no test's: a compile error, a lint finding.
-        let test_key =
-            |failure: &Failure| failure.test_id.map(|id| format!("#{id}")).or_else(|| failure.test_name.clone());
+        let test_key = |failure: &Failure| {
+            failure
+                .test_id
+                .map(|id| format!("#{id}"))
+                .or_else(|| failure.test_name.clone())
+        };
         let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
         for failure in base.iter().flat_map(|base| &base.failures) {
             fingerprints.insert(failure.fingerprint.unwrap_or_else(|| fingerprint(failure)));
@@ -121,14 +142,27 @@ impl<'a> ExaminedCheck<'a> {
             } else {
                 let hundredths = match base.map(|base| (base.outcome, base)) {
                     // Red there too, and the two show too little to compare them.
-                    Some((Outcome::Failed, base)) if base.failures.is_empty() || !names_its_place(failure) => 60,
-                    Some((Outcome::Passed | Outcome::Failed, base)) if base.failures_not_kept == 0 => 95,
+                    Some((Outcome::Failed, base))
+                        if base.failures.is_empty() || !names_its_place(failure) =>
+                    {
+                        60
+                    }
+                    Some((Outcome::Passed | Outcome::Failed, base))
+                        if base.failures_not_kept == 0 =>
+                    {
+                        95
+                    }
                     _ => 50,
                 };
                 BlameVerdict::new(Blame::PrCode, hundredths)
             }
         };
-        self.check.failures.iter().zip(&self.failures).map(of).collect()
+        self.check
+            .failures
+            .iter()
+            .zip(&self.failures)
+            .map(of)
+            .collect()
     }
 
     /// How the check, failing, may be retried.
@@ -136,12 +170,18 @@ impl<'a> ExaminedCheck<'a> {
         let Self { check, failures } = self;
         // The system kills what uses up the memory of the machine; of its tests nothing is known then.
         let was_killed = check.signal == Some(9) || check.exit_code == Some(137);
-        if was_killed && check.failures.iter().all(|failure| failure.test_name.is_none() && failure.source.is_none()) {
+        if was_killed
+            && check
+                .failures
+                .iter()
+                .all(|failure| failure.test_name.is_none() && failure.source.is_none())
+        {
             return RetryClass::External;
         }
         let logged = known::retry_class_of_log(check);
         let every = |class: RetryClass| {
-            logged == Some(class) || (!failures.is_empty() && failures.iter().all(|one| one.retry == class))
+            logged == Some(class)
+                || (!failures.is_empty() && failures.iter().all(|one| one.retry == class))
         };
         if every(RetryClass::External) {
             return RetryClass::External;
@@ -161,7 +201,11 @@ impl<'a> ExaminedCheck<'a> {
 /// on `.github` (“Process completed with exit code 1.”), can be the same for two errors.
 fn names_its_place(failure: &Failure) -> bool {
     let in_code = |file: &str| file != ".github" && !file.is_empty();
-    failure.test_name.is_some() || failure.source.as_ref().is_some_and(|source| in_code(&source.file))
+    failure.test_name.is_some()
+        || failure
+            .source
+            .as_ref()
+            .is_some_and(|source| in_code(&source.file))
 }
 
 /// How a failing check may be retried.
@@ -173,23 +217,35 @@ pub fn retry_class(check: &CheckEvidence) -> RetryClass {
 mod tests {
     use super::*;
 
-    fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<BlameVerdict> {
+    fn blame_check(
+        check: &CheckEvidence,
+        circumstances: &Circumstances<'_>,
+    ) -> Option<BlameVerdict> {
         ExaminedCheck::new(check, &Changes::default()).blame(circumstances)
     }
 
     fn check(kind: CheckKind, outcome: Outcome, messages: &[&str]) -> CheckEvidence {
         let failures = messages.iter().enumerate().map(|(index, message)| Failure {
-            test_name: Some(format!("test_{}", char::from(b'a' + u8::try_from(index).unwrap()))),
+            test_name: Some(format!(
+                "test_{}",
+                char::from(b'a' + u8::try_from(index).unwrap())
+            )),
             error_message: (*message).to_owned(),
             ..Failure::default()
         });
-        CheckEvidence { failures: failures.collect(), ..CheckEvidence::bare("unit".parse().unwrap(), kind, outcome) }
+        CheckEvidence {
+            failures: failures.collect(),
+            ..CheckEvidence::bare("unit".parse().unwrap(), kind, outcome)
+        }
     }
 
     /// A failure that names neither test nor place.
     fn unplaced(kind: CheckKind, message: &str) -> CheckEvidence {
         let mut check = check(kind, Outcome::Failed, &[message]);
-        check.failures.iter_mut().for_each(|failure| failure.test_name = None);
+        check
+            .failures
+            .iter_mut()
+            .for_each(|failure| failure.test_name = None);
         check
     }
 
@@ -199,16 +255,57 @@ mod tests {
         use Outcome::{Failed, TimedOut};
         let refused = "Error: connect ECONNREFUSED 10.0.0.3:5432";
         let cases = [
-            (check(Test, Failed, &["AssertionError: expected 3 to be 4"]), RetryClass::Code),
-            (check(Test, Failed, &["thrown: \"Exceeded timeout of 5000 ms for a test.\""]), RetryClass::Logic),
+            (
+                check(Test, Failed, &["AssertionError: expected 3 to be 4"]),
+                RetryClass::Code,
+            ),
+            (
+                check(
+                    Test,
+                    Failed,
+                    &["thrown: \"Exceeded timeout of 5000 ms for a test.\""],
+                ),
+                RetryClass::Logic,
+            ),
             (check(Test, TimedOut, &[]), RetryClass::Logic),
-            (check(Test, Failed, &[refused, refused]), RetryClass::External),
-            (check(Test, Failed, &[refused, "AssertionError: expected 3 to be 4"]), RetryClass::Code),
-            (check(Test, Failed, &["AssertionError: expected 'connection refused' to be 'ok'"]), RetryClass::Code),
+            (
+                check(Test, Failed, &[refused, refused]),
+                RetryClass::External,
+            ),
+            (
+                check(
+                    Test,
+                    Failed,
+                    &[refused, "AssertionError: expected 3 to be 4"],
+                ),
+                RetryClass::Code,
+            ),
+            (
+                check(
+                    Test,
+                    Failed,
+                    &["AssertionError: expected 'connection refused' to be 'ok'"],
+                ),
+                RetryClass::Code,
+            ),
             (check(Security, Failed, &[]), RetryClass::Security),
-            (check(Security, Failed, &["getaddrinfo ENOTFOUND registry.example"]), RetryClass::External),
+            (
+                check(
+                    Security,
+                    Failed,
+                    &["getaddrinfo ENOTFOUND registry.example"],
+                ),
+                RetryClass::External,
+            ),
             (check(Performance, Failed, &[]), RetryClass::Performance),
-            (check(Build, Failed, &["FATAL ERROR: JavaScript heap out of memory"]), RetryClass::Performance),
+            (
+                check(
+                    Build,
+                    Failed,
+                    &["FATAL ERROR: JavaScript heap out of memory"],
+                ),
+                RetryClass::Performance,
+            ),
             (
                 CheckEvidence {
                     log_tail: "The runner has received a shutdown signal.".into(),
@@ -217,7 +314,10 @@ mod tests {
                 RetryClass::External,
             ),
             (
-                CheckEvidence { log_tail: "connection refused".into(), ..check(Build, Failed, &["error[E0308]: x"]) },
+                CheckEvidence {
+                    log_tail: "connection refused".into(),
+                    ..check(Build, Failed, &["error[E0308]: x"])
+                },
                 RetryClass::Code,
             ),
         ];
@@ -236,7 +336,11 @@ mod tests {
         assert_eq!(ended(silent(), Some(137), None), RetryClass::External);
         assert_eq!(ended(silent(), None, Some(9)), RetryClass::External);
         assert_eq!(ended(silent(), Some(1), None), RetryClass::Code);
-        let failing = check(CheckKind::Test, Outcome::Failed, &["AssertionError: expected 20 to be 40"]);
+        let failing = check(
+            CheckKind::Test,
+            Outcome::Failed,
+            &["AssertionError: expected 20 to be 40"],
+        );
         assert_eq!(ended(failing, Some(137), None), RetryClass::Code);
     }
 
@@ -249,7 +353,13 @@ mod tests {
         let flaky = BTreeSet::from(["test_a".to_owned()]);
         let none = BTreeSet::new();
         let cases = [
-            ("unknown base", check(Test, Failed, &[wrong]), None, &none, Some((Blame::PrCode, 50))),
+            (
+                "unknown base",
+                check(Test, Failed, &[wrong]),
+                None,
+                &none,
+                Some((Blame::PrCode, 50)),
+            ),
             (
                 "green base",
                 check(Test, Failed, &[wrong]),
@@ -278,9 +388,27 @@ mod tests {
                 &none,
                 Some((Blame::PrCode, 95)),
             ),
-            ("flaky", check(Test, Failed, &[wrong]), None, &flaky, Some((Blame::Flaky, 90))),
-            ("outage", check(Test, Failed, &["read ECONNRESET"]), None, &none, Some((Blame::Infrastructure, 80))),
-            ("cut off", check(Test, Cancelled, &[]), None, &none, Some((Blame::Inconclusive, 90))),
+            (
+                "flaky",
+                check(Test, Failed, &[wrong]),
+                None,
+                &flaky,
+                Some((Blame::Flaky, 90)),
+            ),
+            (
+                "outage",
+                check(Test, Failed, &["read ECONNRESET"]),
+                None,
+                &none,
+                Some((Blame::Infrastructure, 80)),
+            ),
+            (
+                "cut off",
+                check(Test, Cancelled, &[]),
+                None,
+                &none,
+                Some((Blame::Inconclusive, 90)),
+            ),
             (
                 "bare, red base",
                 check(Build, Failed, &[]),
@@ -326,7 +454,13 @@ mod tests {
             ("passed", check(Test, Passed, &[]), None, &none, None),
         ];
         for (name, check, base, flaky, expected) in cases {
-            let verdict = blame_check(&check, &Circumstances { base: base.as_ref(), flaky: Some(flaky) });
+            let verdict = blame_check(
+                &check,
+                &Circumstances {
+                    base: base.as_ref(),
+                    flaky: Some(flaky),
+                },
+            );
             let expected = expected.map(|(blame, hundredths)| BlameVerdict::new(blame, hundredths));
             assert_eq!(verdict, expected, "{name}");
         }
@@ -336,8 +470,17 @@ mod tests {
     fn failures_that_were_only_counted_are_no_excuse() {
         let wrong = "AssertionError: expected 20 to be 40";
         let base = check(CheckKind::Test, Outcome::Failed, &[wrong]);
-        let head = CheckEvidence { failures_not_kept: 3, ..base.clone() };
-        let verdict = blame_check(&head, &Circumstances { base: Some(&base), flaky: None });
+        let head = CheckEvidence {
+            failures_not_kept: 3,
+            ..base.clone()
+        };
+        let verdict = blame_check(
+            &head,
+            &Circumstances {
+                base: Some(&base),
+                flaky: None,
+            },
+        );
         assert_eq!(verdict, Some(BlameVerdict::new(Blame::PrCode, 50)));
     }
 }

@@ -6,7 +6,8 @@ use crate::{
     evidence::{
         Confidence, ErrorType, Failure, RetryClass,
         RootCauseCategory::{
-            self, ApiMisuse, ConfigurationError, Environment, LogicError, MissingValidation, Other, TypeMismatch,
+            self, ApiMisuse, ConfigurationError, Environment, LogicError, MissingValidation, Other,
+            TypeMismatch,
         },
         SourceLocation,
     },
@@ -45,7 +46,11 @@ pub enum Touch {
 }
 
 /// What is wrong and what mends it, of which `known` is what the table of known messages shows.
-pub(super) fn conclude(failure: &Failure, reading: &Reading, known: Option<Conclusion>) -> Conclusion {
+pub(super) fn conclude(
+    failure: &Failure,
+    reading: &Reading,
+    known: Option<Conclusion>,
+) -> Conclusion {
     if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) {
         let patterns = known.map(|known| known.patterns).unwrap_or_default();
         return Conclusion {
@@ -55,15 +60,30 @@ pub(super) fn conclude(failure: &Failure, reading: &Reading, known: Option<Concl
             ..Conclusion::default()
         };
     }
-    let Some(known) = known else { return by_kind(failure, reading) };
+    let Some(known) = known else {
+        return by_kind(failure, reading);
+    };
     match &reading.sides {
-        Some(Sides { expected, actual, .. }) if known.category == TypeMismatch && known.cause.is_empty() => {
+        Some(Sides {
+            expected, actual, ..
+        }) if known.category == TypeMismatch && known.cause.is_empty() => {
             let (wanted, got) = (code(expected), code(actual));
-            Conclusion { cause: format!("{got} stands where {wanted} is expected: {}.", reading.summary()), ..known }
+            Conclusion {
+                cause: format!(
+                    "{got} stands where {wanted} is expected: {}.",
+                    reading.summary()
+                ),
+                ..known
+            }
         }
-        _ if !known.cause.is_empty() && !known.cause.contains('`') => {
-            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), reading.summary()), ..known }
-        }
+        _ if !known.cause.is_empty() && !known.cause.contains('`') => Conclusion {
+            cause: format!(
+                "{}: {}.",
+                known.cause.trim_end_matches('.'),
+                reading.summary()
+            ),
+            ..known
+        },
         _ => known,
     }
 }
@@ -74,7 +94,10 @@ fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
     let kind = reading.error_type;
     // Values beside these are no assertion's.
     if let Some(sides) = &reading.sides
-        && !matches!(kind, CompileError | LintError | SyntaxError | TimeoutError | NetworkError)
+        && !matches!(
+            kind,
+            CompileError | LintError | SyntaxError | TimeoutError | NetworkError
+        )
         && !is_bare_verdict(sides, reading)
     {
         return comparison(failure, sides);
@@ -90,7 +113,12 @@ fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
             (Other, RetryClass::Code, 0)
         }
     };
-    Conclusion { category, retry, certainty: Confidence::percent(hundredths), ..Conclusion::default() }
+    Conclusion {
+        category,
+        retry,
+        certainty: Confidence::percent(hundredths),
+        ..Conclusion::default()
+    }
 }
 
 /// Whether `true` and `false` show less than the words beside them: `assert(total > 0, 'an empty cart is free')`.
@@ -98,8 +126,13 @@ fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
     let is_verdict = |side: &str| matches!(side, "true" | "false" | "True" | "False");
     let line = reading.message.lines().next().unwrap_or_default();
     // unittest: `False is not true : Couldn't find 'Dune'`
-    let line = line.split_once(" is not ").and_then(|(_, rest)| rest.split_once(" : ")).map_or(line, |(_, own)| own);
-    let is_of_values = ["true", "false"].iter().any(|side| line.to_lowercase().contains(side));
+    let line = line
+        .split_once(" is not ")
+        .and_then(|(_, rest)| rest.split_once(" : "))
+        .map_or(line, |(_, own)| own);
+    let is_of_values = ["true", "false"]
+        .iter()
+        .any(|side| line.to_lowercase().contains(side));
     is_verdict(&sides.expected)
         && is_verdict(&sides.actual)
         && line.contains(' ')
@@ -109,21 +142,39 @@ fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
 
 /// Two values that a test compares.
 fn comparison(failure: &Failure, sides: &Sides) -> Conclusion {
-    let &Sides { ref expected, ref actual, is_whole } = sides;
+    let &Sides {
+        ref expected,
+        ref actual,
+        is_whole,
+    } = sides;
     let (wanted, got) = (code(expected), code(actual));
     let test = failure.test_name.as_deref().map(code);
     let who = test.as_deref().unwrap_or("The test");
     let tested = format!("{} checks", test.as_deref().unwrap_or("the test"));
     let cause = match is_whole {
         true => format!("{who} expects {wanted} and gets {got}."),
-        false => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
+        false => {
+            format!("{who} compares two values that differ: {wanted} is expected, {got} is there.")
+        }
     };
     let unquoted = |value: &str| value.trim_matches(['"', '\'']).to_owned();
     let solid = |value: &str| value.split_whitespace().collect::<String>();
     let (category, hundredths, action) = if is_whole && solid(expected) == solid(actual) {
-        (LogicError, 70, Some(format!("Correct the white space of the value that {tested}, so that it is {wanted}.")))
+        (
+            LogicError,
+            70,
+            Some(format!(
+                "Correct the white space of the value that {tested}, so that it is {wanted}."
+            )),
+        )
     } else if is_whole && solid(&unquoted(expected)) == solid(&unquoted(actual)) {
-        (TypeMismatch, 70, Some(format!("Convert the value that {tested} to the type of {wanted}.")))
+        (
+            TypeMismatch,
+            70,
+            Some(format!(
+                "Convert the value that {tested} to the type of {wanted}."
+            )),
+        )
     } else {
         (LogicError, 50, None)
     };
@@ -141,7 +192,10 @@ fn comparison(failure: &Failure, sides: &Sides) -> Conclusion {
 pub(super) fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
     if !changes.contains(&place.file) {
         Touch::Untouched
-    } else if place.line.is_some_and(|line| changes.adds(&place.file, line)) {
+    } else if place
+        .line
+        .is_some_and(|line| changes.adds(&place.file, line))
+    {
         Touch::AddsLine
     } else {
         Touch::ChangesFile
@@ -149,20 +203,43 @@ pub(super) fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
 }
 
 /// The frame to look at first: code before tests, the pull request's files before others, then the innermost.
-pub(super) fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option<SourceLocation> {
+pub(super) fn best_place(
+    failure: &Failure,
+    reading: &Reading,
+    changes: &Changes,
+) -> Option<SourceLocation> {
     let rank = |frame: &&Frame| (is_test(&frame.file), touch(&frame.location(), changes));
-    let frame = reading.frames.iter().filter(|frame| frame.origin.in_repository()).min_by_key(rank);
+    let frame = reading
+        .frames
+        .iter()
+        .filter(|frame| frame.origin.in_repository())
+        .min_by_key(rank);
     let located = |place: SourceLocation| {
         let (file, origin) = changes.locate(&place.file, None);
         (origin.in_repository() && !file.is_empty()).then_some(SourceLocation { file, ..place })
     };
     // A compiler's or linter's finding stands where its tool shows; the other places explain it.
-    let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
+    let is_finding = matches!(
+        reading.error_type,
+        ErrorType::CompileError | ErrorType::LintError
+    );
     // The panic of a doctest counts the lines of a generated file.
-    let is_doctest = failure.test_name.as_deref().is_some_and(|name| name.contains(" (line ") && name.ends_with(')'));
-    let of_finding = failure.source.clone().filter(|_| is_finding || is_doctest).and_then(located);
-    let of_test =
-        || Some(SourceLocation { file: failure.test_file.clone()?, line: failure.line_number, function: None });
+    let is_doctest = failure
+        .test_name
+        .as_deref()
+        .is_some_and(|name| name.contains(" (line ") && name.ends_with(')'));
+    let of_finding = failure
+        .source
+        .clone()
+        .filter(|_| is_finding || is_doctest)
+        .and_then(located);
+    let of_test = || {
+        Some(SourceLocation {
+            file: failure.test_file.clone()?,
+            line: failure.line_number,
+            function: None,
+        })
+    };
     of_finding
         .or_else(|| frame.map(Frame::location))
         .or_else(|| failure.source.clone().and_then(located))
@@ -195,9 +272,18 @@ mod tests {
             (diagnosis.at.unwrap().file, diagnosis.touch)
         };
         assert_eq!(place(&[]), ("src/price.ts".to_owned(), Touch::Untouched));
-        assert_eq!(place(&[("src/cart.ts", 1)]), ("src/cart.ts".to_owned(), Touch::ChangesFile));
-        assert_eq!(place(&[("src/cart.ts", 9), ("src/price.ts", 1)]), ("src/cart.ts".to_owned(), Touch::AddsLine));
-        assert_eq!(place(&[("test/cart.test.ts", 12)]), ("src/price.ts".to_owned(), Touch::Untouched));
+        assert_eq!(
+            place(&[("src/cart.ts", 1)]),
+            ("src/cart.ts".to_owned(), Touch::ChangesFile)
+        );
+        assert_eq!(
+            place(&[("src/cart.ts", 9), ("src/price.ts", 1)]),
+            ("src/cart.ts".to_owned(), Touch::AddsLine)
+        );
+        assert_eq!(
+            place(&[("test/cart.test.ts", 12)]),
+            ("src/price.ts".to_owned(), Touch::Untouched)
+        );
     }
 
     #[test]
@@ -219,7 +305,12 @@ mod tests {
     #[test]
     fn confidence_follows_the_diff() {
         let of = |changed: &[(&str, u32)]| {
-            diagnose("TypeError: Cannot read properties of undefined (reading 'x')", TRACE, changed).confidence
+            diagnose(
+                "TypeError: Cannot read properties of undefined (reading 'x')",
+                TRACE,
+                changed,
+            )
+            .confidence
         };
         assert!(of(&[("src/price.ts", 3)]) > of(&[("src/price.ts", 1)]));
         assert!(of(&[("src/price.ts", 1)]) > of(&[]));
@@ -229,19 +320,42 @@ mod tests {
     fn white_space_is_told_from_a_type() {
         let action = |expected: &str, actual: &str| {
             let (expected, actual) = (expected.to_owned(), actual.to_owned());
-            let failure = Failure { test_name: Some("pads".into()), ..Failure::default() };
-            let sides = Sides { expected, actual, is_whole: true };
+            let failure = Failure {
+                test_name: Some("pads".into()),
+                ..Failure::default()
+            };
+            let sides = Sides {
+                expected,
+                actual,
+                is_whole: true,
+            };
             comparison(&failure, &sides).action
         };
         for (expected, actual, said) in [
-            ("\" title\"", "\" title \"", "Correct the white space of the value"),
+            (
+                "\" title\"",
+                "\" title \"",
+                "Correct the white space of the value",
+            ),
             ("a\nb", "a b", "Correct the white space of the value"),
-            ("'a  b'", "'a b'", "Correct the white space of the value that `pads` checks, so that it is `'a  b'`."),
+            (
+                "'a  b'",
+                "'a b'",
+                "Correct the white space of the value that `pads` checks, so that it is `'a  b'`.",
+            ),
             ("\"1\"", "1", "Convert the value"),
             ("' 1 '", "1", "Convert the value"),
-            ("\"a b\"", "\"a c\"", "Make the code that `pads` checks give"),
+            (
+                "\"a b\"",
+                "\"a c\"",
+                "Make the code that `pads` checks give",
+            ),
         ] {
-            assert!(action(expected, actual).starts_with(said), "{expected} {actual}: {}", action(expected, actual));
+            assert!(
+                action(expected, actual).starts_with(said),
+                "{expected} {actual}: {}",
+                action(expected, actual)
+            );
         }
     }
 }

@@ -41,17 +41,28 @@ impl ExaminedFailure {
         Self::of_reading(failure, Reading::of(failure), changes)
     }
 
-    pub(in crate::failure) fn of_reading(failure: &Failure, mut reading: Reading, changes: &Changes) -> Self {
+    pub(in crate::failure) fn of_reading(
+        failure: &Failure,
+        mut reading: Reading,
+        changes: &Changes,
+    ) -> Self {
         let fingerprint = fingerprint::of_reading(failure, &reading);
         let conclusion = conclude(failure, &reading, known::explain(&reading));
         // The failure is about what the job sets up before it runs code: an action of the workflow, a program that is
         // not installed. Trying again can help, unless the push changes what is set up.
         let is_of_setup = conclusion.missing_program
-            || conclusion.category == RootCauseCategory::ConfigurationError && conclusion.retry == RetryClass::External;
-        let retry = if is_of_setup && changes.touch_setup() { RetryClass::Code } else { conclusion.retry };
+            || conclusion.category == RootCauseCategory::ConfigurationError
+                && conclusion.retry == RetryClass::External;
+        let retry = if is_of_setup && changes.touch_setup() {
+            RetryClass::Code
+        } else {
+            conclusion.retry
+        };
         reading.look_up(failure, changes);
         let at = best_place(failure, &reading, changes);
-        let touch = at.as_ref().map_or(Touch::Untouched, |place| touch(place, changes));
+        let touch = at
+            .as_ref()
+            .map_or(Touch::Untouched, |place| touch(place, changes));
         let by = match (&at, touch) {
             (None, _) => -15,
             (Some(_), Touch::AddsLine) => 8,
@@ -59,10 +70,21 @@ impl ExaminedFailure {
             (Some(_), Touch::Untouched) => 0,
         };
         let base = conclusion.certainty;
-        let confidence = if base == Confidence::default() || by == 0 { base } else { base.shifted(by) };
-        let place =
-            || failure.location().map(|(file, line)| line.map_or(file.to_owned(), |line| format!("{file}:{line}")));
-        let name = failure.test_name.clone().or_else(place).unwrap_or_else(|| fingerprint.to_string());
+        let confidence = if base == Confidence::default() || by == 0 {
+            base
+        } else {
+            base.shifted(by)
+        };
+        let place = || {
+            failure
+                .location()
+                .map(|(file, line)| line.map_or(file.to_owned(), |line| format!("{file}:{line}")))
+        };
+        let name = failure
+            .test_name
+            .clone()
+            .or_else(place)
+            .unwrap_or_else(|| fingerprint.to_string());
         Self {
             name: text::one_line(&name, 200),
             fingerprint,

@@ -78,8 +78,16 @@ struct Table {
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let Rows { message: rows } = data!("known_messages.toml");
     let patterns = Patterns::new(rows.iter().flat_map(|row| &row.patterns));
-    let row_of = rows.iter().enumerate().flat_map(|(at, row)| row.patterns.iter().map(move |_| at)).collect();
-    Table { rows, patterns, row_of }
+    let row_of = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(at, row)| row.patterns.iter().map(move |_| at))
+        .collect();
+    Table {
+        rows,
+        patterns,
+        row_of,
+    }
 });
 
 /// Most bytes of a text that are searched; what explains a failure stands near the top of it.
@@ -106,20 +114,31 @@ pub(super) fn explain(reading: &Reading) -> Option<Conclusion> {
     };
     let of_headline = look_up(&headline, kind, |_| true);
     // A registry that is not reached has nothing of what it is asked for.
-    if of_headline.as_ref().is_some_and(|known| known.patterns[0] == "package_not_in_registry") {
-        let of_outage = look_up(&reading.whole, kind, |row| row.retry == RetryClass::External);
+    if of_headline
+        .as_ref()
+        .is_some_and(|known| known.patterns[0] == "package_not_in_registry")
+    {
+        let of_outage = look_up(&reading.whole, kind, |row| {
+            row.retry == RetryClass::External
+        });
         if of_outage.is_some() {
             return of_outage;
         }
     }
     // A row that matches the error's own words is worth more than one that matches somewhere in its trace; and around
     // a finding of a compiler or linter stand its other findings.
-    let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
+    let is_finding = matches!(
+        reading.error_type,
+        ErrorType::CompileError | ErrorType::LintError
+    );
     if of_headline.is_some() || is_finding || kind != Kind::Error {
         return of_headline;
     }
     // Quoted source shows what the lines around the error are about, not what went wrong.
-    let lines = reading.whole.lines().filter(|line| !is_source_excerpt(line.trim_start()));
+    let lines = reading
+        .whole
+        .lines()
+        .filter(|line| !is_source_excerpt(line.trim_start()));
     look_up(&lines.collect::<Vec<_>>().join("\n"), kind, |_| true)
 }
 
@@ -128,16 +147,30 @@ pub(super) fn retry_class_of_log(check: &CheckEvidence) -> Option<RetryClass> {
     if !check.failures.is_empty() || !check.findings.is_empty() {
         return None;
     }
-    let log = if check.log_tail.is_empty() { &check.log_head } else { &check.log_tail };
-    look_up(&text::clean(text::suffix(log, MAX_LOG)), Kind::Error, |_| true).map(|found| found.retry)
+    let log = if check.log_tail.is_empty() {
+        &check.log_head
+    } else {
+        &check.log_tail
+    };
+    look_up(
+        &text::clean(text::suffix(log, MAX_LOG)),
+        Kind::Error,
+        |_| true,
+    )
+    .map(|found| found.retry)
 }
 
 /// By the first row that matches, with the names of all.
 fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Option<Conclusion> {
-    let Table { rows, patterns, row_of } = &*TABLE;
+    let Table {
+        rows,
+        patterns,
+        row_of,
+    } = &*TABLE;
     let haystack = text::prefix(haystack, MAX_SEARCHED);
     let mut matching = patterns.matching(haystack);
-    matching.retain(|pattern| kind <= rows[row_of[*pattern]].about && counts(&rows[row_of[*pattern]]));
+    matching
+        .retain(|pattern| kind <= rows[row_of[*pattern]].about && counts(&rows[row_of[*pattern]]));
     let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
     matched.dedup();
     let first = *matched.first()?;
@@ -146,9 +179,20 @@ fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Optio
     let of_row = matching.iter().filter(|pattern| row_of[**pattern] == first);
     let found = of_row.filter_map(|pattern| patterns.captures(*pattern, haystack));
     let captures = found.min_by_key(|captures| captures.get_match().start())?;
-    let as_code = |group: &Captures<'_>| text::code(captures.name(&group[1]).map_or("", |found| found.as_str()));
-    let fill = |template: &str| pattern!(r"\{(\w+)\}").replace_all(template, as_code).into_owned();
-    let subject: Vec<&str> = captures.iter().skip(1).flatten().map(|found| found.as_str()).collect();
+    let as_code = |group: &Captures<'_>| {
+        text::code(captures.name(&group[1]).map_or("", |found| found.as_str()))
+    };
+    let fill = |template: &str| {
+        pattern!(r"\{(\w+)\}")
+            .replace_all(template, as_code)
+            .into_owned()
+    };
+    let subject: Vec<&str> = captures
+        .iter()
+        .skip(1)
+        .flatten()
+        .map(|found| found.as_str())
+        .collect();
     Some(Conclusion {
         category: row.category,
         retry: row.retry,
@@ -158,7 +202,10 @@ fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Optio
         action: fill(&row.action),
         reason: fill(&row.reason),
         subject: subject.join(" "),
-        patterns: matched.into_iter().map(|row| rows[row].name.clone()).collect(),
+        patterns: matched
+            .into_iter()
+            .map(|row| rows[row].name.clone())
+            .collect(),
         repeats_sides: false,
     })
 }
@@ -174,7 +221,11 @@ pub(super) mod tests {
 
     /// The names between braces in a template.
     fn placeholders(template: &str) -> impl Iterator<Item = &str> {
-        template.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
+        template
+            .split('{')
+            .skip(1)
+            .filter_map(|rest| rest.split_once('}'))
+            .map(|(name, _)| name)
     }
 
     /// A message as a tool prints it.
@@ -189,7 +240,11 @@ pub(super) mod tests {
 
     /// Every sentence of the data that people read, for the test that no vague word is among them.
     pub fn sentences() -> impl Iterator<Item = &'static str> {
-        TABLE.rows.iter().flat_map(Known::sentences).filter(|sentence| !sentence.is_empty())
+        TABLE
+            .rows
+            .iter()
+            .flat_map(Known::sentences)
+            .filter(|sentence| !sentence.is_empty())
     }
 
     impl Known {
@@ -209,20 +264,41 @@ pub(super) mod tests {
             let name = &row.name;
             assert!(names.insert(name), "{name} twice");
             let confidence = row.confidence;
-            assert!((Confidence::percent(10)..=Confidence::percent(95)).contains(&confidence), "{name}: {confidence}");
-            assert!(row.retry != RetryClass::External || row.about == Kind::Error, "{name} takes words for an outage");
-            let silent = row.sentences().into_iter().filter(|sentence| sentence.is_empty()).count();
+            assert!(
+                (Confidence::percent(10)..=Confidence::percent(95)).contains(&confidence),
+                "{name}: {confidence}"
+            );
+            assert!(
+                row.retry != RetryClass::External || row.about == Kind::Error,
+                "{name} takes words for an outage"
+            );
+            let silent = row
+                .sentences()
+                .into_iter()
+                .filter(|sentence| sentence.is_empty())
+                .count();
             assert!(matches!(silent, 0 | 3), "{name} has some of its sentences");
-            for sentence in row.sentences().into_iter().filter(|sentence| !sentence.is_empty()) {
+            for sentence in row
+                .sentences()
+                .into_iter()
+                .filter(|sentence| !sentence.is_empty())
+            {
                 let begins = |c: char| c.is_uppercase() || c.is_numeric() || "`{".contains(c);
-                assert!(sentence.ends_with('.') && sentence.starts_with(begins), "{name}: {sentence}");
+                assert!(
+                    sentence.ends_with('.') && sentence.starts_with(begins),
+                    "{name}: {sentence}"
+                );
             }
             let used: BTreeSet<&str> = row.placeholders().collect();
             assert!(!row.patterns.is_empty(), "{name} has no pattern");
             for pattern in &row.patterns {
-                let compiled = Regex::new(pattern).unwrap_or_else(|error| panic!("{name}: {error}"));
+                let compiled =
+                    Regex::new(pattern).unwrap_or_else(|error| panic!("{name}: {error}"));
                 let groups: BTreeSet<&str> = compiled.capture_names().flatten().collect();
-                assert!(silent == 3 || groups == used, "{name}: groups of {pattern} and braces in its sentences");
+                assert!(
+                    silent == 3 || groups == used,
+                    "{name}: groups of {pattern} and braces in its sentences"
+                );
             }
         }
     }
@@ -233,9 +309,19 @@ pub(super) mod tests {
             assert!(!row.examples.is_empty(), "{} has no example", row.name);
             for Example { text, captures } in &row.examples {
                 let by = look_up(text, Kind::Error, |_| true).expect("the row matches");
-                assert_eq!(by.patterns.first(), Some(&row.name), "{text}\nmatched {:?}", by.patterns);
-                let found = row.patterns.iter().filter_map(|pattern| compile(pattern).captures(text));
-                let groups = found.min_by_key(|captures| captures.get_match().start()).expect("the row matches");
+                assert_eq!(
+                    by.patterns.first(),
+                    Some(&row.name),
+                    "{text}\nmatched {:?}",
+                    by.patterns
+                );
+                let found = row
+                    .patterns
+                    .iter()
+                    .filter_map(|pattern| compile(pattern).captures(text));
+                let groups = found
+                    .min_by_key(|captures| captures.get_match().start())
+                    .expect("the row matches");
                 let captured: BTreeMap<String, String> = captures
                     .keys()
                     .filter_map(|name| Some((name.clone(), groups.name(name)?.as_str().to_owned())))
@@ -250,11 +336,15 @@ pub(super) mod tests {
     #[test]
     fn values_that_a_test_compares_are_no_outage() {
         let outage = "status 503 Service Unavailable";
-        assert!(look_up(outage, Kind::Error, |_| true).is_some_and(|found| found.retry == RetryClass::External));
+        assert!(
+            look_up(outage, Kind::Error, |_| true)
+                .is_some_and(|found| found.retry == RetryClass::External)
+        );
         assert!(look_up(outage, Kind::Assertion, |_| true).is_none());
         let null = "expected 'x' to be \"Cannot read properties of undefined (reading 'y')\"";
         assert!(
-            look_up(null, Kind::Assertion, |_| true).is_some() && look_up(null, Kind::Comparison, |_| true).is_none()
+            look_up(null, Kind::Assertion, |_| true).is_some()
+                && look_up(null, Kind::Comparison, |_| true).is_none()
         );
     }
 }

@@ -19,8 +19,17 @@ use crate::{
 /// No text of it shows a secret. The fingerprint is that of the texts as they came, which runs have.
 pub fn inspect_failure(mut failure: Failure) -> Value {
     let as_it_came = fingerprint(&failure);
-    let named = [&mut failure.test_name, &mut failure.stack_trace, &mut failure.expected, &mut failure.actual];
-    for text in named.into_iter().flatten().chain([&mut failure.error_message]) {
+    let named = [
+        &mut failure.test_name,
+        &mut failure.stack_trace,
+        &mut failure.expected,
+        &mut failure.actual,
+    ];
+    for text in named
+        .into_iter()
+        .flatten()
+        .chain([&mut failure.error_message])
+    {
         *text = without_secrets(text).into_owned();
     }
     let reading = Reading::of(&failure);
@@ -54,9 +63,18 @@ mod tests {
                     left: \"ghp_0123456789abcdefABCD\"\n right: \"ok\"";
         let inspection = inspect(text);
         let shown = inspection.to_string();
-        assert!(!shown.contains("hunter2") && !shown.contains("ghp_"), "{shown}");
-        assert!(shown.contains("[secret]") && shown.contains("src/a.rs"), "{shown}");
-        assert_eq!(inspection["fingerprint"], json!(read_failure(text).fingerprint));
+        assert!(
+            !shown.contains("hunter2") && !shown.contains("ghp_"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("[secret]") && shown.contains("src/a.rs"),
+            "{shown}"
+        );
+        assert_eq!(
+            inspection["fingerprint"],
+            json!(read_failure(text).fingerprint)
+        );
     }
 
     #[test]
@@ -131,7 +149,14 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
     fn huge_and_hostile_text_is_read_all_the_same() {
         let huge = "thread 'a' panicked at src/a.rs:1:1:\n".repeat(300_000);
         assert_eq!(inspect(&huge)["failure"]["test_name"], "a");
-        for text in ["", "\0", "\u{1b}[", &"`".repeat(100_000), &"(".repeat(100_000), &"expected ".repeat(100_000)] {
+        for text in [
+            "",
+            "\0",
+            "\u{1b}[",
+            &"`".repeat(100_000),
+            &"(".repeat(100_000),
+            &"expected ".repeat(100_000),
+        ] {
             inspect(text);
         }
     }

@@ -47,22 +47,47 @@ pub struct FeedbackLine {
 /// The item as one line of a summary.
 impl fmt::Display for FeedbackLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ended = |text: &str| if text.ends_with(['.', '!', '?', '…', ':']) { "" } else { "." };
-        let Self { location, problem, action, reason, reproduce, .. } = self;
+        let ended = |text: &str| {
+            if text.ends_with(['.', '!', '?', '…', ':']) {
+                ""
+            } else {
+                "."
+            }
+        };
+        let Self {
+            location,
+            problem,
+            action,
+            reason,
+            reproduce,
+            ..
+        } = self;
         write!(f, "{location}: {problem}{}", ended(problem))?;
         match (action.as_str(), reproduce) {
             ("", Some(command)) => write!(f, " Run: {command}"),
             ("", None) => Ok(()),
-            _ => write!(f, " Fix: {action}{} Why: {reason}{}", ended(action), ended(reason)),
+            _ => write!(
+                f,
+                " Fix: {action}{} Why: {reason}{}",
+                ended(action),
+                ended(reason)
+            ),
         }
     }
 }
 
 impl FeedbackLine {
     /// The line for a failure that was examined.
-    pub fn of(failure: &Failure, examined: &ExaminedFailure, check: Option<&CheckContext<'_>>) -> Self {
+    pub fn of(
+        failure: &Failure,
+        examined: &ExaminedFailure,
+        check: Option<&CheckContext<'_>>,
+    ) -> Self {
         let ExaminedFailure { at, conclusion, .. } = examined;
-        let file = examined.test_file.as_ref().or(at.as_ref().map(|place| &place.file));
+        let file = examined
+            .test_file
+            .as_ref()
+            .or(at.as_ref().map(|place| &place.file));
         let located = Failure {
             error_type: examined.error_type,
             error_class: examined.error_class.clone(),
@@ -70,9 +95,19 @@ impl FeedbackLine {
             ..failure.clone()
         };
         let location = match (at, &failure.test_name, check) {
-            (Some(SourceLocation { file, line, function }), ..) => {
+            (
+                Some(SourceLocation {
+                    file,
+                    line,
+                    function,
+                }),
+                ..,
+            ) => {
                 let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-                let function = function.as_ref().map(|name| format!(" in {}", code(name))).unwrap_or_default();
+                let function = function
+                    .as_ref()
+                    .map(|name| format!(" in {}", code(name)))
+                    .unwrap_or_default();
                 format!("{}{line}{function}", text::one_line(file, 200))
             }
             (None, Some(test), _) => format!("test {}", code(&text::one_line(test, 200))),
@@ -119,31 +154,57 @@ mod tests {
     /// Every string literal in front of the tests of a source file.
     fn literals(source: &str) -> Vec<String> {
         let code = source.split("#[cfg(test)]").next().unwrap();
-        let code: String =
-            code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let code: String = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect::<Vec<_>>()
+            .join("\n");
         let literal = Regex::new(r#""(?:[^"\\]|\\.)*""#).unwrap();
-        literal.find_iter(&code).map(|found| found.as_str().to_owned()).collect()
+        literal
+            .find_iter(&code)
+            .map(|found| found.as_str().to_owned())
+            .collect()
     }
 
     #[test]
     fn no_sentence_of_ours_is_vague() {
         explain::sentences().for_each(assert_firm);
-        let sources =
-            [include_str!("../explain/diagnosis.rs"), include_str!("line.rs"), include_str!("../explain/analysis.rs")];
+        let sources = [
+            include_str!("../explain/diagnosis.rs"),
+            include_str!("line.rs"),
+            include_str!("../explain/analysis.rs"),
+        ];
         let found: Vec<String> = sources.iter().flat_map(|source| literals(source)).collect();
-        assert!(found.len() > 25, "the literals are found at all: {}", found.len());
+        assert!(
+            found.len() > 25,
+            "the literals are found at all: {}",
+            found.len()
+        );
         found.iter().for_each(|literal| assert_firm(literal));
     }
 
     fn changes() -> Changes {
-        let file = |path: &str, lines: std::ops::RangeInclusive<u32>| (path.to_owned(), lines.collect());
-        Changes::new([file("src/cart.rs", 5..=20), file("src/cart.ts", 5..=20), file("shop/cart.py", 5..=20)])
+        let file =
+            |path: &str, lines: std::ops::RangeInclusive<u32>| (path.to_owned(), lines.collect());
+        Changes::new([
+            file("src/cart.rs", 5..=20),
+            file("src/cart.ts", 5..=20),
+            file("shop/cart.py", 5..=20),
+        ])
     }
 
     fn shown(failure: &Failure, command: &str) -> String {
         let name: CheckName = "unit".parse().unwrap();
-        let check = CheckContext { name: &name, command, directory: "" };
-        let item = FeedbackLine::of(failure, &ExaminedFailure::new(failure, &changes()), Some(&check));
+        let check = CheckContext {
+            name: &name,
+            command,
+            directory: "",
+        };
+        let item = FeedbackLine::of(
+            failure,
+            &ExaminedFailure::new(failure, &changes()),
+            Some(&check),
+        );
         for sentence in [&item.problem, &item.action, &item.reason] {
             assert_firm(sentence);
         }
@@ -266,7 +327,11 @@ mod tests {
             error_type: ErrorType::LintError,
             error_class: Some("eqeqeq".into()),
             error_message: "Expected '===' and instead saw '=='".into(),
-            source: Some(SourceLocation { file: "src/cart.ts".into(), line: Some(11), function: None }),
+            source: Some(SourceLocation {
+                file: "src/cart.ts".into(),
+                line: Some(11),
+                function: None,
+            }),
             ..Failure::default()
         };
         insta::assert_snapshot!(shown(&failure, ""), @r#"

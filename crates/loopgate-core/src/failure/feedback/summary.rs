@@ -8,18 +8,32 @@ use std::ops::Range;
 /// A code span is kept or dropped whole.
 pub fn cut_at_sentence(text: &str, max_chars: usize) -> String {
     let text = text.trim();
-    let Some((limit, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
-    let spans: Vec<Range<usize>> = pattern!("`[^`]*`").find_iter(text).map(|span| span.range()).collect();
+    let Some((limit, _)) = text.char_indices().nth(max_chars) else {
+        return text.to_owned();
+    };
+    let spans: Vec<Range<usize>> = pattern!("`[^`]*`")
+        .find_iter(text)
+        .map(|span| span.range())
+        .collect();
     let outside = |at: usize| !spans.iter().any(|span| span.start < at && at < span.end);
-    let ends = pattern!(r"[.!?](?-u:\s|\z)|\n").find_iter(text).map(|end| end.start() + 1);
+    let ends = pattern!(r"[.!?](?-u:\s|\z)|\n")
+        .find_iter(text)
+        .map(|end| end.start() + 1);
     let sentence = ends.filter(|end| *end <= limit && outside(*end)).last();
     if let Some(end) = sentence {
         return text[..end].trim_end().to_owned();
     }
     // One character is the ellipsis.
-    let Some((limit, _)) = text.char_indices().nth(max_chars.saturating_sub(1)) else { return String::new() };
+    let Some((limit, _)) = text.char_indices().nth(max_chars.saturating_sub(1)) else {
+        return String::new();
+    };
     let blank = |at: &usize| text[*at..].starts_with(char::is_whitespace) && outside(*at);
-    let word = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= limit).filter(blank).last();
+    let word = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .take_while(|at| *at <= limit)
+        .filter(blank)
+        .last();
     match word {
         Some(end) => format!("{}…", text[..end].trim_end()),
         // One word longer than the limit: cut it, unless it is a code span.

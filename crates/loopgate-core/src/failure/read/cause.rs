@@ -22,10 +22,19 @@ pub(super) fn chain(text: &str) -> Vec<Vec<&str>> {
     let mut chain: Vec<Vec<&str>> = vec![Vec::new()];
     let (mut at, mut is_list, mut was_inner) = (0, false, false);
     for line in text.lines() {
-        let is_inner = if line.is_empty() { was_inner } else { line.starts_with([' ', '\t']) };
+        let is_inner = if line.is_empty() {
+            was_inner
+        } else {
+            line.starts_with([' ', '\t'])
+        };
         is_list &= is_inner || line.is_empty();
-        let mark = MARKS.matching(line).into_iter().find(|row| *row != ITEM || is_list);
-        let message = mark.and_then(|row| MARKS.captures(row, line)).map(|captures| captures.name("message"));
+        let mark = MARKS
+            .matching(line)
+            .into_iter()
+            .find(|row| *row != ITEM || is_list);
+        let message = mark
+            .and_then(|row| MARKS.captures(row, line))
+            .map(|captures| captures.name("message"));
         match message {
             Some(message) => {
                 at += usize::from(message.is_none());
@@ -34,7 +43,11 @@ pub(super) fn chain(text: &str) -> Vec<Vec<&str>> {
             }
             None => {
                 // Behind the frames of a cause something else begins.
-                at = if was_inner && !is_inner { chain.len() - 1 } else { at };
+                at = if was_inner && !is_inner {
+                    chain.len() - 1
+                } else {
+                    at
+                };
                 chain[at].push(line);
             }
         }
@@ -57,7 +70,11 @@ mod tests {
                  Caused by: java.io.IOException: disk is gone\n\tat shop.Disk.read(Disk.java:3)\n\t... 4 more\n\
                  Tests run: 1, Failures: 1",
                 "import failed",
-                (Some("java.io.IOException"), "disk is gone", Some("shop/Disk.java")),
+                (
+                    Some("java.io.IOException"),
+                    "disk is gone",
+                    Some("shop/Disk.java"),
+                ),
             ),
             (
                 "Traceback (most recent call last):\n  File \"a.py\", line 2, in read\n    int(text)\n\
@@ -70,7 +87,11 @@ mod tests {
                 "Error: cannot start\n\nCaused by:\n    0: reading shop.toml\n    1: No such file or directory (os error 2)\n\n\
                  Stack backtrace:\n   0: shop::main\n             at ./src/main.rs:3:5",
                 "cannot start",
-                (None, "No such file or directory (os error 2)", Some("src/main.rs")),
+                (
+                    None,
+                    "No such file or directory (os error 2)",
+                    Some("src/main.rs"),
+                ),
             ),
             (
                 "error: failed to parse manifest at `/home/runner/work/s/s/Cargo.toml`\n\nCaused by:\n  missing field `name`",
@@ -93,7 +114,11 @@ mod tests {
                  at Shop.Disk.Read() in /home/runner/work/s/s/Disk.cs:line 3\n   --- End of inner exception stack trace ---\n   \
                  at Shop.Cart.Load() in /home/runner/work/s/s/Cart.cs:line 9",
                 "no cart",
-                (Some("System.IO.IOException"), "disk is gone", Some("Disk.cs")),
+                (
+                    Some("System.IO.IOException"),
+                    "disk is gone",
+                    Some("Disk.cs"),
+                ),
             ),
             (
                 "PDOException: no such table: carts in /home/runner/work/s/s/src/Db.php:4\nStack trace:\n#0 {main}\n\n\
@@ -109,18 +134,36 @@ mod tests {
                 "org.opentest4j.AssertionFailedError: nothing is thrown\n\tat shop.CartTest.adds(CartTest.java:9)\n\
                  Caused by: java.io.IOException: disk is gone\n\tat shop.Disk.read(Disk.java:3)",
                 "nothing is thrown",
-                (Some("org.opentest4j.AssertionFailedError"), "nothing is thrown", Some("shop/Disk.java")),
+                (
+                    Some("org.opentest4j.AssertionFailedError"),
+                    "nothing is thrown",
+                    Some("shop/Disk.java"),
+                ),
             ),
         ];
         for (text, outer, (class, message, file)) in cases {
-            let failure =
-                Failure { test_name: Some("loads".to_owned()), error_message: text.to_owned(), ..Failure::default() };
+            let failure = Failure {
+                test_name: Some("loads".to_owned()),
+                error_message: text.to_owned(),
+                ..Failure::default()
+            };
             let reading = Reading::of(&failure);
-            let own = reading.frames.iter().find(|frame| frame.origin.in_repository());
+            let own = reading
+                .frames
+                .iter()
+                .find(|frame| frame.origin.in_repository());
             let found = own.map(|frame| frame.file.as_str());
             let said = reading.message.lines().next().unwrap_or_default();
-            assert_eq!((reading.class.as_deref(), said, found), (class, message, file), "{text}");
-            assert!(reading.message.contains(outer), "{text}: {}", reading.message);
+            assert_eq!(
+                (reading.class.as_deref(), said, found),
+                (class, message, file),
+                "{text}"
+            );
+            assert!(
+                reading.message.contains(outer),
+                "{text}: {}",
+                reading.message
+            );
         }
     }
 }

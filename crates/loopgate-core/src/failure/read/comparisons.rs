@@ -17,12 +17,20 @@ impl Sides {
     /// The sides when the source of the assertion shows that it is the other one that states the requirement.
     pub fn turned(self) -> Self {
         let listed = [("containing ", "one of "), ("not containing ", "none of ")];
-        let member = listed.into_iter().find_map(|(of, one)| Some((self.expected.strip_prefix(of)?, one)));
+        let member = listed
+            .into_iter()
+            .find_map(|(of, one)| Some((self.expected.strip_prefix(of)?, one)));
         match member {
-            Some((member, one)) => {
-                Self { actual: member.to_owned(), expected: format!("{one}{}", self.actual), ..self }
-            }
-            None => Self { expected: self.actual, actual: self.expected, is_whole: self.is_whole },
+            Some((member, one)) => Self {
+                actual: member.to_owned(),
+                expected: format!("{one}{}", self.actual),
+                ..self
+            },
+            None => Self {
+                expected: self.actual,
+                actual: self.expected,
+                is_whole: self.is_whole,
+            },
         }
     }
 }

@@ -9,30 +9,60 @@ use super::{
 pub(super) fn difference(head: &str) -> Option<Sides> {
     let lines: Vec<&str> = head.lines().collect();
     let of_legend = lines.iter().enumerate().find_map(|(index, line)| {
-        let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
-        let legend = COMPARISONS.legend.iter().find(|(words, _)| line.contains(words.as_str()))?;
+        let line = line
+            .trim()
+            .trim_start_matches("E ")
+            .trim_start()
+            .to_ascii_lowercase();
+        let legend = COMPARISONS
+            .legend
+            .iter()
+            .find(|(words, _)| line.contains(words.as_str()))?;
         Some((index, (legend.0.as_str(), legend.1)))
     });
     // pytest, of two values that are too long to be shown
-    let cut = || lines.iter().position(|line| ["assert ", " == ", "..."].iter().all(|part| line.contains(part)));
+    let cut = || {
+        lines.iter().position(|line| {
+            ["assert ", " == ", "..."]
+                .iter()
+                .all(|part| line.contains(part))
+        })
+    };
     let of_legend = of_legend.or_else(|| Some((cut()?, ("assert ", true))));
     // unittest, whose first value is the actual one
-    let cut = || lines.iter().position(|line| line.contains(" != ") && line.contains(" chars]"));
+    let cut = || {
+        lines
+            .iter()
+            .position(|line| line.contains(" != ") && line.contains(" chars]"))
+    };
     let of_legend = of_legend.or_else(|| Some((cut()?, (" chars]", false))));
     // Where the lines of `diff -u expected got` begin: two files are compared, and what is expected stands first. A
     // formatter compares a file with itself.
     let name = |at: usize, mark: &str| {
-        let name = lines.get(at)?.trim_start().strip_prefix(mark)?.split(['\t', ' ', ':']).next()?;
+        let name = lines
+            .get(at)?
+            .trim_start()
+            .strip_prefix(mark)?
+            .split(['\t', ' ', ':'])
+            .next()?;
         Some(name.trim_start_matches("a/").trim_start_matches("b/"))
     };
     let is_unified = |at: &usize| {
-        lines.get(at + 2).is_some_and(|line| line.trim_start().starts_with("@@ "))
-            && name(*at, "--- ").zip(name(at + 1, "+++ ")).is_some_and(|(one, two)| one != two)
+        lines
+            .get(at + 2)
+            .is_some_and(|line| line.trim_start().starts_with("@@ "))
+            && name(*at, "--- ")
+                .zip(name(at + 1, "+++ "))
+                .is_some_and(|(one, two)| one != two)
     };
     let unified = || (0..lines.len()).find(is_unified);
     let (start, legend) = of_legend.or_else(|| Some((unified()?, ("@@ ", true))))?;
     // Bun writes the legend below the difference.
-    let above = || lines[..start].iter().rposition(|line| line.contains("expect(received)"));
+    let above = || {
+        lines[..start]
+            .iter()
+            .rposition(|line| line.contains("expect(received)"))
+    };
     changed(&lines[start + 1..], legend).or_else(|| changed(&lines[above()? + 1..start], legend))
 }
 
@@ -44,7 +74,8 @@ fn changed(lines: &[&str], (words, minus_is_expected): (&str, bool)) -> Option<S
     // pytest's marks stand in one column; what is further in is a line of both that begins so.
     let column = |line: &str| {
         let rest = line.trim_start().strip_prefix("E ")?;
-        rest.find(|c: char| c != ' ').filter(|at| rest[*at..].starts_with(['-', '+', '?']))
+        rest.find(|c: char| c != ' ')
+            .filter(|at| rest[*at..].starts_with(['-', '+', '?']))
     };
     let marks = lines.iter().filter_map(|line| column(line)).min();
     for line in lines.iter().take(60) {
@@ -58,16 +89,25 @@ fn changed(lines: &[&str], (words, minus_is_expected): (&str, bool)) -> Option<S
         // insta numbers the lines of both sides, hedgehog draws a frame around them.
         let line = line
             .rsplit_once(['│', '┃'])
-            .filter(|(edge, _)| edge.chars().all(|c| c.is_ascii_digit() || " │┃".contains(c)))
+            .filter(|(edge, _)| {
+                edge.chars()
+                    .all(|c| c.is_ascii_digit() || " │┃".contains(c))
+            })
             .map_or(line, |(_, rest)| rest.trim_start_matches(' '));
         // The trace may repeat the message.
-        let is_again =
-            !(minus.is_empty() && plus.is_empty()) && words != "@@ " && line.to_ascii_lowercase().contains(words);
-        if is_again || line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {
+        let is_again = !(minus.is_empty() && plus.is_empty())
+            && words != "@@ "
+            && line.to_ascii_lowercase().contains(words);
+        if is_again
+            || line == "+ expected - actual"
+            || line.starts_with("at ")
+            || line.starts_with('❯')
+        {
             break;
         }
-        let is_legend =
-            ["--- ", "+  where ", "+++ ", "+ Received", "+new "].iter().any(|start| line.starts_with(start));
+        let is_legend = ["--- ", "+  where ", "+++ ", "+ Received", "+new "]
+            .iter()
+            .any(|start| line.starts_with(start));
         if is_legend {
             continue;
         }
@@ -84,17 +124,37 @@ fn changed(lines: &[&str], (words, minus_is_expected): (&str, bool)) -> Option<S
     }
     // Elements in another order: the whole values show it.
     let sorted = |side: &[&'_ str]| {
-        let mut side: Vec<String> = side.iter().map(|line| line.trim_end_matches(',').to_owned()).collect();
+        let mut side: Vec<String> = side
+            .iter()
+            .map(|line| line.trim_end_matches(',').to_owned())
+            .collect();
         side.sort_unstable();
         side
     };
     if sorted(&minus) == sorted(&plus) {
-        minus = both.iter().filter(|(_, in_minus, _)| *in_minus).map(|(line, ..)| *line).collect();
-        plus = both.iter().filter(|(.., in_plus)| *in_plus).map(|(line, ..)| *line).collect();
+        minus = both
+            .iter()
+            .filter(|(_, in_minus, _)| *in_minus)
+            .map(|(line, ..)| *line)
+            .collect();
+        plus = both
+            .iter()
+            .filter(|(.., in_plus)| *in_plus)
+            .map(|(line, ..)| *line)
+            .collect();
     }
-    let (expected, actual) = if minus_is_expected { (minus, plus) } else { (plus, minus) };
-    let joined =
-        |side: Vec<&str>| if side.is_empty() { "(nothing)".to_owned() } else { value::untyped(&side.join(" ")) };
+    let (expected, actual) = if minus_is_expected {
+        (minus, plus)
+    } else {
+        (plus, minus)
+    };
+    let joined = |side: Vec<&str>| {
+        if side.is_empty() {
+            "(nothing)".to_owned()
+        } else {
+            value::untyped(&side.join(" "))
+        }
+    };
     (!expected.is_empty() || !actual.is_empty()).then(|| Sides {
         expected: joined(expected),
         actual: joined(actual),

@@ -51,7 +51,11 @@ struct TypeRow {
 /// The type of a class by its name.
 fn type_of_class(class: &str) -> Option<ErrorType> {
     let is_named = |row: &&TypeRow| row.ends.iter().any(|end| class.ends_with(end.as_str()));
-    HEADLINES.types.iter().find(is_named).map(|row| row.error_type)
+    HEADLINES
+        .types
+        .iter()
+        .find(is_named)
+        .map(|row| row.error_type)
 }
 
 /// Messages that show the type where the class shows little; the first that fits wins.
@@ -73,7 +77,8 @@ const WORDS: [(&str, ErrorType); 3] = [
     ),
 ];
 
-static BY_WORDS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(WORDS.iter().map(|(pattern, _)| *pattern)));
+static BY_WORDS: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::new(WORDS.iter().map(|(pattern, _)| *pattern)));
 
 /// The normalised type of an error, by the tool's own class and, where that shows little, by the message.
 pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorType {
@@ -81,7 +86,10 @@ pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorTy
     match named {
         // `Error` and `panic` are thrown for everything.
         Some(RuntimeError) | None => {
-            let row = BY_WORDS.matching(text::prefix(message, 600)).first().copied();
+            let row = BY_WORDS
+                .matching(text::prefix(message, 600))
+                .first()
+                .copied();
             row.map(|row| WORDS[row].1).or(named).unwrap_or_default()
         }
         Some(named) => named,
@@ -90,7 +98,8 @@ pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorTy
 
 /// Whether a class is an assertion's by its name.
 pub(super) fn is_assertion(class: &str) -> bool {
-    let words =
-        pattern!("Assert|Expectation|Mismatch|Comparison|Verification|Different|UnexpectedError|TestingLibrary");
+    let words = pattern!(
+        "Assert|Expectation|Mismatch|Comparison|Verification|Different|UnexpectedError|TestingLibrary"
+    );
     words.is_match(class) || type_of_class(class) == Some(AssertionError)
 }

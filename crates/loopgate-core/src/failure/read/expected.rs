@@ -30,7 +30,9 @@ pub(super) enum TextKind {
 impl TextKind {
     pub fn of(class: Option<&str>, error_type: ErrorType) -> Self {
         let name = class.unwrap_or_default();
-        let is_exception = ["Error", "Exception", "Fault", "Exit"].iter().any(|end| name.ends_with(end))
+        let is_exception = ["Error", "Exception", "Fault", "Exit"]
+            .iter()
+            .any(|end| name.ends_with(end))
             || name.starts_with("Errno::");
         match error_type {
             ErrorType::CompileError | ErrorType::LintError => Self::Finding,
@@ -46,19 +48,33 @@ impl TextKind {
     }
 }
 
-static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(COMPARISONS.form.iter().map(|form| &form.pattern)));
+static FORMS: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::new(COMPARISONS.form.iter().map(|form| &form.pattern)));
 
 /// Both sides of the assertion in a cleaned text.
 pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
     let head = text::prefix(cleaned, 12 * 1024);
     // What a test printed is quoted below what went wrong, and is no part of it.
-    let is_quoted = |at: &usize| head[..*at].rsplit('\n').next().is_some_and(|line| line.starts_with("--"));
-    let quoted = head.match_indices(" Captured ").map(|(at, _)| at).find(is_quoted);
+    let is_quoted = |at: &usize| {
+        head[..*at]
+            .rsplit('\n')
+            .next()
+            .is_some_and(|line| line.starts_with("--"))
+    };
+    let quoted = head
+        .match_indices(" Captured ")
+        .map(|(at, _)| at)
+        .find(is_quoted);
     let head = &head[..quoted.unwrap_or(head.len())];
     // An assertion that did not ask whether two sides are equal: neither is what was expected.
-    let is_of_equality = |(_, rest): (&str, &str)| rest.starts_with("== ") || rest.starts_with("=== ");
-    if ["assertion `left != right` failed", "Refute with "].iter().any(|words| head.contains(words))
-        || head.split_once("Assertion with ").is_some_and(|asked| !is_of_equality(asked))
+    let is_of_equality =
+        |(_, rest): (&str, &str)| rest.starts_with("== ") || rest.starts_with("=== ");
+    if ["assertion `left != right` failed", "Refute with "]
+        .iter()
+        .any(|words| head.contains(words))
+        || head
+            .split_once("Assertion with ")
+            .is_some_and(|asked| !is_of_equality(asked))
     {
         return None;
     }
@@ -66,10 +82,20 @@ pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
     let is_match = head.contains("match (=) failed");
     let lines: Vec<&str> = head.lines().collect();
     let of_labels = || {
-        labelled(&lines).filter(|_| kind != TextKind::Finding).map(|(expected, actual)| {
-            let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
-            Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), is_whole: true }
-        })
+        labelled(&lines)
+            .filter(|_| kind != TextKind::Finding)
+            .map(|(expected, actual)| {
+                let (expected, actual) = if is_match {
+                    (actual, expected)
+                } else {
+                    (expected, actual)
+                };
+                Sides {
+                    expected: value::tidy(&expected),
+                    actual: value::tidy(&actual),
+                    is_whole: true,
+                }
+            })
     };
     // AssertJ, Gomega, Shouldly and gleeunit write a verb on a line of its own between two values.
     let verb = pattern!(
@@ -78,10 +104,20 @@ pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
     let joined = verb.replace_all(head, " $verb ");
     // GoogleTest writes bytes outside ASCII as such, and below them as text.
     let joined = pattern!(r"Which is: [^\n]+\n[ \t]*As Text: ").replace_all(&joined, "Which is: ");
-    let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, kind)).find(is_whole);
+    let of_forms = || {
+        FORMS
+            .matching(&joined)
+            .into_iter()
+            .filter_map(|row| in_form(row, &joined, kind))
+            .find(is_whole)
+    };
     let difference = || difference(head).filter(|_| kind != TextKind::Finding);
     let of_labels = of_labels();
-    let whole = of_labels.clone().filter(is_whole).or_else(of_forms).or_else(difference);
+    let whole = of_labels
+        .clone()
+        .filter(is_whole)
+        .or_else(of_forms)
+        .or_else(difference);
     // A value that ends in an ellipsis is all of it, where nothing shows more.
     whole.or_else(|| of_labels.filter(differ))
 }
@@ -95,12 +131,17 @@ fn in_form(row: usize, text: &str, kind: TextKind) -> Option<Sides> {
         (true, TextKind::Finding | TextKind::Exception) => return None,
         (true, _) => {
             let expected = value::first_in(&captures["e"])?;
-            let actual = value::last_in(&captures["a"]).or_else(|| value::first_in(&captures["a"]))?;
+            let actual =
+                value::last_in(&captures["a"]).or_else(|| value::first_in(&captures["a"]))?;
             // unittest: `False is not true : no such book`, whose words mean more than both values.
-            let is_remarked =
-                captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
+            let is_remarked = captures["e"]
+                .split_once(" : ")
+                .is_some_and(|(value, _)| ["true", "false"].contains(&value));
             // Two punctuation marks are tokens of a grammar; so is one, but where values are compared.
-            let tokens = [&expected, &actual].into_iter().filter(|side| value::is_token(side)).count();
+            let tokens = [&expected, &actual]
+                .into_iter()
+                .filter(|side| value::is_token(side))
+                .count();
             if tokens > usize::from(kind == TextKind::Assertion) {
                 return None;
             }
@@ -109,15 +150,28 @@ fn in_form(row: usize, text: &str, kind: TextKind) -> Option<Sides> {
                 return None;
             }
             // A test that throws for every failure has such words in all of them.
-            if kind == TextKind::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
+            if kind == TextKind::Anything
+                && ![&expected, &actual]
+                    .iter()
+                    .any(|side| value::is_literal(side))
+            {
                 return None;
             }
             value::counted(expected, actual)
         }
     };
-    let relation = captures.name("r").map(|relation| relation.as_str()).or(form.relation.as_deref());
-    let expected = relation.map(|relation| format!("{relation} {expected}")).unwrap_or(expected);
-    Some(Sides { expected, actual, is_whole: true })
+    let relation = captures
+        .name("r")
+        .map(|relation| relation.as_str())
+        .or(form.relation.as_deref());
+    let expected = relation
+        .map(|relation| format!("{relation} {expected}"))
+        .unwrap_or(expected);
+    Some(Sides {
+        expected,
+        actual,
+        is_whole: true,
+    })
 }
 
 /// Whether both values are there, and not cut off: then the difference below them shows more.
@@ -127,11 +181,19 @@ fn is_whole(sides: &Sides) -> bool {
 }
 
 /// Whether both values are there, and what is shown of them differs.
-fn differ(Sides { expected, actual, .. }: &Sides) -> bool {
+fn differ(
+    Sides {
+        expected, actual, ..
+    }: &Sides,
+) -> bool {
     // What is quoted and should be true is an expression.
     let is_truth = ["true", "false", "null"].contains(&expected.to_ascii_lowercase().as_str());
     // Go prints where a pointer leads to; the value at that address is printed below.
-    let unpointed = |side: &str| pattern!(r"\(0x[0-9a-f]+\)").replace_all(side, "").into_owned();
+    let unpointed = |side: &str| {
+        pattern!(r"\(0x[0-9a-f]+\)")
+            .replace_all(side, "")
+            .into_owned()
+    };
     // syrupy shows both sides below.
     expected != actual
         && unpointed(expected) != unpointed(actual)
@@ -160,11 +222,24 @@ mod tests {
 
     #[test]
     fn comparisons_of_many_libraries() {
-        let Comparisons { form: forms, without_a_row, no_sides, .. } = &*COMPARISONS;
+        let Comparisons {
+            form: forms,
+            without_a_row,
+            no_sides,
+            ..
+        } = &*COMPARISONS;
         for form in forms {
-            assert!(!form.examples.is_empty(), "{} wants an example", form.pattern);
+            assert!(
+                !form.examples.is_empty(),
+                "{} wants an example",
+                form.pattern
+            );
         }
-        for (text, expected, actual) in forms.iter().flat_map(|form| &form.examples).chain(without_a_row) {
+        for (text, expected, actual) in forms
+            .iter()
+            .flat_map(|form| &form.examples)
+            .chain(without_a_row)
+        {
             let sides = both(sides_in(&text::clean(text), TextKind::Assertion));
             assert_eq!(sides, Some((expected.clone(), actual.clone())), "{text}");
         }
@@ -176,15 +251,21 @@ mod tests {
     #[test]
     fn the_source_of_an_assertion_does_not_turn_labels_round() {
         let sides = |error: &str| {
-            let error_message =
-                format!(">       assert expected == actual\n{error}\n\ntests/test_a.py:5: AssertionError");
-            let failure = Failure { error_message, ..Failure::default() };
+            let error_message = format!(
+                ">       assert expected == actual\n{error}\n\ntests/test_a.py:5: AssertionError"
+            );
+            let failure = Failure {
+                error_message,
+                ..Failure::default()
+            };
             both(super::super::Reading::of(&failure).sides)
         };
         let both = Some(("200".to_owned(), "503".to_owned()));
         assert_eq!(sides("E       assert 200 == 503"), both);
         assert_eq!(
-            sides("E       AssertionError: Expected: 200\nE         Actual: 503\nE       assert 200 == 503"),
+            sides(
+                "E       AssertionError: Expected: 200\nE         Actual: 503\nE       assert 200 == 503"
+            ),
             both
         );
     }
@@ -192,15 +273,34 @@ mod tests {
     #[test]
     fn the_source_of_an_assertion_tells_whether_the_list_states_the_requirement() {
         let sides = |source: &str, error: &str| {
-            let error_message =
-                format!("n = 2, want = 21\n\n>       {source}\nE       {error}\n\ntests/test_a.py:5: AssertionError");
-            both(super::super::Reading::of(&Failure { error_message, ..Failure::default() }).sides)
+            let error_message = format!(
+                "n = 2, want = 21\n\n>       {source}\nE       {error}\n\ntests/test_a.py:5: AssertionError"
+            );
+            both(
+                super::super::Reading::of(&Failure {
+                    error_message,
+                    ..Failure::default()
+                })
+                .sides,
+            )
         };
         let both = |expected: &str, actual: &str| Some((expected.to_owned(), actual.to_owned()));
         let cases = [
-            ("assert 'a' in names(n)", "assert 'a' in ['b', 'c']", both("containing 'a'", "['b', 'c']")),
-            ("assert status(n) in (200, 201)", "assert 404 in (200, 201)", both("one of (200, 201)", "404")),
-            ("assert code(n) not in ['x', 'y']", "assert 'x' not in ['x', 'y']", both("none of ['x', 'y']", "'x'")),
+            (
+                "assert 'a' in names(n)",
+                "assert 'a' in ['b', 'c']",
+                both("containing 'a'", "['b', 'c']"),
+            ),
+            (
+                "assert status(n) in (200, 201)",
+                "assert 404 in (200, 201)",
+                both("one of (200, 201)", "404"),
+            ),
+            (
+                "assert code(n) not in ['x', 'y']",
+                "assert 'x' not in ['x', 'y']",
+                both("none of ['x', 'y']", "'x'"),
+            ),
             ("assert n * 10 == want", "assert (2 * 10) == 21", None),
         ];
         for (source, error, wanted) in cases {
@@ -211,7 +311,10 @@ mod tests {
     #[test]
     fn who_tells_decides_what_words_may_say() {
         for (kind, text) in [
-            (TextKind::Exception, "not enough values to unpack (expected 3, got 2)"),
+            (
+                TextKind::Exception,
+                "not enough values to unpack (expected 3, got 2)",
+            ),
             (TextKind::Finding, "Expected 2 spaces, but found 4"),
             (TextKind::Anything, "got plum, want kiwi"),
         ] {

@@ -41,7 +41,11 @@ impl Reading {
     /// Reads a failure by itself, without the files of a pull request.
     pub fn of(failure: &Failure) -> Self {
         let message = text::clean(&failure.error_message);
-        let trace = failure.stack_trace.as_deref().map(text::clean).unwrap_or_default();
+        let trace = failure
+            .stack_trace
+            .as_deref()
+            .map(text::clean)
+            .unwrap_or_default();
         let whole = match (message.is_empty(), trace.is_empty()) {
             (false, false) if trace.contains(&message) => trace.clone(),
             (false, false) => text::clean(&format!("{message}\n{trace}")),
@@ -49,7 +53,10 @@ impl Reading {
             (true, _) => trace.clone(),
         };
         let is_output = failure.test_name.is_none() && (message.is_empty() || message == trace);
-        let mut headline = message::headline(if message.is_empty() { &trace } else { &message }, is_output);
+        let mut headline = message::headline(
+            if message.is_empty() { &trace } else { &message },
+            is_output,
+        );
         if headline.class.is_none() && !message.is_empty() && !trace.is_empty() {
             // Reports put the class above the trace, and only the words into the message.
             let of_trace = message::headline(&trace, false);
@@ -72,15 +79,24 @@ impl Reading {
                 let whole = without_source(&whole);
                 let (block, own) = from_line_of(&headline.message, &whole);
                 // The next assertion that failed may stand below.
-                let of_message = || expected::sides_in(&headline.message, kind).filter(|sides| sides.is_whole);
-                let around = if kind == TextKind::Anything { block } else { &whole };
-                let of_text = || expected::sides_in(own, kind).or_else(|| expected::sides_in(around, kind));
+                let of_message =
+                    || expected::sides_in(&headline.message, kind).filter(|sides| sides.is_whole);
+                let around = if kind == TextKind::Anything {
+                    block
+                } else {
+                    &whole
+                };
+                let of_text =
+                    || expected::sides_in(own, kind).or_else(|| expected::sides_in(around, kind));
                 of_message().or_else(of_text)
             }
             TextKind::Finding => expected::sides_in(&whole, kind),
         };
         let found = match found {
-            Some(sides) if is_reversed(&whole) && labelled(&whole.lines().collect::<Vec<_>>()).is_none() => {
+            Some(sides)
+                if is_reversed(&whole)
+                    && labelled(&whole.lines().collect::<Vec<_>>()).is_none() =>
+            {
                 Some(sides.turned())
             }
             found => found,
@@ -89,57 +105,121 @@ impl Reading {
             (Some(expected), Some(actual)) => {
                 let (expected, actual) = (value::on_line(expected), value::on_line(actual));
                 // The report may have taken them from the same lines.
-                let same = found.filter(|found| found.expected == expected && found.actual == actual);
-                Some(same.unwrap_or(Sides { expected, actual, is_whole: true }))
+                let same =
+                    found.filter(|found| found.expected == expected && found.actual == actual);
+                Some(same.unwrap_or(Sides {
+                    expected,
+                    actual,
+                    is_whole: true,
+                }))
             }
             _ => found,
         };
         let is_of_test = failure.test_name.is_some() || failure.test_file.is_some();
-        let mut printed = if is_of_test { stack::printed(&trace) } else { places(&headline.message, &trace) };
+        let mut printed = if is_of_test {
+            stack::printed(&trace)
+        } else {
+            places(&headline.message, &trace)
+        };
         if printed.is_empty() {
             printed = stack::printed(&message);
         }
         let mut frames = stack::located(&printed, &Changes::default());
-        let top = frames.iter().find(|frame| frame.origin.in_repository()).cloned();
-        frames.iter_mut().for_each(|frame| known_file(frame, failure));
-        Self { class, error_type, message: headline.message, whole, sides, frames, top, printed }
+        let top = frames
+            .iter()
+            .find(|frame| frame.origin.in_repository())
+            .cloned();
+        frames
+            .iter_mut()
+            .for_each(|frame| known_file(frame, failure));
+        Self {
+            class,
+            error_type,
+            message: headline.message,
+            whole,
+            sides,
+            frames,
+            top,
+            printed,
+        }
     }
 
     /// Looks the frames up among the files a pull request changes; nothing else depends on them.
     pub fn look_up(&mut self, failure: &Failure, changes: &Changes) {
         self.frames = stack::located(&self.printed, changes);
-        self.frames.iter_mut().for_each(|frame| known_file(frame, failure));
+        self.frames
+            .iter_mut()
+            .for_each(|frame| known_file(frame, failure));
     }
 
     /// The innermost frame in a test. Around a compiler's or linter's finding stand only its other findings.
     pub fn test_frame(&self) -> Option<&Frame> {
-        let is_finding = matches!(self.error_type, ErrorType::CompileError | ErrorType::LintError);
-        let mut own = self.frames.iter().filter(|frame| frame.origin.in_repository() && !is_finding);
+        let is_finding = matches!(
+            self.error_type,
+            ErrorType::CompileError | ErrorType::LintError
+        );
+        let mut own = self
+            .frames
+            .iter()
+            .filter(|frame| frame.origin.in_repository() && !is_finding);
         own.find(|frame| is_test(&frame.file))
     }
 
     /// What the error shows of itself, as one code span.
     pub fn summary(&self) -> String {
         // The call in a test shows less than its result.
-        let is_call =
-            |line: &&str| self.sides.is_none() && ["expect(", "expect {"].iter().any(|start| line.starts_with(start));
-        let mut lines = self.message.lines().map(str::trim).filter(|line| !line.is_empty());
-        let first = lines.clone().find(|line| !is_call(line)).or_else(|| lines.next());
+        let is_call = |line: &&str| {
+            self.sides.is_none()
+                && ["expect(", "expect {"]
+                    .iter()
+                    .any(|start| line.starts_with(start))
+        };
+        let mut lines = self
+            .message
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty());
+        let first = lines
+            .clone()
+            .find(|line| !is_call(line))
+            .or_else(|| lines.next());
         // pytest: what was called stands below.
-        let is_bare = matches!(first, Some("assert False" | "assert None" | "assert 0" | "assert []"));
-        let called = self.message.lines().find_map(|line| line.trim().strip_prefix("+  where "));
+        let is_bare = matches!(
+            first,
+            Some("assert False" | "assert None" | "assert 0" | "assert []")
+        );
+        let called = self
+            .message
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("+  where "));
         let first = called.filter(|_| is_bare).or(first);
         // A heading shows nothing without what stands below it.
-        let is_count = |first: &str| first.starts_with(|c: char| c.is_ascii_digit()) && first.contains(" error");
-        let is_heading =
-            first.is_some_and(|first| first.ends_with(':') || is_count(first) || !first.contains([' ', '(', '.', '_']));
+        let is_count = |first: &str| {
+            first.starts_with(|c: char| c.is_ascii_digit()) && first.contains(" error")
+        };
+        let is_heading = first.is_some_and(|first| {
+            first.ends_with(':') || is_count(first) || !first.contains([' ', '(', '.', '_'])
+        });
         // So does a quotation that goes on.
-        let is_open = first.is_some_and(|first| first.starts_with('"') && first.matches('"').count() == 1);
-        let whole = first.filter(|_| is_heading || is_open).map(|_| text::one_line(&self.message, 160));
+        let is_open =
+            first.is_some_and(|first| first.starts_with('"') && first.matches('"').count() == 1);
+        let whole = first
+            .filter(|_| is_heading || is_open)
+            .map(|_| text::one_line(&self.message, 160));
         let first = whole.as_deref().or(first);
-        let class = self.class.as_deref().filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));
-        match (class, first.map(text::without_advice).filter(|first| !first.is_empty())) {
-            (Some(class), Some(first)) if !first.contains(class) => text::code(&format!("{class}: {first}")),
+        let class = self
+            .class
+            .as_deref()
+            .filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));
+        match (
+            class,
+            first
+                .map(text::without_advice)
+                .filter(|first| !first.is_empty()),
+        ) {
+            (Some(class), Some(first)) if !first.contains(class) => {
+                text::code(&format!("{class}: {first}"))
+            }
             (_, Some(first)) => text::code(first),
             (Some(class), None) => text::code(class),
             (None, None) => text::code(self.error_type.as_str()),
@@ -152,10 +232,21 @@ fn without_source(whole: &str) -> Cow<'_, str> {
     if !whole.lines().any(|line| line.starts_with("E  ")) {
         return Cow::Borrowed(whole);
     }
-    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let is_argument = |line: &str| line.split_once(" = ").is_some_and(|(name, _)| is_name(name));
-    let is_quoted = |line: &&str| line.starts_with("    ") || line.starts_with("> ") || is_argument(line);
-    Cow::Owned(whole.lines().filter(|line| !is_quoted(line)).collect::<Vec<_>>().join("\n"))
+    let is_name =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_argument = |line: &str| {
+        line.split_once(" = ")
+            .is_some_and(|(name, _)| is_name(name))
+    };
+    let is_quoted =
+        |line: &&str| line.starts_with("    ") || line.starts_with("> ") || is_argument(line);
+    Cow::Owned(
+        whole
+            .lines()
+            .filter(|line| !is_quoted(line))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    )
 }
 
 /// A text from the line on in which a message begins, and before that from the line on under which it is indented: what
@@ -165,7 +256,12 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
     let at = first.and_then(|first| text.find(first)).unwrap_or_default();
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let is_inner = |line: &&str| line.is_empty() || line.starts_with([' ', '\t', '#']);
-    let above: usize = text[..start].lines().rev().take_while(is_inner).map(|line| line.len() + 1).sum();
+    let above: usize = text[..start]
+        .lines()
+        .rev()
+        .take_while(is_inner)
+        .map(|line| line.len() + 1)
+        .sum();
     (&text[start.saturating_sub(above)..], &text[start..])
 }
 
@@ -173,9 +269,16 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
 /// above. One further above is that of something else.
 fn places(message: &str, trace: &str) -> Vec<Frame> {
     const ABOVE: usize = 10;
-    let at = trace.find(message.lines().next().unwrap_or_default()).unwrap_or_default();
-    let above = trace[..at].rmatch_indices('\n').nth(ABOVE).map_or(0, |(end, _)| end + 1);
-    let paragraph = trace[above..at].rfind("\n\n").map_or(above, |end| above + end + 2);
+    let at = trace
+        .find(message.lines().next().unwrap_or_default())
+        .unwrap_or_default();
+    let above = trace[..at]
+        .rmatch_indices('\n')
+        .nth(ABOVE)
+        .map_or(0, |(end, _)| end + 1);
+    let paragraph = trace[above..at]
+        .rfind("\n\n")
+        .map_or(above, |end| above + end + 2);
     let traceback = trace[..at].rfind("Traceback (most recent call last):");
     match stack::printed(&trace[traceback.unwrap_or(paragraph)..]) {
         near if !near.is_empty() => near,
@@ -186,8 +289,14 @@ fn places(message: &str, trace: &str) -> Vec<Frame> {
 /// The machine that ran the tests knows the path of a file that the trace names only by its end (`com/acme/Cart.java`).
 /// A bare name may be any file's; it is this one's where the line is the same.
 fn known_file(frame: &mut Frame, failure: &Failure) {
-    let source = failure.source.as_ref().map(|source| (&source.file, source.line));
-    let test = failure.test_file.as_ref().map(|file| (file, failure.line_number));
+    let source = failure
+        .source
+        .as_ref()
+        .map(|source| (&source.file, source.line));
+    let test = failure
+        .test_file
+        .as_ref()
+        .map(|file| (file, failure.line_number));
     let is_meant = |(file, line): &(&String, Option<u32>)| {
         file.len() > frame.file.len()
             && !paths::is_absolute(file)

@@ -30,7 +30,11 @@ pub(in crate::failure) fn clean(text: &str) -> String {
         }
     };
     let lines: Vec<&str> = text.lines().collect();
-    let (head, tail) = if lines.len() > MAX_LINES { (MAX_LINES / 3 * 2, MAX_LINES / 3) } else { (lines.len(), 0) };
+    let (head, tail) = if lines.len() > MAX_LINES {
+        (MAX_LINES / 3 * 2, MAX_LINES / 3)
+    } else {
+        (lines.len(), 0)
+    };
     let mut out = String::with_capacity(text.len());
     let mut is_step_heading = false;
     for line in lines[..head].iter().chain(&lines[lines.len() - tail..]) {
@@ -76,9 +80,21 @@ pub(in crate::failure) fn suffix(text: &str, max: usize) -> &str {
 pub fn without_stamp(line: &str) -> &str {
     const FORM: &[u8] = b"0000-00-00T00:00:00.0000000Z";
     let unmarked = line.trim_start_matches('\u{feff}');
-    let (stamp, rest) = unmarked.split_at_checked(FORM.len()).unwrap_or(("", unmarked));
-    let fits = |(byte, form): (u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form };
-    if !stamp.is_empty() && stamp.bytes().zip(FORM).all(fits) { rest.strip_prefix(' ').unwrap_or(rest) } else { line }
+    let (stamp, rest) = unmarked
+        .split_at_checked(FORM.len())
+        .unwrap_or(("", unmarked));
+    let fits = |(byte, form): (u8, &u8)| {
+        if *form == b'0' {
+            byte.is_ascii_digit()
+        } else {
+            byte == *form
+        }
+    };
+    if !stamp.is_empty() && stamp.bytes().zip(FORM).all(fits) {
+        rest.strip_prefix(' ').unwrap_or(rest)
+    } else {
+        line
+    }
 }
 
 /// Whether a line of a tool that is not known shows that something went wrong: by its words, and as no warning.
@@ -106,13 +122,18 @@ pub(in crate::failure) fn is_remark(line: &str) -> bool {
         r"^(?:warn|\(node:|deprecat|note|info|using |checking |see |configuring incomplete|linting|summary|total",
         "|some errors were)",
     ));
-    starts.is_match(&prefix(line.trim_start_matches([' ', '×', '✖', '#', '-']), 40).to_ascii_lowercase())
+    starts.is_match(
+        &prefix(line.trim_start_matches([' ', '×', '✖', '#', '-']), 40).to_ascii_lowercase(),
+    )
 }
 
 /// One line without escape sequences, with plain spaces for each tab, and nothing that cannot be seen.
 fn plain(line: &str) -> Cow<'_, str> {
     // Most lines are so already: a sequence begins with ESC, or where that was lost with a bracket.
-    if line.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'[') {
+    if line
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~') && byte != b'[')
+    {
         return Cow::Borrowed(line);
     }
     // XML cannot hold the escape character; reports keep the rest of the colour sequence. `[5ms]` and `[3m]` are
@@ -128,7 +149,10 @@ fn plain(line: &str) -> Cow<'_, str> {
 
 /// `text` on one line: runs of white space become one space; at most `max` characters, the cut shown as `…`.
 pub(in crate::failure) fn one_line(text: &str, max: usize) -> String {
-    let words: Vec<Cow<'_, str>> = prefix(text, MAX_TEXT).split_whitespace().map(plain).collect();
+    let words: Vec<Cow<'_, str>> = prefix(text, MAX_TEXT)
+        .split_whitespace()
+        .map(plain)
+        .collect();
     shorten(&words.join(" "), max)
 }
 
@@ -145,16 +169,33 @@ pub(in crate::failure) fn shorten(text: &str, max: usize) -> String {
 /// apostrophes, so the span cannot be closed from within.
 pub(in crate::failure) fn code(text: &str) -> String {
     let (text, is_on_line) = (text.trim(), !text.trim().contains(['\n', '\t']));
-    let inner = if is_on_line { shorten(&plain(prefix(text, MAX_TEXT)), 160) } else { one_line(text, 160) };
+    let inner = if is_on_line {
+        shorten(&plain(prefix(text, MAX_TEXT)), 160)
+    } else {
+        one_line(text, 160)
+    };
     let inner = inner.replace('`', "'");
-    if inner.is_empty() { "(empty)".to_owned() } else { format!("`{inner}`") }
+    if inner.is_empty() {
+        "(empty)".to_owned()
+    } else {
+        format!("`{inner}`")
+    }
 }
 
 /// A tool's line without the clauses in which it muses about what one might do; feedback shows what to do.
 pub(in crate::failure) fn without_advice(line: &str) -> &str {
-    const MUSING: [&str; 6] = ["consider", "maybe", "perhaps", "might ", "could be ", "you may "];
+    const MUSING: [&str; 6] = [
+        "consider",
+        "maybe",
+        "perhaps",
+        "might ",
+        "could be ",
+        "you may ",
+    ];
     let lower = line.to_ascii_lowercase();
-    let Some(start) = MUSING.iter().filter_map(|word| lower.find(word)).min() else { return line };
+    let Some(start) = MUSING.iter().filter_map(|word| lower.find(word)).min() else {
+        return line;
+    };
     // ASCII lower-casing keeps every offset.
     let before = &line[..start];
     let end = before.rfind(['.', ';', ',', ':', '(', '?']).unwrap_or(0);
@@ -178,7 +219,11 @@ impl Excerpt {
         let all: Vec<&str> = cleaned.lines().map(|line| prefix(line, 240)).collect();
         let total = trace.lines().count().max(all.len());
         if all.len() <= lines && total == all.len() {
-            return Self { head: all.join("\n"), cut_lines: 0, tail: String::new() };
+            return Self {
+                head: all.join("\n"),
+                cut_lines: 0,
+                tail: String::new(),
+            };
         }
         let head = (lines * 2).div_ceil(3).min(all.len());
         let tail = lines.saturating_sub(head).min(all.len() - head);
@@ -216,7 +261,9 @@ mod tests {
         let text = format!("first\n{}\nlast", "ä".repeat(5_000_000));
         let cleaned = clean(&text);
         assert!(cleaned.len() <= MAX_TEXT);
-        assert!(cleaned.starts_with("first\n") && cleaned.ends_with("[…]") | cleaned.ends_with("last"));
+        assert!(
+            cleaned.starts_with("first\n") && cleaned.ends_with("[…]") | cleaned.ends_with("last")
+        );
     }
 
     #[test]
@@ -236,9 +283,19 @@ mod tests {
 
     #[test]
     fn the_cut_of_an_excerpt_is_counted() {
-        let text = (1..=10).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+        let text = (1..=10)
+            .map(|n| n.to_string())
+            .collect::<Vec<_>>()
+            .join("\n");
         let excerpt = Excerpt::of(&text, 3);
-        assert_eq!((excerpt.head.as_str(), excerpt.cut_lines, excerpt.tail.as_str()), ("1\n2", 7, "10"));
+        assert_eq!(
+            (
+                excerpt.head.as_str(),
+                excerpt.cut_lines,
+                excerpt.tail.as_str()
+            ),
+            ("1\n2", 7, "10")
+        );
         let whole = Excerpt::of(&text, 10);
         assert_eq!((whole.head.lines().count(), whole.cut_lines), (10, 0));
         assert_eq!(Excerpt::of(&text, 0).cut_lines, 10);
@@ -254,17 +311,28 @@ mod tests {
                    2026-11-20T22:14:50.7680466Z ##[error]Process completed with exit code 1.\n\
                    2026-11-20T22:14:51.0014785Z git version 2.51.0";
         assert_eq!(clean(log), "  indented");
-        assert_eq!(without_stamp("2026-11-20T22:14:50Z started"), "2026-11-20T22:14:50Z started");
+        assert_eq!(
+            without_stamp("2026-11-20T22:14:50Z started"),
+            "2026-11-20T22:14:50Z started"
+        );
     }
 
     #[test]
     fn failures_are_told_by_their_words() {
-        for line in ["unable to prepare context: lstat Dockerfile", "ASSERT FAILED: total is 3", "Cannot find x"] {
+        for line in [
+            "unable to prepare context: lstat Dockerfile",
+            "ASSERT FAILED: total is 3",
+            "Cannot find x",
+        ] {
             assert!(names_failure(line), "{line}");
         }
-        for line in
-            ["warning: x failed", "DEPRECATED: missing", "0 errors, 1 warning", "1 scenario passed, 1 failed", "ok"]
-        {
+        for line in [
+            "warning: x failed",
+            "DEPRECATED: missing",
+            "0 errors, 1 warning",
+            "1 scenario passed, 1 failed",
+            "ok",
+        ] {
             assert!(!names_failure(line), "{line}");
         }
     }

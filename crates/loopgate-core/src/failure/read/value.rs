@@ -6,14 +6,25 @@ use super::text;
 const MAX_VALUE: usize = 400;
 
 /// Words that are values in some language.
-const CONSTANTS: [&str; 8] = ["true", "false", "nil", "null", "none", "undefined", "nan", "nothing"];
+const CONSTANTS: [&str; 8] = [
+    "true",
+    "false",
+    "nil",
+    "null",
+    "none",
+    "undefined",
+    "nan",
+    "nothing",
+];
 
 /// What words behind a number begin with that name nothing that was compared.
 const NO_THINGS: [&str; 5] = ["arg", "operand", "param", "positional", "instead"];
 
 /// Where a sentence goes on behind a value.
-const ENDS: [&str; 13] =
-    [" : ", ": ", "; ", " (", ". ", " within ", " at ", " for ", " in ", " on ", " instead", " //", ", "];
+const ENDS: [&str; 13] = [
+    " : ", ": ", "; ", " (", ". ", " within ", " at ", " for ", " in ", " on ", " instead", " //",
+    ", ",
+];
 
 /// What stands in a sentence in front of a value.
 const LEADS: [&str; 4] = [": ", " that ", "--- ", "] "];
@@ -34,13 +45,24 @@ pub(super) fn untyped(printed: &str) -> String {
     let unmarked = on_line(&printed.replace('·', " "));
     let printed = closed(unmarked.trim().trim_end_matches(','));
     // The end of a sentence; Gomega and luassert write the type in front.
-    let printed = printed.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(printed);
+    let printed = printed
+        .strip_suffix('.')
+        .filter(|rest| !rest.ends_with('.'))
+        .unwrap_or(printed);
     let of_type = |open, close| printed.strip_prefix(open)?.split_once(close);
-    let is_type = |(name, _): &(&str, &str)| name.chars().all(|c| c.is_alphanumeric() || "*[]. :".contains(c));
-    let typed = of_type("<", ">: ").or_else(|| of_type("(", ") ")).filter(is_type).map(|(_, rest)| rest);
+    let is_type = |(name, _): &(&str, &str)| {
+        name.chars()
+            .all(|c| c.is_alphanumeric() || "*[]. :".contains(c))
+    };
+    let typed = of_type("<", ">: ")
+        .or_else(|| of_type("(", ") "))
+        .filter(is_type)
+        .map(|(_, rest)| rest);
     let printed = typed.unwrap_or(printed);
     // proptest goes on with its message and the place.
-    let quoted = printed.strip_prefix('`').and_then(|rest| Some(1 + rest.find("` at ").or_else(|| rest.find("`: "))?));
+    let quoted = printed
+        .strip_prefix('`')
+        .and_then(|rest| Some(1 + rest.find("` at ").or_else(|| rest.find("`: "))?));
     quoted.map_or(printed, |end| &printed[..=end]).to_owned()
 }
 
@@ -48,17 +70,29 @@ pub(super) fn untyped(printed: &str) -> String {
 pub(super) fn on_line(printed: &str) -> String {
     let printed = printed.trim();
     let is_short = !printed.contains(['\n', '\t']) && printed.len() <= MAX_VALUE;
-    if is_short { printed.to_owned() } else { text::one_line(printed, MAX_VALUE) }
+    if is_short {
+        printed.to_owned()
+    } else {
+        text::one_line(printed, MAX_VALUE)
+    }
 }
 
 /// The value with which a sentence begins.
 pub(super) fn first_in(sentence: &str) -> Option<String> {
     let sentence = sentence.trim();
-    let ends = ENDS.iter().flat_map(|end| sentence.match_indices(end)).map(|(at, _)| at);
+    let ends = ENDS
+        .iter()
+        .flat_map(|end| sentence.match_indices(end))
+        .map(|(at, _)| at);
     // A list without brackets is no single value.
-    let goes_on =
-        |at: &usize| !sentence[*at..].starts_with(", ") || sentence[*at + 2..].starts_with(char::is_alphabetic);
-    let mut ends: Vec<usize> = ends.filter(goes_on).take(20).chain([sentence.len()]).collect();
+    let goes_on = |at: &usize| {
+        !sentence[*at..].starts_with(", ") || sentence[*at + 2..].starts_with(char::is_alphabetic)
+    };
+    let mut ends: Vec<usize> = ends
+        .filter(goes_on)
+        .take(20)
+        .chain([sentence.len()])
+        .collect();
     ends.sort_unstable_by(|one, two| two.cmp(one));
     ends.into_iter().find_map(|end| whole(&sentence[..end]))
 }
@@ -66,16 +100,24 @@ pub(super) fn first_in(sentence: &str) -> Option<String> {
 /// The value with which a sentence ends.
 pub(super) fn last_in(sentence: &str) -> Option<String> {
     let is_apart = |at: &usize| {
-        "([{"
-            .chars()
-            .zip(")]}".chars())
-            .all(|(open, close)| sentence[..*at].matches(open).count() <= sentence[..*at].matches(close).count())
+        "([{".chars().zip(")]}".chars()).all(|(open, close)| {
+            sentence[..*at].matches(open).count() <= sentence[..*at].matches(close).count()
+        })
     };
-    let behind = |lead: &'static str| sentence.match_indices(lead).map(move |(at, _)| at + lead.len());
+    let behind = |lead: &'static str| {
+        sentence
+            .match_indices(lead)
+            .map(move |(at, _)| at + lead.len())
+    };
     let starts = LEADS.into_iter().flat_map(behind).filter(is_apart);
     // `subject "45"`
-    let quoted = sentence.find(['"', '\'']).filter(|at| sentence[..*at].ends_with(' '));
-    std::iter::once(0).chain(starts.take(20)).chain(quoted).find_map(|start| whole(&sentence[start..]))
+    let quoted = sentence
+        .find(['"', '\''])
+        .filter(|at| sentence[..*at].ends_with(' '));
+    std::iter::once(0)
+        .chain(starts.take(20))
+        .chain(quoted)
+        .find_map(|start| whole(&sentence[start..]))
 }
 
 /// The text, if it is a value or a number of things.
@@ -84,23 +126,27 @@ fn whole(text: &str) -> Option<String> {
     let tidied = tidy(text);
     // `3 rows`
     let is_count = |(_, noun): (&str, &str)| !NO_THINGS.iter().any(|start| noun.starts_with(start));
-    (is_literal(text) || is_literal(&tidied) || count(&tidied).is_some_and(is_count)).then_some(tidied)
+    (is_literal(text) || is_literal(&tidied) || count(&tidied).is_some_and(is_count))
+        .then_some(tidied)
 }
 
 /// Whether a text cannot be anything but a value.
 pub(super) fn is_literal(text: &str) -> bool {
     let starts_as_number = |word: &str| {
-        word.trim_start_matches(['-', '+', '.', '$', '€']).starts_with(|c: char| c.is_ascii_digit())
+        word.trim_start_matches(['-', '+', '.', '$', '€'])
+            .starts_with(|c: char| c.is_ascii_digit())
             && !word.contains(['(', ')', '"', '\''])
             && !word.ends_with(',')
     };
-    let is_moment = |word: &str| starts_as_number(word) || word.len() <= 4 && word.chars().all(char::is_uppercase);
+    let is_moment = |word: &str| {
+        starts_as_number(word) || word.len() <= 4 && word.chars().all(char::is_uppercase)
+    };
     let mut words = text.split(' ').filter(|word| *word != "±");
     let is_regex = text.len() > 2
         && text.starts_with('/')
-        && text
-            .rsplit_once('/')
-            .is_some_and(|(body, flags)| !body.is_empty() && flags.chars().all(char::is_alphabetic));
+        && text.rsplit_once('/').is_some_and(|(body, flags)| {
+            !body.is_empty() && flags.chars().all(char::is_alphabetic)
+        });
     CONSTANTS.contains(&text.to_ascii_lowercase().as_str())
         || words.next().is_some_and(starts_as_number) && words.all(is_moment)
         || is_regex
@@ -109,8 +155,13 @@ pub(super) fn is_literal(text: &str) -> bool {
 
 /// Whether a quote or bracket encloses the whole text, but for the name of a type in front of it.
 fn is_enclosed(text: &str) -> bool {
-    let body = text.strip_prefix("[]").filter(|rest| !rest.is_empty()).unwrap_or(text);
-    let Some(open) = body.find(['"', '\'', '`', '(', '[', '{', '<', '“', '‘']) else { return false };
+    let body = text
+        .strip_prefix("[]")
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(text);
+    let Some(open) = body.find(['"', '\'', '`', '(', '[', '{', '<', '“', '‘']) else {
+        return false;
+    };
     let (name, group) = body.split_at(open);
     let is_part = |c: char| c.is_alphanumeric() || "_.:&*#%@$~\\".contains(c);
     // `attributes {…}` shows what the value is of.
@@ -121,8 +172,11 @@ fn is_enclosed(text: &str) -> bool {
     let is_call = group == "()" && name.starts_with(|c: char| c.is_lowercase()) && name != "set"
         || matches!(name, "len" | "length" | "size" | "count" | "type" | "sum");
     // `(6 * 7)` was not computed either.
-    let is_formula = name.is_empty() && group.starts_with('(') && !group.contains(',') && group != "()";
-    let end = depths(group).find(|(_, _, depth)| *depth == 0).map(|(at, last, _)| at + last.len_utf8());
+    let is_formula =
+        name.is_empty() && group.starts_with('(') && !group.contains(',') && group != "()";
+    let end = depths(group)
+        .find(|(_, _, depth)| *depth == 0)
+        .map(|(at, last, _)| at + last.len_utf8());
     is_name && !is_call && !is_formula && !group.starts_with("</") && end == Some(group.len())
 }
 
@@ -182,31 +236,46 @@ fn closed(text: &str) -> &str {
 
 /// `total(cart)`, `cart.total()`: the name of what makes a value begins with a capital, or is a known one.
 pub(super) fn is_call(side: &str) -> bool {
-    let Some((name, _)) = side.split_once('(') else { return false };
+    let Some((name, _)) = side.split_once('(') else {
+        return false;
+    };
     let last = name.rsplit(['.', ':']).next().unwrap_or(name);
     let makes = pattern!(
         "^(?:approx|(?:frozen)?set|(?:default)?dict|list|tuple|bytes|array|date(?:time)?|timedelta|deque|range|call)$"
     );
     let is_part = |c: char| c.is_alphanumeric() || "_.:$".contains(c);
-    name.chars().all(is_part) && last.starts_with(|c: char| c.is_lowercase() || c == '_') && !makes.is_match(last)
+    name.chars().all(is_part)
+        && last.starts_with(|c: char| c.is_lowercase() || c == '_')
+        && !makes.is_match(last)
 }
 
 /// What a parser waits for, or stumbles on: `';'`, `` `}` ``, `)`.
 pub(super) fn is_token(text: &str) -> bool {
     let inner = text.trim_matches(['"', '\'', '`', '‘', '’']);
-    let is_punctuation = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_punctuation());
+    let is_punctuation =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_punctuation());
     is_punctuation(inner) && !(inner == text && matches!(text, "[]" | "{}" | "()"))
 }
 
 fn count(text: &str) -> Option<(&str, &str)> {
     let (number, noun) = text.split_once(' ')?;
-    (number.parse::<f64>().is_ok() && noun.trim_end_matches("(s)").chars().all(|c| c.is_ascii_lowercase()))
-        .then_some((number, noun))
+    (number.parse::<f64>().is_ok()
+        && noun
+            .trim_end_matches("(s)")
+            .chars()
+            .all(|c| c.is_ascii_lowercase()))
+    .then_some((number, noun))
 }
 
 /// Of `5 rows` and `4`, or `4 rows`, the numbers.
 pub(super) fn counted(expected: String, actual: String) -> (String, String) {
-    let noun = |text: &str| count(text).map(|(_, noun)| noun.trim_end_matches("(s)").trim_end_matches('s').to_owned());
+    let noun = |text: &str| {
+        count(text).map(|(_, noun)| {
+            noun.trim_end_matches("(s)")
+                .trim_end_matches('s')
+                .to_owned()
+        })
+    };
     let number = |text: &str| count(text).map_or(text, |(number, _)| number).to_owned();
     let is_plain = |text: &str| text.parse::<f64>().is_ok();
     match (noun(&expected), noun(&actual)) {
@@ -219,7 +288,15 @@ pub(super) fn counted(expected: String, actual: String) -> (String, String) {
 
 /// Whether the words behind a label describe a value instead of being one: what it is not, what it contains.
 pub(super) fn is_description(text: &str) -> bool {
-    const NEGATIONS: [&str; 7] = ["not ", "value != ", "!= ", "anything ", "no ", "it ", "a value "];
+    const NEGATIONS: [&str; 7] = [
+        "not ",
+        "value != ",
+        "!= ",
+        "anything ",
+        "no ",
+        "it ",
+        "a value ",
+    ];
     // The end of a remark in brackets.
     let is_remark = text.ends_with(')') && !text.contains('(') && text.contains(' ');
     NEGATIONS.iter().any(|start| text.starts_with(start)) || is_remark || is_relation(text)
@@ -227,7 +304,15 @@ pub(super) fn is_description(text: &str) -> bool {
 
 /// Whether words show what a value is to be like.
 pub(super) fn is_relation(text: &str) -> bool {
-    let verbs = [" to be ", " to have ", " to contain ", " to equal ", " to include ", " to match ", " to not "];
+    let verbs = [
+        " to be ",
+        " to have ",
+        " to contain ",
+        " to equal ",
+        " to include ",
+        " to match ",
+        " to not ",
+    ];
     !is_literal(text) && verbs.iter().any(|words| text.contains(words))
 }
 
@@ -280,7 +365,12 @@ mod tests {
         ] {
             assert_eq!(whole(text).filter(|value| !is_token(value)), None, "{text}");
         }
-        for (text, value) in [("plum", None), ("3 rows", Some("3 rows")), ("2 arguments", None), ("error", None)] {
+        for (text, value) in [
+            ("plum", None),
+            ("3 rows", Some("3 rows")),
+            ("2 arguments", None),
+            ("error", None),
+        ] {
             assert_eq!(whole(text).as_deref(), value, "{text}");
         }
         for (sentence, value) in [
@@ -294,7 +384,13 @@ mod tests {
         }
         assert_eq!(first_in("1, 2"), None);
         assert_eq!(last_in("total is off: 14").as_deref(), Some("14"));
-        assert_eq!(counted("5 rows".to_owned(), "4".to_owned()), ("5".to_owned(), "4".to_owned()));
-        assert_eq!(counted("2 times".to_owned(), "1 time".to_owned()), ("2".to_owned(), "1".to_owned()));
+        assert_eq!(
+            counted("5 rows".to_owned(), "4".to_owned()),
+            ("5".to_owned(), "4".to_owned())
+        );
+        assert_eq!(
+            counted("2 times".to_owned(), "1 time".to_owned()),
+            ("2".to_owned(), "1".to_owned())
+        );
     }
 }

@@ -22,11 +22,19 @@ const YOUNG: TimeDelta = TimeDelta::seconds(60);
 impl OneGate<'_> {
     /// Binds a comment that names no commit to the head seen before it was written.
     fn bind_comment(&self, written: Timestamp) -> Result<Sha, Refusal> {
-        let at = self.record.iter().rposition(|seen| seen.at < written).ok_or(Refusal::NoHeadSeenBefore)?;
+        let at = self
+            .record
+            .iter()
+            .rposition(|seen| seen.at < written)
+            .ok_or(Refusal::NoHeadSeenBefore)?;
         let seen = &self.record[at];
         let bound = self.covers(seen)?;
-        let before = self.record[..at].iter().rposition(|earlier| earlier.sha != seen.sha);
-        let Some(before) = before else { return Ok(bound) };
+        let before = self.record[..at]
+            .iter()
+            .rposition(|earlier| earlier.sha != seen.sha);
+        let Some(before) = before else {
+            return Ok(bound);
+        };
         if written - self.record[before + 1].at >= YOUNG {
             return Ok(bound);
         }
@@ -43,15 +51,21 @@ impl OneGate<'_> {
         let entry = |commit: &Sha| sighting::entry(self.record, *commit, vote.at);
         match (&vote.what, vote.source) {
             (What::Approve { commit }, _) if vote.is_verdict => {
-                let seen = commit.as_ref().and_then(entry).ok_or(Refusal::ReviewStale { seen: *commit })?;
+                let seen = commit
+                    .as_ref()
+                    .and_then(entry)
+                    .ok_or(Refusal::ReviewStale { seen: *commit })?;
                 self.covers(seen).map_err(|refusal| match refusal {
                     Refusal::DiffChanged { seen } => Refusal::ReviewStale { seen: Some(seen) },
                     other => other,
                 })
             }
-            (What::Approve { commit: Some(commit) }, _) => {
-                self.covers(entry(commit).ok_or(Refusal::OtherCommit { named: *commit })?)
-            }
+            (
+                What::Approve {
+                    commit: Some(commit),
+                },
+                _,
+            ) => self.covers(entry(commit).ok_or(Refusal::OtherCommit { named: *commit })?),
             (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
             (_, WordSource::Comment(_)) => self.bind_comment(vote.at),
             (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
@@ -61,16 +75,28 @@ impl OneGate<'_> {
     /// Whether what was seen then is what stands there now.
     fn covers(&self, seen: &HeadObservation) -> Result<Sha, Refusal> {
         let pull_request = &self.snapshot.pull_request;
-        if let Some(then) = seen.base.as_ref().filter(|then| **then != pull_request.base.branch) {
+        if let Some(then) = seen
+            .base
+            .as_ref()
+            .filter(|then| **then != pull_request.base.branch)
+        {
             return Err(Refusal::BaseChanged { seen: then.clone() });
         }
-        let Some(then) = seen.gates.get(self.name) else { return Err(Refusal::BeforeTrigger { seen: seen.sha }) };
+        let Some(then) = seen.gates.get(self.name) else {
+            return Err(Refusal::BeforeTrigger { seen: seen.sha });
+        };
         let stands = match self.policy.invalidate_on_push {
             InvalidateOnPush::Matching => self.is_same_diff(seen, then)?,
-            InvalidateOnPush::Any => seen.sha == pull_request.head.sha && self.is_same_diff(seen, then)?,
+            InvalidateOnPush::Any => {
+                seen.sha == pull_request.head.sha && self.is_same_diff(seen, then)?
+            }
             InvalidateOnPush::Never => true,
         };
-        if stands { Ok(seen.sha) } else { Err(Refusal::DiffChanged { seen: seen.sha }) }
+        if stands {
+            Ok(seen.sha)
+        } else {
+            Err(Refusal::DiffChanged { seen: seen.sha })
+        }
     }
 
     /// Whether the gate's own diff is the one that was seen with `then` as its digests.
@@ -92,13 +118,27 @@ impl OneGate<'_> {
         // Every file is what the three-way merge gives: of the base and the head as they were seen, and the base now.
         let (mut missing, mut doubt) = (FilesToRead::default(), false);
         for path in &self.paths {
-            let (sides, head) = ([base_then, seen.sha, base_now], self.snapshot.pull_request.head.sha);
-            match self.snapshot.contents.is_merged(sides, head, path, &mut missing) {
+            let (sides, head) = (
+                [base_then, seen.sha, base_now],
+                self.snapshot.pull_request.head.sha,
+            );
+            match self
+                .snapshot
+                .contents
+                .is_merged(sides, head, path, &mut missing)
+            {
                 Some(true) => {}
                 Some(false) => return Ok(false),
                 None => doubt = true,
             }
         }
-        if doubt { Err(Refusal::DiffUnread { seen: seen.sha, missing }) } else { Ok(true) }
+        if doubt {
+            Err(Refusal::DiffUnread {
+                seen: seen.sha,
+                missing,
+            })
+        } else {
+            Ok(true)
+        }
     }
 }

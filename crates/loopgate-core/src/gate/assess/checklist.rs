@@ -27,13 +27,23 @@ pub(super) fn open(policy: &GatePolicy, ticks: Option<&Ticks>) -> Option<Refusal
 }
 
 fn boxes(policy: &GatePolicy) -> usize {
-    policy.preset.as_ref().map_or(GatePreset::BOXES_OF_OTHERS, |preset| preset.boxes)
+    policy
+        .preset
+        .as_ref()
+        .map_or(GatePreset::BOXES_OF_OTHERS, |preset| preset.boxes)
 }
 
 /// Whether the newest request does not show what approvers have ticked, no more and no less: somebody else edited it.
 /// What stands there would count as soon as an approver ticks another box.
-pub(super) fn is_altered(gate: &GateName, policy: &GatePolicy, snapshot: &Snapshot, ticks: Option<&Ticks>) -> bool {
-    let (Some(ticks), Some(request)) = (ticks, newest_request(gate, snapshot)) else { return false };
+pub(super) fn is_altered(
+    gate: &GateName,
+    policy: &GatePolicy,
+    snapshot: &Snapshot,
+    ticks: Option<&Ticks>,
+) -> bool {
+    let (Some(ticks), Some(request)) = (ticks, newest_request(gate, snapshot)) else {
+        return false;
+    };
     let (shown, ticked) = checkboxes(&request.body);
     policy.checklist == ChecklistMode::Required && (shown != boxes(policy) || ticked != ticks.boxes)
 }
@@ -47,12 +57,25 @@ pub(super) fn ticks(
     may_approve: impl Fn(&Account) -> bool,
 ) -> Option<Ticks> {
     let request = newest_request(gate, snapshot)?;
-    let account = |by: &Actor| Account { id: by.id, login: by.login.clone(), kind: AccountKind::User };
+    let account = |by: &Actor| Account {
+        id: by.id,
+        login: by.login.clone(),
+        kind: AccountKind::User,
+    };
     let editors: Vec<Account> = editors(request.id, snapshot).map(account).collect();
-    let known = remembered.filter(|ticks| ticks.comment == request.id).map(|ticks| ticks.boxes.clone());
+    let known = remembered
+        .filter(|ticks| ticks.comment == request.id)
+        .map(|ticks| ticks.boxes.clone());
     let by_approvers = !editors.is_empty() && editors.iter().all(may_approve);
-    let boxes = if by_approvers { checkboxes(&request.body).1 } else { known.unwrap_or_default() };
-    Some(Ticks { comment: request.id, boxes })
+    let boxes = if by_approvers {
+        checkboxes(&request.body).1
+    } else {
+        known.unwrap_or_default()
+    };
+    Some(Ticks {
+        comment: request.id,
+        boxes,
+    })
 }
 
 /// Our own request comment of the last round: found by its marker and its author, since anybody can write a marker.
@@ -64,7 +87,12 @@ fn newest_request<'a>(gate: &GateName, snapshot: &'a Snapshot) -> Option<&'a Com
         let (_, rest) = comment.body.split_once(&mark)?;
         rest.split_once(" -->")?.0.parse().ok()
     };
-    let requests = snapshot.comments.items.iter().filter(own).filter(|comment| round(comment).is_some());
+    let requests = snapshot
+        .comments
+        .items
+        .iter()
+        .filter(own)
+        .filter(|comment| round(comment).is_some());
     requests.max_by_key(round)
 }
 

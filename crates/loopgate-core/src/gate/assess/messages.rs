@@ -8,7 +8,9 @@ use crate::{
         report::{AnswerExtent, Considered, PhraseProblem, Refusal, Word, WordOutcome},
     },
     ids::{AppId, CommentId, GateName, Login, Sha, Timestamp, UserId},
-    observed::{Account, Actor, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot},
+    observed::{
+        Account, Actor, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot,
+    },
     state::{LoopState, WordSource},
     text,
 };
@@ -41,7 +43,11 @@ impl Vote {
             source: self.source,
             url: self.url.clone(),
             word: self.what.kind(),
-            meant: if let What::NearMiss(miss) = &self.what { miss.meant } else { self.what.kind() },
+            meant: if let What::NearMiss(miss) = &self.what {
+                miss.meant
+            } else {
+                self.what.kind()
+            },
             by_approver: approvers.contains(&self.by.id),
             answer: AnswerExtent::default(),
             outcome: self.outcome.clone(),
@@ -118,18 +124,37 @@ pub(in crate::gate) fn messages<'a>(
             || state.is_some_and(|state| state.edited_words.contains(&source))
     };
     let by_another = |source, writer: &Account| {
-        edits.iter().any(|(edited, by)| *edited == source && *by != writer.id)
+        edits
+            .iter()
+            .any(|(edited, by)| *edited == source && *by != writer.id)
             || state.is_some_and(|state| state.edited_by_others.contains(&source))
     };
     let closed_at = |at| {
         state.is_some_and(|state| {
-            state.closed_periods.iter().any(|closed| closed.from <= at && closed.to.is_none_or(|to| at <= to))
+            state
+                .closed_periods
+                .iter()
+                .any(|closed| closed.from <= at && closed.to.is_none_or(|to| at <= to))
         })
     };
-    let comments = snapshot.comments.items.iter().map(|comment| (comment, WordSource::Comment(comment.id)));
-    let inline = snapshot.inline.items.iter().map(|comment| (comment, WordSource::Inline(comment.id)));
-    let comments = comments.chain(inline).filter_map(|(comment, source)| of_comment(comment, source, snapshot, gates));
-    let reviews = snapshot.reviews.items.iter().filter_map(|review| of_review(review, snapshot, gates));
+    let comments = snapshot
+        .comments
+        .items
+        .iter()
+        .map(|comment| (comment, WordSource::Comment(comment.id)));
+    let inline = snapshot
+        .inline
+        .items
+        .iter()
+        .map(|comment| (comment, WordSource::Inline(comment.id)));
+    let comments = comments
+        .chain(inline)
+        .filter_map(|(comment, source)| of_comment(comment, source, snapshot, gates));
+    let reviews = snapshot
+        .reviews
+        .items
+        .iter()
+        .filter_map(|review| of_review(review, snapshot, gates));
     let mut all: Vec<Message<'a>> = comments.chain(reviews).collect();
     for message in &mut all {
         if message.altered.is_none() && edited(message.source) {
@@ -157,7 +182,11 @@ fn of_comment<'a>(
     // In GitHub's own unit, seconds: elsewhere the two may be taken a moment apart for a comment just written.
     let edited = comment.updated_at.timestamp() != comment.created_at.timestamp();
     let hidden = comment.is_hidden;
-    let altered = if hidden { Some(Refusal::Hidden) } else { edited.then_some(Refusal::Edited) };
+    let altered = if hidden {
+        Some(Refusal::Hidden)
+    } else {
+        edited.then_some(Refusal::Edited)
+    };
     (!reading.is_empty()).then(|| Message {
         by: &comment.author,
         via_app: comment.via_app,
@@ -173,12 +202,20 @@ fn of_comment<'a>(
     })
 }
 
-fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Message<'a>> {
+fn of_review<'a>(
+    review: &'a Review,
+    snapshot: &Snapshot,
+    gates: &BTreeSet<GateName>,
+) -> Option<Message<'a>> {
     if is_own(&review.author, None, &snapshot.app) || review.verdict == ReviewVerdict::Pending {
         return None;
     }
     let dismissed = review.verdict == ReviewVerdict::Dismissed;
-    let reading = if dismissed { Reading::default() } else { read(&review.body, &snapshot.app.bot, gates) };
+    let reading = if dismissed {
+        Reading::default()
+    } else {
+        read(&review.body, &snapshot.app.bot, gates)
+    };
     Some(Message {
         by: &review.author,
         via_app: None,
@@ -218,20 +255,35 @@ pub(super) fn about(message: &Message<'_>, gate: &GateName, snapshot: &Snapshot)
     });
     let rejects = matches!(verdict, Some(What::Reject { .. }));
     let (mut votes, mut decisive) = (Vec::new(), None);
-    for parsed in message.reading.intents.iter().filter(|parsed| parsed.intent.gate() == Some(gate)) {
+    for parsed in message
+        .reading
+        .intents
+        .iter()
+        .filter(|parsed| parsed.intent.gate() == Some(gate))
+    {
         match &parsed.intent {
             Intent::Approve { .. } if rejects => {
                 let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
                 let (text, meant) = (String::new(), Word::Approve);
-                votes.push(What::NearMiss(NearMiss { text, problem, gate, meant, line: 1 }));
+                votes.push(What::NearMiss(NearMiss {
+                    text,
+                    problem,
+                    gate,
+                    meant,
+                    line: 1,
+                }));
             }
             // A review shows the commit it was written on.
             Intent::Approve { commit, .. } => {
                 let shown = message.review.and_then(|(_, commit)| commit);
-                decisive = Some(What::Approve { commit: commit.or(shown) });
+                decisive = Some(What::Approve {
+                    commit: commit.or(shown),
+                });
             }
             Intent::Reject { reason: given, .. } => {
-                decisive = Some(What::Reject { words: given.clone().unwrap_or_else(reason) });
+                decisive = Some(What::Reject {
+                    words: given.clone().unwrap_or_else(reason),
+                });
             }
             Intent::Revoke { .. } => decisive = Some(What::Revoke),
             Intent::Dismiss { of, .. } => votes.push(What::Dismiss { of: of.clone() }),
@@ -242,7 +294,14 @@ pub(super) fn about(message: &Message<'_>, gate: &GateName, snapshot: &Snapshot)
     votes.extend(decisive);
     votes.extend(near_miss(message, gate, has_decided));
     let verdict = verdict.map(|what| message.vote(what, true, snapshot));
-    verdict.into_iter().chain(votes.into_iter().map(|what| message.vote(what, false, snapshot))).collect()
+    verdict
+        .into_iter()
+        .chain(
+            votes
+                .into_iter()
+                .map(|what| message.vote(what, false, snapshot)),
+        )
+        .collect()
 }
 
 /// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
@@ -251,14 +310,23 @@ fn near_miss(message: &Message<'_>, gate: &GateName, has_decided: bool) -> Optio
     let reading = &message.reading;
     // Beside a review's verdict an agreement says nothing more.
     let agrees = |miss: &NearMiss| miss.problem == PhraseProblem::Agreement;
-    let judges = matches!(message.verdict(), Some(ReviewVerdict::Approved | ReviewVerdict::ChangesRequested));
+    let judges = matches!(
+        message.verdict(),
+        Some(ReviewVerdict::Approved | ReviewVerdict::ChangesRequested)
+    );
     let about = |miss: &&NearMiss| {
-        (miss.gate.as_ref() == Some(gate) || (miss.gate.is_none() && agrees(miss))) && !(agrees(miss) && judges)
+        (miss.gate.as_ref() == Some(gate) || (miss.gate.is_none() && agrees(miss)))
+            && !(agrees(miss) && judges)
     };
     if has_decided || message.is_on_the_diff() {
         return None;
     }
-    reading.near_misses.iter().rfind(about).cloned().map(What::NearMiss)
+    reading
+        .near_misses
+        .iter()
+        .rfind(about)
+        .cloned()
+        .map(What::NearMiss)
 }
 
 impl Message<'_> {
@@ -285,7 +353,16 @@ impl Message<'_> {
         let void = void.or((self.while_closed && !closes).then_some(Refusal::WhileClosed));
         let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
         let at = if edited_in { self.edited_at } else { self.at };
-        Vote { by, at, source: self.source, url, what, is_verdict, void, outcome: WordOutcome::Superseded }
+        Vote {
+            by,
+            at,
+            source: self.source,
+            url,
+            what,
+            is_verdict,
+            void,
+            outcome: WordOutcome::Superseded,
+        }
     }
 
     /// Why nothing in it counts, if nothing does.

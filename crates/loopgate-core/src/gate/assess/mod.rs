@@ -13,7 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     grammar::{Intent, NearMiss},
     reactions::{Reacted, ReactionKind, limit_answers},
-    report::{AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word, WordOutcome},
+    report::{
+        AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word,
+        WordOutcome,
+    },
     trigger::{self, Opening},
 };
 use crate::{
@@ -57,23 +60,30 @@ impl Assessment {
         let considered = self.gates.iter().flat_map(|gate| {
             // An approved gate needs no advice on how to approve it.
             let is_approved = gate.status == GateStatus::Approved;
-            gate.considered.iter().filter(move |word| !(is_approved && word.word == Word::NearMiss))
+            gate.considered
+                .iter()
+                .filter(move |word| !(is_approved && word.word == Word::NearMiss))
         });
         let considered = considered.chain(&self.unmatched);
         for word in considered.filter(|word| word.answer != AnswerExtent::Silence) {
             let reaction = match &word.outcome {
                 WordOutcome::Counted => ReactionKind::Done,
                 // Bots are not answered: two of them might never stop.
-                WordOutcome::Superseded | WordOutcome::Refused(Refusal::IsBot | Refusal::ViaApp | Refusal::NotOpen) => {
+                WordOutcome::Superseded
+                | WordOutcome::Refused(Refusal::IsBot | Refusal::ViaApp | Refusal::NotOpen) => {
                     continue;
                 }
                 // The next reconcile looks again; the status comment shows the reason meanwhile.
                 WordOutcome::Refused(
-                    Refusal::AuthorityUnknown { .. } | Refusal::NotAllRead { .. } | Refusal::HeadUnsettled,
+                    Refusal::AuthorityUnknown { .. }
+                    | Refusal::NotAllRead { .. }
+                    | Refusal::HeadUnsettled,
                 ) => ReactionKind::Seen,
                 WordOutcome::Refused(_) => ReactionKind::NotAccepted,
             };
-            let Some(place) = Reacted::at(word.source) else { continue };
+            let Some(place) = Reacted::at(word.source) else {
+                continue;
+            };
             let shown = reactions.entry(place).or_insert(reaction);
             *shown = (*shown).max(reaction);
         }
@@ -106,16 +116,29 @@ pub struct TamperedComment {
 }
 
 /// Assesses every gate of the policy. `findings` are those of the head's evidence.
-pub fn assess(Context { snapshot, policy, now }: Context<'_>, state: &LoopState, findings: &[Finding]) -> Assessment {
+pub fn assess(
+    Context {
+        snapshot,
+        policy,
+        now,
+    }: Context<'_>,
+    state: &LoopState,
+    findings: &[Finding],
+) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
     let messages = messages(snapshot, Some(state), &names);
     let changes = trigger::ReadDiff::new(snapshot, findings);
     let triggers = triggers(&changes, Some(state), policy);
-    let fingerprints: BTreeMap<GateName, String> =
-        triggers.iter().map(|(name, found)| (name.clone(), found.scope.fingerprint(snapshot))).collect();
+    let fingerprints: BTreeMap<GateName, String> = triggers
+        .iter()
+        .map(|(name, found)| (name.clone(), found.scope.fingerprint(snapshot)))
+        .collect();
     let sighting = sighting::next(snapshot, &state.first_seen_heads, fingerprints.clone(), now);
     let mut record = state.first_seen_heads.clone();
-    sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
+    sighting
+        .iter()
+        .cloned()
+        .for_each(|seen| seen.enter(&mut record));
 
     let (mut tampered, mut gates, mut approvers) = (Vec::new(), Vec::new(), BTreeSet::new());
     let unknown = GateState::default();
@@ -127,8 +150,13 @@ pub fn assess(Context { snapshot, policy, now }: Context<'_>, state: &LoopState,
             mode: policy.mode,
             triggered,
             changes: &changes,
-            fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
-            paths: triggered.map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
+            fingerprint: fingerprints
+                .get(name)
+                .map(String::as_str)
+                .unwrap_or_default(),
+            paths: triggered
+                .map(|found| found.scope.paths(snapshot.files.known()))
+                .unwrap_or_default(),
             snapshot,
             remembered: state.gates.get(name).unwrap_or(&unknown),
             messages: &messages,
@@ -138,13 +166,28 @@ pub fn assess(Context { snapshot, policy, now }: Context<'_>, state: &LoopState,
         tampered.extend(tampered_with);
         approvers.extend(may_approve);
     }
-    let mut unmatched =
-        if gates.iter().any(GateReport::is_waiting) { unmatched(&messages, snapshot, &approvers) } else { Vec::new() };
-    limit_answers(gates.iter_mut().flat_map(|gate| &mut gate.considered).chain(&mut unmatched).collect());
-    let altered =
-        |how: Refusal| messages.iter().filter(move |one| one.altered.as_ref() == Some(&how)).map(|one| one.source);
+    let mut unmatched = if gates.iter().any(GateReport::is_waiting) {
+        unmatched(&messages, snapshot, &approvers)
+    } else {
+        Vec::new()
+    };
+    limit_answers(
+        gates
+            .iter_mut()
+            .flat_map(|gate| &mut gate.considered)
+            .chain(&mut unmatched)
+            .collect(),
+    );
+    let altered = |how: Refusal| {
+        messages
+            .iter()
+            .filter(move |one| one.altered.as_ref() == Some(&how))
+            .map(|one| one.source)
+    };
     let edited_by_others: BTreeSet<WordSource> = altered(Refusal::EditedByAnother).collect();
-    let edited = altered(Refusal::Edited).chain(edited_by_others.iter().copied()).collect();
+    let edited = altered(Refusal::Edited)
+        .chain(edited_by_others.iter().copied())
+        .collect();
     Assessment {
         unmatched,
         commands: commands(&messages, snapshot),
@@ -157,7 +200,11 @@ pub fn assess(Context { snapshot, policy, now }: Context<'_>, state: &LoopState,
 }
 
 /// Files that decide whether approvals of earlier heads still hold, as far as they were not read.
-pub(crate) fn files_of_approvals(cx: Context<'_>, state: &LoopState, findings: &[Finding]) -> FilesToRead {
+pub(crate) fn files_of_approvals(
+    cx: Context<'_>,
+    state: &LoopState,
+    findings: &[Finding],
+) -> FilesToRead {
     let mut wanted = FilesToRead::default();
     let is_rebased = |seen: &HeadObservation| seen.merge_base != cx.snapshot.merge_base;
     if !state.first_seen_heads.iter().any(is_rebased) {
@@ -182,7 +229,9 @@ pub(super) fn triggers(
     let nothing = BTreeSet::new();
     let mut applying = BTreeMap::new();
     for (name, gate) in &policy.gates {
-        let remembered = state.and_then(|state| state.gates.get(name)).map_or(&nothing, |gate| &gate.labels);
+        let remembered = state
+            .and_then(|state| state.gates.get(name))
+            .map_or(&nothing, |gate| &gate.labels);
         let mut found = changes.triggered(gate, remembered);
         if gate.has_role(GateRole::Security) {
             let governing = trigger::governing(changes.snapshot, &policy.verify.workflows);
@@ -197,29 +246,60 @@ pub(super) fn triggers(
 }
 
 /// Near misses about no gate in particular.
-fn unmatched(messages: &[Message<'_>], snapshot: &Snapshot, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
+fn unmatched(
+    messages: &[Message<'_>],
+    snapshot: &Snapshot,
+    approvers: &BTreeSet<UserId>,
+) -> Vec<Considered> {
     let stray = |message: &Message<'_>| {
         let about_gates = |miss: &&NearMiss| {
-            miss.gate.is_none() && !miss.problem.is_of_command() && miss.problem != PhraseProblem::Agreement
+            miss.gate.is_none()
+                && !miss.problem.is_of_command()
+                && miss.problem != PhraseProblem::Agreement
         };
-        let miss = message.reading.near_misses.iter().rfind(about_gates)?.clone();
+        let miss = message
+            .reading
+            .near_misses
+            .iter()
+            .rfind(about_gates)?
+            .clone();
         let problem = miss.problem.clone();
         let vote = message.vote(What::NearMiss(miss), false, snapshot);
         let refusal = vote.void.clone().unwrap_or(Refusal::Phrase(problem));
-        Some(Vote { outcome: WordOutcome::Refused(refusal), ..vote }.considered(approvers))
+        Some(
+            Vote {
+                outcome: WordOutcome::Refused(refusal),
+                ..vote
+            }
+            .considered(approvers),
+        )
     };
-    messages.iter().filter(|message| !message.is_on_the_diff()).filter_map(stray).collect()
+    messages
+        .iter()
+        .filter(|message| !message.is_on_the_diff())
+        .filter_map(stray)
+        .collect()
 }
 
 fn commands(messages: &[Message<'_>], snapshot: &Snapshot) -> Vec<CommandLine> {
     let mut commands = Vec::new();
     for message in messages {
-        let stated = message.reading.intents.iter().filter_map(|stated| match &stated.intent {
-            Intent::Command(command) => Some((stated.line, Ok(command.clone()))),
-            _ => None,
-        });
-        let wrong = message.reading.near_misses.iter().filter(|miss| miss.problem.is_of_command());
-        let mut lines: Vec<_> = stated.chain(wrong.map(|miss| (miss.line, Err(miss.clone())))).collect();
+        let stated = message
+            .reading
+            .intents
+            .iter()
+            .filter_map(|stated| match &stated.intent {
+                Intent::Command(command) => Some((stated.line, Ok(command.clone()))),
+                _ => None,
+            });
+        let wrong = message
+            .reading
+            .near_misses
+            .iter()
+            .filter(|miss| miss.problem.is_of_command());
+        let mut lines: Vec<_> = stated
+            .chain(wrong.map(|miss| (miss.line, Err(miss.clone()))))
+            .collect();
         lines.sort_by_key(|(line, _)| *line);
         commands.extend(lines.into_iter().map(|(_, command)| CommandLine {
             by: message.by.clone(),

@@ -17,8 +17,17 @@ impl Weighing<'_> {
         // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
         let granted = self.authority.grant(&vote.by);
         // A rejection stands after its writer lost their rights: a maintainer may dismiss it.
-        let known = self.gate.remembered.objections.iter().any(|known| known.source == vote.source);
-        let is_dismissed = || self.votes[at + 1..].iter().any(|later| self.dismisses(later, &vote.by.login));
+        let known = self
+            .gate
+            .remembered
+            .objections
+            .iter()
+            .any(|known| known.source == vote.source);
+        let is_dismissed = || {
+            self.votes[at + 1..]
+                .iter()
+                .any(|later| self.dismisses(later, &vote.by.login))
+        };
         let taken_back = self.later(at).any(lifts) || is_dismissed();
         match granted {
             _ if taken_back => WordOutcome::Superseded,
@@ -31,7 +40,8 @@ impl Weighing<'_> {
                     words: words.to_owned(),
                     url: vote.url.clone(),
                 };
-                self.objections.retain(|earlier| earlier.by_id != objection.by_id);
+                self.objections
+                    .retain(|earlier| earlier.by_id != objection.by_id);
                 self.objections.push(objection);
                 WordOutcome::Counted
             }
@@ -56,7 +66,12 @@ impl Weighing<'_> {
         let has_objected = self.votes[..at]
             .iter()
             .any(|earlier| earlier.by.login == *of && matches!(earlier.what, What::Reject { .. }));
-        let known = self.gate.remembered.objections.iter().any(|objection| objection.by == *of);
+        let known = self
+            .gate
+            .remembered
+            .objections
+            .iter()
+            .any(|objection| objection.by == *of);
         if has_objected || known {
             WordOutcome::Counted
         } else {
@@ -69,7 +84,10 @@ impl Weighing<'_> {
     pub(super) fn remember_objections(&mut self) {
         // Whether its own words still stand there, and were weighed with the others.
         let is_present = |objection: &Objection| {
-            let mut own = self.votes.iter().filter(|vote| vote.source == objection.source && vote.void.is_none());
+            let mut own = self
+                .votes
+                .iter()
+                .filter(|vote| vote.source == objection.source && vote.void.is_none());
             own.any(|vote| matches!(vote.what, What::Reject { .. }))
         };
         let remembered = self.gate.remembered.objections.iter();
@@ -81,8 +99,10 @@ impl Weighing<'_> {
     /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand
     /// of somebody who may dismiss it here too.
     pub(super) fn is_ended(&self, objection: &Objection) -> bool {
-        let by_writer =
-            |vote: &Vote| vote.by.id == objection.by_id && (lifts(vote) || matches!(vote.what, What::Reject { .. }));
+        let by_writer = |vote: &Vote| {
+            vote.by.id == objection.by_id
+                && (lifts(vote) || matches!(vote.what, What::Reject { .. }))
+        };
         // GitHub's times have a granularity of seconds: of two comments in one second the one with the higher id is
         // later.
         let ends = |vote: &Vote| {
@@ -98,5 +118,6 @@ impl Weighing<'_> {
 
 /// Whether it takes back a person's own rejection. The dismissal of a review does not.
 const fn lifts(vote: &Vote) -> bool {
-    matches!(vote.what, What::Approve { .. }) || matches!(vote.what, What::Revoke) && !vote.is_verdict
+    matches!(vote.what, What::Approve { .. })
+        || matches!(vote.what, What::Revoke) && !vote.is_verdict
 }

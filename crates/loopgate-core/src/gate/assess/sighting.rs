@@ -19,7 +19,10 @@ pub(super) fn next(
     now: Timestamp,
 ) -> Option<HeadObservation> {
     let pull_request = &snapshot.pull_request;
-    let (sha, base) = (pull_request.head.sha, Some(pull_request.base.branch.clone()));
+    let (sha, base) = (
+        pull_request.head.sha,
+        Some(pull_request.base.branch.clone()),
+    );
     let at = match record.last() {
         Some(last) if last.sha == sha => {
             // Entries of older writers know no base.
@@ -36,7 +39,13 @@ pub(super) fn next(
     };
     // The record is in order whatever clocks say: an entry never begins before the one it ends.
     let at = record.last().map_or(at, |last| at.max(last.at));
-    Some(HeadObservation { sha, at, gates, base, merge_base: snapshot.merge_base })
+    Some(HeadObservation {
+        sha,
+        at,
+        gates,
+        base,
+        merge_base: snapshot.merge_base,
+    })
 }
 
 /// When the present head was first seen.
@@ -46,7 +55,9 @@ pub(super) fn next(
 /// the branch returned to it, and only *now* is certain.
 fn first_seen(snapshot: &Snapshot, last: Option<&HeadObservation>, now: Timestamp) -> Timestamp {
     let head = &snapshot.pull_request.head;
-    let known_since = head.known_since.filter(|&since| last.is_none_or(|last| since > last.at));
+    let known_since = head
+        .known_since
+        .filter(|&since| last.is_none_or(|last| since > last.at));
     match (announced_since(snapshot, head.sha), last) {
         (Some(announced), Some(_)) => announced,
         (Some(announced), None) => known_since.map_or(announced, |since| since.min(announced)),
@@ -56,14 +67,21 @@ fn first_seen(snapshot: &Snapshot, last: Option<&HeadObservation>, now: Timestam
 
 /// The beginning of the last unbroken row of events that name a head: one that was left and returned to is seen anew.
 fn announced_since(snapshot: &Snapshot, head: Sha) -> Option<Timestamp> {
-    announced(snapshot).into_iter().rev().take_while(|(_, sha)| *sha == head).last().map(|(at, _)| at)
+    announced(snapshot)
+        .into_iter()
+        .rev()
+        .take_while(|(_, sha)| *sha == head)
+        .last()
+        .map(|(at, _)| at)
 }
 
 /// The heads that events name, oldest first. What was opened into another branch says nothing of this one.
 fn announced(snapshot: &Snapshot) -> Vec<(Timestamp, Sha)> {
     let announced = snapshot.hints.iter().filter_map(|hint| match hint {
         Hint::HeadSeen { sha, at } => Some((*at, *sha)),
-        Hint::Opened { sha, base, at } if *base == snapshot.pull_request.base.branch => Some((*at, *sha)),
+        Hint::Opened { sha, base, at } if *base == snapshot.pull_request.base.branch => {
+            Some((*at, *sha))
+        }
         _ => None,
     });
     let mut announced: Vec<_> = announced.collect();
@@ -73,13 +91,21 @@ fn announced(snapshot: &Snapshot) -> Vec<(Timestamp, Sha)> {
 
 /// Whether the newest event and the API agree about the head. They may not for a moment after a push.
 pub(super) fn is_settled(snapshot: &Snapshot) -> bool {
-    announced(snapshot).last().is_none_or(|(_, sha)| *sha == snapshot.pull_request.head.sha)
+    announced(snapshot)
+        .last()
+        .is_none_or(|(_, sha)| *sha == snapshot.pull_request.head.sha)
 }
 
 /// The entry of a commit that somebody named or reviewed: as it stood at that moment, else as it was first seen.
-pub(super) fn entry(record: &[HeadObservation], commit: Sha, moment: Timestamp) -> Option<&HeadObservation> {
+pub(super) fn entry(
+    record: &[HeadObservation],
+    commit: Sha,
+    moment: Timestamp,
+) -> Option<&HeadObservation> {
     let of_commit = || record.iter().filter(|seen| seen.sha == commit);
-    of_commit().rfind(|seen| seen.at < moment).or_else(|| of_commit().next())
+    of_commit()
+        .rfind(|seen| seen.at < moment)
+        .or_else(|| of_commit().next())
 }
 
 #[cfg(test)]
@@ -88,11 +114,18 @@ mod tests {
     use crate::gate::assess::world::{World, minute, seen, sha};
 
     /// The time at which the present head (2) is entered, given what was announced and when GitHub first knew it.
-    fn entered(record: &[HeadObservation], announced: &[(u8, i64)], known_since: Option<i64>) -> Option<Timestamp> {
+    fn entered(
+        record: &[HeadObservation],
+        announced: &[(u8, i64)],
+        known_since: Option<i64>,
+    ) -> Option<Timestamp> {
         let mut world = World::new();
         world.snapshot.pull_request.head.sha = sha(2);
         world.snapshot.pull_request.head.known_since = known_since.map(minute);
-        let hint = |&(digit, at): &(u8, i64)| Hint::HeadSeen { sha: sha(digit), at: minute(at) };
+        let hint = |&(digit, at): &(u8, i64)| Hint::HeadSeen {
+            sha: sha(digit),
+            at: minute(at),
+        };
         world.snapshot.hints = announced.iter().map(hint).collect();
         next(&world.snapshot, record, BTreeMap::new(), minute(100)).map(|seen| seen.at)
     }
@@ -131,16 +164,31 @@ mod tests {
             world.snapshot.pull_request.head.sha = sha(2);
             world.snapshot.pull_request.head.known_since = None;
             world.snapshot.hints = vec![
-                Hint::Opened { sha: sha(2), base: branch.into(), at: minute(at) },
-                Hint::HeadSeen { sha: sha(2), at: minute(90) },
+                Hint::Opened {
+                    sha: sha(2),
+                    base: branch.into(),
+                    at: minute(at),
+                },
+                Hint::HeadSeen {
+                    sha: sha(2),
+                    at: minute(90),
+                },
             ];
             let seen = next(&world.snapshot, record, BTreeMap::new(), minute(100))?;
             let mut record = record.to_vec();
             seen.enter(&mut record);
-            Some(record.iter().map(|seen| (seen.sha, seen.at)).collect::<Vec<_>>())
+            Some(
+                record
+                    .iter()
+                    .map(|seen| (seen.sha, seen.at))
+                    .collect::<Vec<_>>(),
+            )
         };
         assert_eq!(entered(&[], "main", 3), Some(vec![(sha(2), minute(3))]));
-        assert_eq!(entered(&[seen(2, 50)], "main", 3), Some(vec![(sha(2), minute(3))]));
+        assert_eq!(
+            entered(&[seen(2, 50)], "main", 3),
+            Some(vec![(sha(2), minute(3))])
+        );
         // Nothing is older than what it was opened into, nor than the head before it.
         assert_eq!(entered(&[], "release", 3), Some(vec![(sha(2), minute(90))]));
         assert_eq!(entered(&[seen(2, 50)], "release", 3), None);
@@ -155,11 +203,20 @@ mod tests {
 
     #[test]
     fn what_did_not_change_is_not_entered_again() {
-        assert_eq!(entered(&[seen(1, 0), seen(2, 5)], &[(2, 50)], Some(1)), None);
+        assert_eq!(
+            entered(&[seen(1, 0), seen(2, 5)], &[(2, 50)], Some(1)),
+            None
+        );
         // Nor is a record of a time when no base was kept.
-        let old = HeadObservation { base: None, ..seen(2, 5) };
+        let old = HeadObservation {
+            base: None,
+            ..seen(2, 5)
+        };
         assert_eq!(entered(&[old], &[], None), None);
-        let retargeted = HeadObservation { base: Some("release".into()), ..seen(2, 5) };
+        let retargeted = HeadObservation {
+            base: Some("release".into()),
+            ..seen(2, 5)
+        };
         assert_eq!(entered(&[retargeted], &[], None), Some(minute(100)));
     }
 }

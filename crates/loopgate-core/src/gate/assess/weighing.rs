@@ -11,7 +11,10 @@ use super::{
 use crate::{
     gate::{
         authority::{Grant, ResolvedApprovers},
-        report::{Approval, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome, is_advisory},
+        report::{
+            Approval, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome,
+            is_advisory,
+        },
         trigger::{self, Opening},
     },
     ids::{GateName, UserId},
@@ -44,18 +47,29 @@ pub(super) fn report(gate: &OneGate<'_>) -> (GateReport, Vec<TamperedComment>, B
     let mut weighing = Weighing::new(gate, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
-    let awaiting_owners = authority.awaiting_owners(weighing.approvals.iter().map(|(_, grant)| grant));
+    let awaiting_owners =
+        authority.awaiting_owners(weighing.approvals.iter().map(|(_, grant)| grant));
     let status = weighing.status(awaiting_owners.is_empty());
     let approvers = weighing.approvers();
-    let (matches, matches_not_kept) =
-        gate.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
+    let (matches, matches_not_kept) = gate.triggered.map_or((Vec::new(), 0), |found| {
+        (found.matches.clone(), found.not_kept)
+    });
     let report = GateReport {
         name: gate.name.clone(),
         holds: gate.policy.holds,
-        is_advisory: is_advisory(gate.policy, gate.mode, &gate.snapshot.repository, &gate.snapshot.authority),
+        is_advisory: is_advisory(
+            gate.policy,
+            gate.mode,
+            &gate.snapshot.repository,
+            &gate.snapshot.authority,
+        ),
         matches,
         matches_not_kept,
-        suspects: if gate.triggered.is_none() { gate.changes.suspects(gate.policy) } else { Vec::new() },
+        suspects: if gate.triggered.is_none() {
+            gate.changes.suspects(gate.policy)
+        } else {
+            Vec::new()
+        },
         looked_at: gate.changes.extent,
         fingerprint: gate.fingerprint.to_owned(),
         eligible: authority.eligible(),
@@ -63,9 +77,18 @@ pub(super) fn report(gate: &OneGate<'_>) -> (GateReport, Vec<TamperedComment>, B
         awaiting_owners,
         considered: weighing.considered(status, &approvers),
         counted: weighing.counted(),
-        approvals: weighing.approvals.into_iter().map(|(approval, _)| approval).collect(),
+        approvals: weighing
+            .approvals
+            .into_iter()
+            .map(|(approval, _)| approval)
+            .collect(),
         revocations: weighing.revocations,
-        request_altered: checklist::is_altered(gate.name, gate.policy, gate.snapshot, weighing.ticks.as_ref()),
+        request_altered: checklist::is_altered(
+            gate.name,
+            gate.policy,
+            gate.snapshot,
+            weighing.ticks.as_ref(),
+        ),
         ticks: weighing.ticks,
         objections: weighing.objections,
         label: gate.policy.label.clone(),
@@ -90,8 +113,11 @@ pub(super) struct Weighing<'a> {
 
 impl<'a> Weighing<'a> {
     fn new(gate: &'a OneGate<'a>, authority: &'a ResolvedApprovers<'a>) -> Self {
-        let mut votes: Vec<Vote> =
-            gate.messages.iter().flat_map(|message| about(message, gate.name, gate.snapshot)).collect();
+        let mut votes: Vec<Vote> = gate
+            .messages
+            .iter()
+            .flat_map(|message| about(message, gate.name, gate.snapshot))
+            .collect();
         let takes_reviews = gate.policy.approve_by != ApproveBy::Comment;
         // An approver who approves in the wrong place is answered; other people's reviews are not about this gate.
         votes.retain(|vote| {
@@ -102,18 +128,35 @@ impl<'a> Weighing<'a> {
             if vote.void != Some(Refusal::NotOpen) && authority.is_bot(&vote.by) {
                 vote.void = Some(Refusal::IsBot);
             } else if vote.void.is_none() && vote.is_verdict && !takes_reviews {
-                vote.void = Some(Refusal::WrongChannel { wants_review: false });
-            } else if vote.void.is_none() && !vote.what.closes() && gate.is_changed_since_counted(vote) {
+                vote.void = Some(Refusal::WrongChannel {
+                    wants_review: false,
+                });
+            } else if vote.void.is_none()
+                && !vote.what.closes()
+                && gate.is_changed_since_counted(vote)
+            {
                 vote.void = Some(Refusal::Edited);
             }
         }
         votes.sort_by_key(|vote| (vote.at, vote.source));
-        let ticks = checklist::ticks(gate.name, gate.snapshot, gate.remembered.ticks.as_ref(), |by| {
-            authority.excluded(by).is_none() && authority.grant(by).is_ok()
-        });
+        let ticks = checklist::ticks(
+            gate.name,
+            gate.snapshot,
+            gate.remembered.ticks.as_ref(),
+            |by| authority.excluded(by).is_none() && authority.grant(by).is_ok(),
+        );
         let revocations = gate.remembered.revocations.clone();
         let (approvals, objections) = (Vec::new(), Vec::new());
-        Self { gate, authority, votes, approvals, objections, revocations, ticks, doubtful_objection: false }
+        Self {
+            gate,
+            authority,
+            votes,
+            approvals,
+            objections,
+            revocations,
+            ticks,
+            doubtful_objection: false,
+        }
     }
 
     fn weigh(&mut self) {
@@ -122,7 +165,11 @@ impl<'a> Weighing<'a> {
             let remembered = self.gate.remembered;
             for vote in &mut self.votes {
                 let done = matches!(&vote.source, WordSource::Comment(id) if remembered.counted.contains_key(id));
-                vote.outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
+                vote.outcome = if done {
+                    WordOutcome::Superseded
+                } else {
+                    WordOutcome::Refused(Refusal::NotTriggered)
+                };
             }
             self.objections.clone_from(&remembered.objections);
             return;
@@ -158,18 +205,26 @@ impl<'a> Weighing<'a> {
         let vote = self.votes[at].clone();
         if let Some(refusal) = vote.void.clone() {
             // What closed the gate when it was read still does, whatever was done to the comment since.
-            return self.closed_before(&vote).unwrap_or(WordOutcome::Refused(refusal));
+            return self
+                .closed_before(&vote)
+                .unwrap_or(WordOutcome::Refused(refusal));
         }
         match &vote.what {
             What::Approve { .. } => match self.approval(&vote) {
                 Err(refusal) => WordOutcome::Refused(refusal),
                 Ok(_) if self.is_taken_back(at) => WordOutcome::Superseded,
                 Ok((approval, grant)) => {
-                    self.approvals.retain(|(earlier, _)| earlier.by_id != approval.by_id);
+                    self.approvals
+                        .retain(|(earlier, _)| earlier.by_id != approval.by_id);
                     self.approvals.push((approval, grant));
                     // Only the newest approval of a person that counts is shown as counting.
-                    for earlier in self.votes[..at].iter_mut().filter(|earlier| earlier.by.id == vote.by.id) {
-                        if earlier.what.kind() == Word::Approve && earlier.outcome == WordOutcome::Counted {
+                    for earlier in self.votes[..at]
+                        .iter_mut()
+                        .filter(|earlier| earlier.by.id == vote.by.id)
+                    {
+                        if earlier.what.kind() == Word::Approve
+                            && earlier.outcome == WordOutcome::Counted
+                        {
                             earlier.outcome = WordOutcome::Superseded;
                         }
                     }
@@ -187,10 +242,21 @@ impl<'a> Weighing<'a> {
     /// The outcome of a vote whose comment once closed the gate, and does not read so any more.
     fn closed_before(&self, vote: &Vote) -> Option<WordOutcome> {
         let remembered = self.gate.remembered;
-        let objection = remembered.objections.iter().find(|objection| objection.source == vote.source);
-        let revoked = remembered.revocations.iter().any(|revocation| revocation.source == vote.source);
-        let stands = vote.what.closes() && !objection.is_some_and(|objection| self.is_ended(objection));
-        let outcome = if stands { WordOutcome::Counted } else { WordOutcome::Superseded };
+        let objection = remembered
+            .objections
+            .iter()
+            .find(|objection| objection.source == vote.source);
+        let revoked = remembered
+            .revocations
+            .iter()
+            .any(|revocation| revocation.source == vote.source);
+        let stands =
+            vote.what.closes() && !objection.is_some_and(|objection| self.is_ended(objection));
+        let outcome = if stands {
+            WordOutcome::Counted
+        } else {
+            WordOutcome::Superseded
+        };
         (revoked || objection.is_some()).then_some(outcome)
     }
 
@@ -202,16 +268,22 @@ impl<'a> Weighing<'a> {
         };
         let mut known = BTreeMap::new();
         for message in self.gate.messages {
-            known.entry(message.by.id).or_insert_with(|| may(message.by));
+            known
+                .entry(message.by.id)
+                .or_insert_with(|| may(message.by));
         }
-        known.into_iter().filter_map(|(by, may)| may.then_some(by)).collect()
+        known
+            .into_iter()
+            .filter_map(|(by, may)| may.then_some(by))
+            .collect()
     }
 
     /// Whether the same person rejected, revoked or lost a review after this approval, as far as is known.
     fn is_taken_back(&self, at: usize) -> bool {
         let vote = &self.votes[at];
         let revoked = |revocation: &Revocation| {
-            revocation.by_id == vote.by.id && (revocation.at, revocation.source) > (vote.at, vote.source)
+            revocation.by_id == vote.by.id
+                && (revocation.at, revocation.source) > (vote.at, vote.source)
         };
         self.later(at).any(|later| later.what.closes()) || self.revocations.iter().any(revoked)
     }
@@ -219,12 +291,22 @@ impl<'a> Weighing<'a> {
     /// Keeps the newest revocation of each approver: deleting, hiding or editing it does not bring the approval back.
     fn remember_revocations(&mut self) {
         let mut kept = self.revocations.clone();
-        let is_revocation = |vote: &&Vote| matches!(vote.what, What::Revoke) && !vote.is_verdict && vote.void.is_none();
+        let is_revocation = |vote: &&Vote| {
+            matches!(vote.what, What::Revoke) && !vote.is_verdict && vote.void.is_none()
+        };
         for vote in self.votes.iter().filter(is_revocation) {
             let took_back = vote.outcome == WordOutcome::Counted;
-            let newest = Revocation { by_id: vote.by.id, at: vote.at, source: vote.source, took_back };
-            let known = kept.iter().find(|revocation| revocation.by_id == vote.by.id);
-            let is_newer = known.is_none_or(|known| (known.at, known.source) < (newest.at, newest.source));
+            let newest = Revocation {
+                by_id: vote.by.id,
+                at: vote.at,
+                source: vote.source,
+                took_back,
+            };
+            let known = kept
+                .iter()
+                .find(|revocation| revocation.by_id == vote.by.id);
+            let is_newer =
+                known.is_none_or(|known| (known.at, known.source) < (newest.at, newest.source));
             // What others write must not grow the state.
             if is_newer && (took_back || self.authority.grant(&vote.by).is_ok()) {
                 kept.retain(|revocation| revocation.by_id != newest.by_id);
@@ -242,10 +324,22 @@ impl<'a> Weighing<'a> {
                 && (earlier.what.kind() == Word::Approve || earlier.what.closes())
                 && !matches!(earlier.outcome, WordOutcome::Refused(_))
         };
-        let took_back = |revocation: &Revocation| revocation.took_back && revocation.source == vote.source;
+        let took_back =
+            |revocation: &Revocation| revocation.took_back && revocation.source == vote.source;
         self.votes[..at].iter().any(stood)
-            || self.gate.remembered.approved_by.iter().flatten().any(|counted| *counted == vote.by.login)
-            || self.gate.remembered.objections.iter().any(|objection| objection.by_id == vote.by.id)
+            || self
+                .gate
+                .remembered
+                .approved_by
+                .iter()
+                .flatten()
+                .any(|counted| *counted == vote.by.login)
+            || self
+                .gate
+                .remembered
+                .objections
+                .iter()
+                .any(|objection| objection.by_id == vote.by.id)
             || self.gate.remembered.revocations.iter().any(took_back)
     }
 
@@ -253,7 +347,9 @@ impl<'a> Weighing<'a> {
     /// else is wrong with it as an approval.
     pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &Vote> {
         let by = self.votes[at].by.id;
-        self.votes[at + 1..].iter().filter(move |vote| vote.by.id == by && vote.void.is_none())
+        self.votes[at + 1..]
+            .iter()
+            .filter(move |vote| vote.by.id == by && vote.void.is_none())
     }
 
     fn approval(&self, vote: &Vote) -> Result<(Approval, Grant), Refusal> {
@@ -262,11 +358,22 @@ impl<'a> Weighing<'a> {
         }
         let grant = self.authority.grant(&vote.by)?;
         // An objection or a contributor may be in the part that was not read.
-        let Snapshot { commits, comments, reviews, .. } = self.gate.snapshot;
-        let lists = [commits.is_complete, comments.is_complete, reviews.is_complete];
+        let Snapshot {
+            commits,
+            comments,
+            reviews,
+            ..
+        } = self.gate.snapshot;
+        let lists = [
+            commits.is_complete,
+            comments.is_complete,
+            reviews.is_complete,
+        ];
         let names = ["the commits", "the comments", "the reviews"];
         if let Some(at) = lists.iter().position(|is_complete| !is_complete) {
-            return Err(Refusal::NotAllRead { what: names[at].to_owned() });
+            return Err(Refusal::NotAllRead {
+                what: names[at].to_owned(),
+            });
         }
         if !vote.is_verdict && self.gate.policy.approve_by == ApproveBy::Review {
             return Err(Refusal::WrongChannel { wants_review: true });
@@ -283,7 +390,17 @@ impl<'a> Weighing<'a> {
             return Err(refusal);
         }
         let (by, url) = (vote.by.login.clone(), vote.url.clone());
-        Ok((Approval { by, by_id: vote.by.id, at: vote.at, head, source: vote.source, url }, grant))
+        Ok((
+            Approval {
+                by,
+                by_id: vote.by.id,
+                at: vote.at,
+                head,
+                source: vote.source,
+                url,
+            },
+            grant,
+        ))
     }
 
     /// `is_owned` is whether the owners of every owned file approve.
@@ -294,12 +411,25 @@ impl<'a> Weighing<'a> {
         if !self.objections.is_empty() {
             return GateStatus::Rejected;
         }
-        let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
+        let people: BTreeSet<UserId> = self
+            .approvals
+            .iter()
+            .map(|(approval, _)| approval.by_id)
+            .collect();
         let needed = self.gate.policy.approvers.count.max(1) as usize;
         // Where the person who asked an agent for it may approve, somebody else must approve, too.
         let snapshot = self.gate.snapshot;
-        let asked = |id: UserId| snapshot.assignments.asked(id, snapshot.pull_request.created_at) == Ok(true);
-        let asked = self.approvals.iter().filter(|(approval, _)| asked(approval.by_id)).count();
+        let asked = |id: UserId| {
+            snapshot
+                .assignments
+                .asked(id, snapshot.pull_request.created_at)
+                == Ok(true)
+        };
+        let asked = self
+            .approvals
+            .iter()
+            .filter(|(approval, _)| asked(approval.by_id))
+            .count();
         let enough = people.len() >= needed && (needed == 1 || asked < people.len());
         let closed = snapshot.pull_request.lifecycle == Lifecycle::Closed;
         if enough && !closed && !self.doubtful_objection && is_owned {
@@ -327,6 +457,10 @@ impl<'a> Weighing<'a> {
             }
             _ => true,
         };
-        self.votes.iter().filter(|vote| shown(vote)).map(|vote| vote.considered(approvers)).collect()
+        self.votes
+            .iter()
+            .filter(|vote| shown(vote))
+            .map(|vote| vote.considered(approvers))
+            .collect()
     }
 }

@@ -46,9 +46,15 @@ impl Owner {
 
 /// The people and teams that own any of these paths, to be called. Addresses are left out: only GitHub knows whose they
 /// are.
-pub(crate) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item = &'p str>) -> BTreeSet<Recipient> {
+pub(crate) fn owners_of<'p>(
+    codeowners: &str,
+    paths: impl Iterator<Item = &'p str>,
+) -> BTreeSet<Recipient> {
     let rules = OwnerRules::parse(codeowners);
-    paths.flat_map(|path| rules.owners(path)).filter_map(Owner::recipient).collect()
+    paths
+        .flat_map(|path| rules.owners(path))
+        .filter_map(Owner::recipient)
+        .collect()
 }
 
 /// A word of a CODEOWNERS file that stands where an owner does. Lines and columns count from 1, columns in characters.
@@ -72,12 +78,19 @@ fn lines(text: &str) -> impl Iterator<Item = (String, Vec<OwnerMention>)> {
     text.lines().enumerate().filter_map(|(index, line)| {
         let (pattern, rest) = take_pattern(line.trim())?;
         let mut at = line.trim_end().len() - rest.len();
-        let words = rest.split_whitespace().take_while(|word| !word.starts_with('#'));
+        let words = rest
+            .split_whitespace()
+            .take_while(|word| !word.starts_with('#'));
         let mentions = words.map(|word| {
             at += line[at..].find(word).unwrap_or_default();
             let column = line[..at].chars().count() + 1;
             at += word.len();
-            OwnerMention { line: index + 1, column, owner: Owner::parse(word), word: word.to_owned() }
+            OwnerMention {
+                line: index + 1,
+                column,
+                owner: Owner::parse(word),
+                word: word.to_owned(),
+            }
         });
         Some((pattern, mentions.collect()))
     })
@@ -98,7 +111,11 @@ impl OwnerRules {
 
     /// The owners of a path; empty when it has none.
     pub(in crate::gate) fn owners(&self, path: &str) -> &[Owner] {
-        self.0.iter().rev().find(|(glob, _)| glob.matches(path)).map_or(&[], |(_, owners)| owners)
+        self.0
+            .iter()
+            .rev()
+            .find(|(glob, _)| glob.matches(path))
+            .map_or(&[], |(_, owners)| owners)
     }
 }
 
@@ -151,10 +168,18 @@ impl PathGlob {
             other => GlobPart::Exactly(other),
         };
         // `docs/` is only what is below it.
-        let (body, takes_path) = pattern.strip_suffix('/').map_or((pattern, true), |body| (body, false));
-        let (body, rooted) = body.strip_prefix('/').map_or((body, body.contains('/')), |body| (body, true));
+        let (body, takes_path) = pattern
+            .strip_suffix('/')
+            .map_or((pattern, true), |body| (body, false));
+        let (body, rooted) = body
+            .strip_prefix('/')
+            .map_or((body, body.contains('/')), |body| (body, true));
         let names: Vec<&str> = body.split('/').filter(|name| !name.is_empty()).collect();
-        let mut parts = if rooted && !names.is_empty() { Vec::new() } else { vec![GlobPart::Folders] };
+        let mut parts = if rooted && !names.is_empty() {
+            Vec::new()
+        } else {
+            vec![GlobPart::Folders]
+        };
         // `docs/*` is nothing deeper. A closing `**`, and `/` alone, take everything below, and nothing less.
         let takes_below = !(takes_path && rooted && names.last() == Some(&"*"));
         let (last, folders) = names.split_last().unwrap_or((&"**", &[]));
@@ -165,7 +190,11 @@ impl PathGlob {
             }
         }
         parts.extend(if *last == "**" { "*" } else { last }.chars().map(part));
-        Some(Self { parts, takes_path: takes_path || names.is_empty(), takes_below })
+        Some(Self {
+            parts,
+            takes_path: takes_path || names.is_empty(),
+            takes_below,
+        })
     }
 
     /// Follows all the places in the path that the pattern may have come to, part by part: linear in pattern × path,
@@ -176,7 +205,9 @@ impl PathGlob {
         reached[0] = true;
         for part in &self.parts {
             let before = std::mem::replace(&mut reached, vec![false; path.len() + 1]);
-            let Some(first) = before.iter().position(|&reached| reached) else { return false };
+            let Some(first) = before.iter().position(|&reached| reached) else {
+                return false;
+            };
             reached[first] = before[first] && matches!(part, GlobPart::Folders | GlobPart::Letters);
             for (at, &letter) in path.iter().enumerate().skip(first) {
                 reached[at + 1] = match part {
@@ -187,7 +218,11 @@ impl PathGlob {
                 };
             }
         }
-        let is_below = || path.iter().zip(&reached).any(|(letter, reached)| *reached && *letter == '/');
+        let is_below = || {
+            path.iter()
+                .zip(&reached)
+                .any(|(letter, reached)| *reached && *letter == '/')
+        };
         self.takes_path && reached[path.len()] || self.takes_below && is_below()
     }
 }
@@ -197,7 +232,9 @@ mod tests {
     use super::*;
 
     fn owned(pattern: &str, path: &str) -> bool {
-        !OwnerRules::parse(&format!("{pattern} @a")).owners(path).is_empty()
+        !OwnerRules::parse(&format!("{pattern} @a"))
+            .owners(path)
+            .is_empty()
     }
 
     #[test]
@@ -205,16 +242,40 @@ mod tests {
         for (pattern, yes, no) in [
             ("*", &["a", "a/b/c.rs"][..], &[][..]),
             ("*.js", &["a.js", "x/y/b.js"], &["a.jsx", "a.js2"]),
-            ("/build/logs/", &["build/logs/a", "build/logs/b/c"], &["build/logs", "x/build/logs/a"]),
-            ("docs/*", &["docs/getting-started.md"], &["docs/build-app/troubleshooting.md", "x/docs/a.md"]),
+            (
+                "/build/logs/",
+                &["build/logs/a", "build/logs/b/c"],
+                &["build/logs", "x/build/logs/a"],
+            ),
+            (
+                "docs/*",
+                &["docs/getting-started.md"],
+                &["docs/build-app/troubleshooting.md", "x/docs/a.md"],
+            ),
             ("apps/", &["apps/a", "x/apps/b/c"], &["apps", "xapps/a"]),
             ("/docs/", &["docs/a", "docs/b/c"], &["x/docs/a"]),
             ("/scripts/", &["scripts/a.sh"], &["a/scripts/b"]),
-            ("**/logs", &["logs/a", "build/logs/b", "deeply/nested/logs/c"], &["logsx/a"]),
-            ("/apps/github", &["apps/github", "apps/github/a"], &["apps/githubx", "x/apps/github"]),
-            ("src/**/test.rs", &["src/test.rs", "src/a/b/test.rs"], &["test.rs"]),
+            (
+                "**/logs",
+                &["logs/a", "build/logs/b", "deeply/nested/logs/c"],
+                &["logsx/a"],
+            ),
+            (
+                "/apps/github",
+                &["apps/github", "apps/github/a"],
+                &["apps/githubx", "x/apps/github"],
+            ),
+            (
+                "src/**/test.rs",
+                &["src/test.rs", "src/a/b/test.rs"],
+                &["test.rs"],
+            ),
             ("src/**", &["src/a", "src/a/b"], &["src"]),
-            ("file?.txt", &["file1.txt", "x/file2.txt"], &["file.txt", "file12.txt"]),
+            (
+                "file?.txt",
+                &["file1.txt", "x/file2.txt"],
+                &["file.txt", "file12.txt"],
+            ),
             (r"my\ docs/", &["my docs/a"], &["my", "docs/a"]),
             ("a*b*c", &["abc", "axxbyyc"], &["ab", "axxbyycd"]),
             ("src/a", &["src/a", "src/a/b"], &["x/src/a"]),
@@ -235,20 +296,32 @@ mod tests {
 
     #[test]
     fn the_last_match_decides_also_when_it_names_nobody() {
-        let rules = OwnerRules::parse("* @everybody\n/src/ @org/team dev@example.com # why\n/src/free\n");
+        let rules =
+            OwnerRules::parse("* @everybody\n/src/ @org/team dev@example.com # why\n/src/free\n");
         let owners = |path| rules.owners(path).to_vec();
         assert_eq!(owners("a"), [Owner::User("everybody".parse().unwrap())]);
         let team = Owner::Team("org/team".parse().unwrap());
-        assert_eq!(owners("src/a"), [team, Owner::Email("dev@example.com".into())]);
+        assert_eq!(
+            owners("src/a"),
+            [team, Owner::Email("dev@example.com".into())]
+        );
         assert_eq!(owners("src/free/a"), []);
     }
 
     #[test]
     fn owners_are_found_where_they_stand() {
-        let found: Vec<_> = owner_mentions("# @no\n\n* @a  @a # @no\n  /ü/ @org/team x@y.org bob\n!x @no\n")
-            .into_iter()
-            .map(|mention| (mention.line, mention.column, mention.word, mention.owner.is_some()))
-            .collect();
+        let found: Vec<_> =
+            owner_mentions("# @no\n\n* @a  @a # @no\n  /ü/ @org/team x@y.org bob\n!x @no\n")
+                .into_iter()
+                .map(|mention| {
+                    (
+                        mention.line,
+                        mention.column,
+                        mention.word,
+                        mention.owner.is_some(),
+                    )
+                })
+                .collect();
         let expected = [
             (3, 3, "@a", true),
             (3, 7, "@a", true),
@@ -256,20 +329,36 @@ mod tests {
             (4, 17, "x@y.org", true),
             (4, 25, "bob", false),
         ];
-        assert_eq!(found, expected.map(|(line, column, word, owns)| (line, column, word.to_owned(), owns)));
+        assert_eq!(
+            found,
+            expected.map(|(line, column, word, owns)| (line, column, word.to_owned(), owns))
+        );
     }
 
     #[test]
     fn invalid_lines_are_skipped() {
-        let rules = OwnerRules::parse("* @a\n!/src @b\n[ab].rs @b\n\\#x @b\n*.rs nobody\n*.rs @b @@\n# *.rs @b");
-        assert_eq!(rules.owners("src/x.rs"), [Owner::User("a".parse().unwrap())]);
+        let rules = OwnerRules::parse(
+            "* @a\n!/src @b\n[ab].rs @b\n\\#x @b\n*.rs nobody\n*.rs @b @@\n# *.rs @b",
+        );
+        assert_eq!(
+            rules.owners("src/x.rs"),
+            [Owner::User("a".parse().unwrap())]
+        );
     }
 
     #[test]
     fn a_hostile_pattern_is_no_burden() {
         let pattern = format!("{}b @a", "a*".repeat(2_000));
-        assert!(OwnerRules::parse(&pattern).owners(&"a".repeat(4_000)).is_empty());
+        assert!(
+            OwnerRules::parse(&pattern)
+                .owners(&"a".repeat(4_000))
+                .is_empty()
+        );
         let pattern = format!("/{}x @a", "**/".repeat(20));
-        assert!(OwnerRules::parse(&pattern).owners(&"a/".repeat(20)).is_empty());
+        assert!(
+            OwnerRules::parse(&pattern)
+                .owners(&"a/".repeat(20))
+                .is_empty()
+        );
     }
 }

@@ -43,7 +43,10 @@ impl Contributors {
         let makers = &snapshot.makers;
         let no_merger = |commit: &Commit| counts_all || !commit.update_merge;
         let mut found = Self::of_commits(snapshot, paths, no_merger, counts_all);
-        let pushes = makers.pushes.iter().filter(|push| counts_all || push.content == PushContent::Own);
+        let pushes = makers
+            .pushes
+            .iter()
+            .filter(|push| counts_all || push.content == PushContent::Own);
         found.pushed.ids.extend(pushes.map(|push| push.by.id));
         found
     }
@@ -57,27 +60,56 @@ impl Contributors {
     ) -> Self {
         let (mut found, makers) = (Self::default(), &snapshot.makers);
         // An address that GitHub attributed once belongs to the same account wherever it stands.
-        let mut known: BTreeMap<String, UserId> =
-            makers.addresses.iter().map(|(address, account)| (address.clone(), account.id)).collect();
+        let mut known: BTreeMap<String, UserId> = makers
+            .addresses
+            .iter()
+            .map(|(address, account)| (address.clone(), account.id))
+            .collect();
         let named = snapshot.commits.items.iter().flat_map(|commit| {
             let committer = (&commit.committer, &commit.committer_email);
             [(&commit.author, &commit.author_email), committer]
         });
-        known.extend(named.filter_map(|(account, email)| Some((email.to_ascii_lowercase(), account.as_ref()?.id))));
-        for commit in snapshot.commits.items.iter().filter(|commit| counts(commit)) {
+        known.extend(named.filter_map(|(account, email)| {
+            Some((email.to_ascii_lowercase(), account.as_ref()?.id))
+        }));
+        for commit in snapshot
+            .commits
+            .items
+            .iter()
+            .filter(|commit| counts(commit))
+        {
             let rebased = !rebasers_count
                 && commit.committer != commit.author
-                && commit.committer.as_ref().is_some_and(|committer| makers.only_merged(committer));
-            let mut is_known = add(&mut found.committed, commit.author.as_ref(), &commit.author_email, &known);
+                && commit
+                    .committer
+                    .as_ref()
+                    .is_some_and(|committer| makers.only_merged(committer));
+            let mut is_known = add(
+                &mut found.committed,
+                commit.author.as_ref(),
+                &commit.author_email,
+                &known,
+            );
             if !rebased {
                 let committer = commit.committer.as_ref();
-                is_known &= add(&mut found.committed, committer, &commit.committer_email, &known);
+                is_known &= add(
+                    &mut found.committed,
+                    committer,
+                    &commit.committer_email,
+                    &known,
+                );
             }
-            let is_elsewhere =
-                makers.suggestions.get(&commit.sha).is_some_and(|files| !paths.iter().any(|path| files.contains(path)));
+            let is_elsewhere = makers
+                .suggestions
+                .get(&commit.sha)
+                .is_some_and(|files| !paths.iter().any(|path| files.contains(path)));
             for email in co_authors(&commit.message) {
                 let mut nobody = People::default();
-                let people = if is_elsewhere { &mut nobody } else { &mut found.co_authored };
+                let people = if is_elsewhere {
+                    &mut nobody
+                } else {
+                    &mut found.co_authored
+                };
                 is_known &= add(people, None, email, &known);
             }
             if !is_known {
@@ -93,31 +125,62 @@ impl Contributors {
         if snapshot.assignments == Assignments::NotAnAgents {
             return Self::default();
         }
-        let by_bot = |commit: &Commit| commit.author.as_ref().is_some_and(|author| author.kind == AccountKind::Bot);
+        let by_bot = |commit: &Commit| {
+            commit
+                .author
+                .as_ref()
+                .is_some_and(|author| author.kind == AccountKind::Bot)
+        };
         Self::of_commits(snapshot, &[], by_bot, true)
     }
 
     pub(in crate::gate) fn include(&self, account: &Account) -> bool {
-        [&self.committed, &self.co_authored, &self.pushed].iter().any(|people| people.include(account))
+        [&self.committed, &self.co_authored, &self.pushed]
+            .iter()
+            .any(|people| people.include(account))
     }
 
     /// Why somebody may not approve what they made, if so.
-    pub(in crate::gate) fn refusal(&self, account: &Account, exclusions: &Exclusions) -> Option<Refusal> {
+    pub(in crate::gate) fn refusal(
+        &self,
+        account: &Account,
+        exclusions: &Exclusions,
+    ) -> Option<Refusal> {
         let parts = [
-            (&self.committed, exclusions.allow_contributors, Refusal::IsContributor),
-            (&self.co_authored, exclusions.allow_coauthors, Refusal::IsCoAuthor),
+            (
+                &self.committed,
+                exclusions.allow_contributors,
+                Refusal::IsContributor,
+            ),
+            (
+                &self.co_authored,
+                exclusions.allow_coauthors,
+                Refusal::IsCoAuthor,
+            ),
             (&self.pushed, exclusions.allow_pusher, Refusal::IsPusher),
         ];
-        let excludes = |(people, is_allowed, _): &(&People, bool, Refusal)| !is_allowed && people.include(account);
-        parts.into_iter().find(excludes).map(|(.., refusal)| refusal)
+        let excludes = |(people, is_allowed, _): &(&People, bool, Refusal)| {
+            !is_allowed && people.include(account)
+        };
+        parts
+            .into_iter()
+            .find(excludes)
+            .map(|(.., refusal)| refusal)
     }
 }
 
 /// Adds one contributor; false if the account is unknown.
-fn add(people: &mut People, account: Option<&Account>, email: &str, known: &BTreeMap<String, UserId>) -> bool {
+fn add(
+    people: &mut People,
+    account: Option<&Account>,
+    email: &str,
+    known: &BTreeMap<String, UserId>,
+) -> bool {
     let email = email.to_ascii_lowercase();
     match (account, known.get(&email), noreply(&email)) {
-        (Some(account), ..) => people.ids.extend((account.login.as_str() != WEB_FLOW).then_some(account.id)),
+        (Some(account), ..) => people
+            .ids
+            .extend((account.login.as_str() != WEB_FLOW).then_some(account.id)),
         (None, Some(&id), _) => drop(people.ids.insert(id)),
         (None, None, Some((id, login))) => {
             people.ids.extend(id);
@@ -133,14 +196,18 @@ pub fn co_authors(message: &str) -> impl Iterator<Item = &str> {
     message.lines().filter_map(|line| {
         let (key, value) = line.split_once(':')?;
         let email = value.rsplit_once('<')?.1.split_once('>')?.0;
-        key.trim().eq_ignore_ascii_case("co-authored-by").then(|| email.trim())
+        key.trim()
+            .eq_ignore_ascii_case("co-authored-by")
+            .then(|| email.trim())
     })
 }
 
 /// `123+login@users.noreply.github.com`, and the older form without an id.
 pub(in crate::gate) fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
     let (local, domain) = email.split_once('@')?;
-    domain.strip_prefix("users.noreply.").filter(|host| !host.is_empty())?;
+    domain
+        .strip_prefix("users.noreply.")
+        .filter(|host| !host.is_empty())?;
     match local.split_once('+') {
         Some((id, login)) => Some((Some(UserId::new(id.parse().ok()?)), login)),
         None => Some((None, local)),
@@ -156,12 +223,20 @@ mod tests {
     };
 
     fn account(id: u64, login: &str) -> Account {
-        Account { id: UserId::new(id), login: login.parse().unwrap(), kind: AccountKind::User }
+        Account {
+            id: UserId::new(id),
+            login: login.parse().unwrap(),
+            kind: AccountKind::User,
+        }
     }
 
     fn commit(author: Option<Account>, committer: Option<Account>, message: &str) -> Commit {
         let email = |account: &Option<Account>| {
-            account.as_ref().map_or("ghost@nowhere".to_owned(), |account| format!("{}@example.com", account.login))
+            account
+                .as_ref()
+                .map_or("ghost@nowhere".to_owned(), |account| {
+                    format!("{}@example.com", account.login)
+                })
         };
         Commit {
             sha: Sha::from_bytes([7; 20]),
@@ -196,7 +271,13 @@ mod tests {
             commit(Some(account(1, "alice")), Some(account(2, "bob")), message),
             commit(Some(account(5, "erin")), Some(account(5, "erin")), ""),
         ]);
-        for (id, login) in [(1, "alice"), (2, "bob"), (77, "renamed"), (99, "Dan"), (5, "erin")] {
+        for (id, login) in [
+            (1, "alice"),
+            (2, "bob"),
+            (77, "renamed"),
+            (99, "Dan"),
+            (5, "erin"),
+        ] {
             assert!(found.include(&account(id, login)), "{login}");
         }
         assert!(!found.include(&account(9, "zoe")));
@@ -205,14 +286,32 @@ mod tests {
 
     #[test]
     fn web_flow_is_nobody() {
-        let found = of(vec![commit(Some(account(1, "alice")), Some(account(19_864_447, "web-flow")), "")]);
+        let found = of(vec![commit(
+            Some(account(1, "alice")),
+            Some(account(19_864_447, "web-flow")),
+            "",
+        )]);
         assert!(!found.include(&account(19_864_447, "web-flow")) && found.unattributed.is_empty());
     }
 
     #[test]
     fn an_unknown_author_is_listed() {
-        assert_eq!(of(vec![commit(None, Some(account(1, "alice")), "")]).unattributed.len(), 1);
+        assert_eq!(
+            of(vec![commit(None, Some(account(1, "alice")), "")])
+                .unattributed
+                .len(),
+            1
+        );
         let trailer = "x\n\nCo-authored-by: Mallory <mallory@nowhere.example>";
-        assert_eq!(of(vec![commit(Some(account(1, "a")), Some(account(1, "a")), trailer)]).unattributed.len(), 1);
+        assert_eq!(
+            of(vec![commit(
+                Some(account(1, "a")),
+                Some(account(1, "a")),
+                trailer
+            )])
+            .unattributed
+            .len(),
+            1
+        );
     }
 }

@@ -54,11 +54,17 @@ pub(super) struct ResolvedApprovers<'a> {
 
 impl<'a> ResolvedApprovers<'a> {
     /// `paths` are those of the gate's own diff, both names of a rename.
-    pub(super) fn resolve(policy: &'a GatePolicy, snapshot: &'a Snapshot, paths: &[String]) -> Self {
-        let contributors = Contributors::new(snapshot, policy.exclusions.count_update_merges, paths);
+    pub(super) fn resolve(
+        policy: &'a GatePolicy,
+        snapshot: &'a Snapshot,
+        paths: &[String],
+    ) -> Self {
+        let contributors =
+            Contributors::new(snapshot, policy.exclusions.count_update_merges, paths);
         let known = EligibleApprovers {
             permission: policy.approvers.permission,
-            must_name_head: snapshot.makers.has_unknown_pusher && !contributors.unattributed.is_empty(),
+            must_name_head: snapshot.makers.has_unknown_pusher
+                && !contributors.unattributed.is_empty(),
             unattributed: contributors.unattributed.clone(),
             ..EligibleApprovers::default()
         };
@@ -75,12 +81,18 @@ impl<'a> ResolvedApprovers<'a> {
             owner_teams: BTreeMap::new(),
         };
         for login in &policy.approvers.users {
-            let account = authority.usable(login.as_str(), resolved(&snapshot.authority.logins, login));
-            authority.users.extend(account.map(|account| (account.id, account.login.clone())));
+            let account =
+                authority.usable(login.as_str(), resolved(&snapshot.authority.logins, login));
+            authority
+                .users
+                .extend(account.map(|account| (account.id, account.login.clone())));
         }
         for slug in &policy.approvers.teams {
-            let members = authority.usable(&slug.to_string(), resolved(&snapshot.authority.teams, slug));
-            authority.teams.extend(members.map(|members| (slug.clone(), members)));
+            let members =
+                authority.usable(&slug.to_string(), resolved(&snapshot.authority.teams, slug));
+            authority
+                .teams
+                .extend(members.map(|members| (slug.clone(), members)));
         }
         if policy.approvers.codeowners {
             authority.resolve_owners(paths);
@@ -105,7 +117,10 @@ impl<'a> ResolvedApprovers<'a> {
             // A team that we may never read counts as one that does not exist.
             Err(why) => {
                 self.known.permission = Some(Permission::Maintain);
-                self.known.absent_preset_team = Some(UnusableApprover { name: slug.to_string(), why });
+                self.known.absent_preset_team = Some(UnusableApprover {
+                    name: slug.to_string(),
+                    why,
+                });
             }
         }
     }
@@ -117,7 +132,11 @@ impl<'a> ResolvedApprovers<'a> {
         };
         let rules = OwnerRules::parse(text);
         for path in paths.iter().filter(|path| !rules.owners(path).is_empty()) {
-            let owners = rules.owners(path).iter().flat_map(|owner| self.owner(owner)).collect();
+            let owners = rules
+                .owners(path)
+                .iter()
+                .flat_map(|owner| self.owner(owner))
+                .collect();
             self.owned.insert(path.clone(), owners);
         }
         if self.owned.is_empty() {
@@ -128,16 +147,30 @@ impl<'a> ResolvedApprovers<'a> {
     fn owner(&mut self, owner: &Owner) -> Vec<UserId> {
         match owner {
             Owner::User(login) => {
-                let account = self.usable(login.as_str(), resolved(&self.snapshot.authority.logins, login));
-                self.owners.extend(account.map(|account| (account.id, account.login.clone())));
+                let account = self.usable(
+                    login.as_str(),
+                    resolved(&self.snapshot.authority.logins, login),
+                );
+                self.owners
+                    .extend(account.map(|account| (account.id, account.login.clone())));
                 account.map(|account| account.id).into_iter().collect()
             }
             Owner::Team(slug) => {
-                let members = self.usable(&slug.to_string(), resolved(&self.snapshot.authority.teams, slug));
-                self.owner_teams.extend(members.map(|members| (slug.clone(), members)));
-                members.into_iter().flat_map(Members::keys).copied().collect()
+                let members = self.usable(
+                    &slug.to_string(),
+                    resolved(&self.snapshot.authority.teams, slug),
+                );
+                self.owner_teams
+                    .extend(members.map(|members| (slug.clone(), members)));
+                members
+                    .into_iter()
+                    .flat_map(Members::keys)
+                    .copied()
+                    .collect()
             }
-            Owner::Email(address) => self.usable(address, Err(Unusable::Email)).unwrap_or_default(),
+            Owner::Email(address) => self
+                .usable(address, Err(Unusable::Email))
+                .unwrap_or_default(),
         }
     }
 
@@ -147,7 +180,10 @@ impl<'a> ResolvedApprovers<'a> {
             Ok(found) => return Some(found),
             Err(why) => why,
         };
-        let unusable = UnusableApprover { name: name.to_owned(), why };
+        let unusable = UnusableApprover {
+            name: name.to_owned(),
+            why,
+        };
         if !self.known.unusable.contains(&unusable) {
             self.known.unusable.push(unusable);
         }
@@ -157,7 +193,9 @@ impl<'a> ResolvedApprovers<'a> {
     /// Why it could not be learned who else may approve.
     fn unknown(&self) -> Option<String> {
         self.known.unusable.iter().find_map(|one| match &one.why {
-            Unusable::Unknown(reason) | Unusable::Unreadable(reason) => Some(format!("{}: {reason}", one.name)),
+            Unusable::Unknown(reason) | Unusable::Unreadable(reason) => {
+                Some(format!("{}: {reason}", one.name))
+            }
             _ => None,
         })
     }
@@ -170,17 +208,33 @@ impl<'a> ResolvedApprovers<'a> {
             return Some(Refusal::IsBot);
         }
         if is_author && !exclusions.allow_author {
-            return Some(Refusal::IsAuthor { only_hope: self.only_hope() });
+            return Some(Refusal::IsAuthor {
+                only_hope: self.only_hope(),
+            });
         }
         if !exclusions.allow_requester {
-            match self.snapshot.assignments.asked(account.id, pull_request.created_at) {
-                Ok(asked) if asked || self.named_by_agent.include(account) => return Some(Refusal::IsRequester),
+            match self
+                .snapshot
+                .assignments
+                .asked(account.id, pull_request.created_at)
+            {
+                Ok(asked) if asked || self.named_by_agent.include(account) => {
+                    return Some(Refusal::IsRequester);
+                }
                 Ok(_) => {}
-                Err(reason) => return Some(Refusal::AuthorityUnknown { reason: reason.to_owned() }),
+                Err(reason) => {
+                    return Some(Refusal::AuthorityUnknown {
+                        reason: reason.to_owned(),
+                    });
+                }
             }
         }
         // The author wrote the commits too: allowing the author allows that.
-        if is_author { None } else { self.contributors.refusal(account, exclusions) }
+        if is_author {
+            None
+        } else {
+            self.contributors.refusal(account, exclusions)
+        }
     }
 
     /// Whether it is a bot whose word does not count.
@@ -192,8 +246,14 @@ impl<'a> ResolvedApprovers<'a> {
     /// Whether the policy names somebody, as themselves, in a team or as an owner.
     pub(super) fn names(&self, account: &Account) -> bool {
         self.users.contains_key(&account.id)
-            || self.teams.values().any(|members| members.contains_key(&account.id))
-            || self.owned.values().any(|owners| owners.contains(&account.id))
+            || self
+                .teams
+                .values()
+                .any(|members| members.contains_key(&account.id))
+            || self
+                .owned
+                .values()
+                .any(|owners| owners.contains(&account.id))
     }
 
     /// What somebody's approval would cover.
@@ -205,13 +265,19 @@ impl<'a> ResolvedApprovers<'a> {
         if matches!(account.kind, AccountKind::Organization | AccountKind::Other) {
             return Err(Refusal::AccountGone);
         }
-        let in_team =
-            |(slug, members): (&TeamSlug, &&Members)| members.contains_key(&account.id) || teams.contains(slug);
-        let permitted = self.known.permission.is_some_and(|least| permission >= least);
+        let in_team = |(slug, members): (&TeamSlug, &&Members)| {
+            members.contains_key(&account.id) || teams.contains(slug)
+        };
+        let permitted = self
+            .known
+            .permission
+            .is_some_and(|least| permission >= least);
         if permitted || self.users.contains_key(&account.id) || self.teams.iter().any(in_team) {
             return Ok(Grant::Everything);
         }
-        let owns = |(path, owners): (&String, &BTreeSet<UserId>)| owners.contains(&account.id).then(|| path.clone());
+        let owns = |(path, owners): (&String, &BTreeSet<UserId>)| {
+            owners.contains(&account.id).then(|| path.clone())
+        };
         let files: BTreeSet<String> = self.owned.iter().filter_map(owns).collect();
         match (files.is_empty(), self.unknown()) {
             (false, _) => Ok(Grant::Files(files)),
@@ -222,7 +288,11 @@ impl<'a> ResolvedApprovers<'a> {
 
     /// Somebody's permission on the repository, and the teams of it that they are in.
     fn rights(&self, account: &Account) -> Result<(Permission, &'a BTreeSet<TeamSlug>), Refusal> {
-        let unknown = |reason: &str| Err(Refusal::AuthorityUnknown { reason: reason.to_owned() });
+        let unknown = |reason: &str| {
+            Err(Refusal::AuthorityUnknown {
+                reason: reason.to_owned(),
+            })
+        };
         match self.snapshot.authority.people.get(&account.id) {
             Some(Standing::Known { permission, teams }) => Ok((*permission, teams)),
             Some(Standing::Gone) => Err(Refusal::AccountGone),
@@ -241,7 +311,10 @@ impl<'a> ResolvedApprovers<'a> {
     }
 
     /// Owned paths without an approval among these grants; empty if one of them approves everything.
-    pub(super) fn awaiting_owners<'g>(&self, grants: impl Iterator<Item = &'g Grant>) -> BTreeSet<String> {
+    pub(super) fn awaiting_owners<'g>(
+        &self,
+        grants: impl Iterator<Item = &'g Grant>,
+    ) -> BTreeSet<String> {
         let mut awaited: BTreeSet<String> = self.owned.keys().cloned().collect();
         for grant in grants {
             match grant {
@@ -255,7 +328,11 @@ impl<'a> ResolvedApprovers<'a> {
     /// Who can approve, for telling people.
     pub(super) fn eligible(&self) -> EligibleApprovers {
         let why_not = |(&id, login): (&UserId, &Login)| {
-            self.excluded(&Account { id, login: login.clone(), kind: AccountKind::User })
+            self.excluded(&Account {
+                id,
+                login: login.clone(),
+                kind: AccountKind::User,
+            })
         };
         let may = |person: (&UserId, &Login)| why_not(person).is_none().then(|| person.1.clone());
         let members = self.teams.values().flat_map(|members| members.iter());
@@ -263,8 +340,13 @@ impl<'a> ResolvedApprovers<'a> {
         let teams = self.teams.iter().chain(&self.owner_teams);
         EligibleApprovers {
             people: named.clone().filter_map(may).collect(),
-            fell_out: named.chain(members).filter_map(|person| Some((person.1.clone(), why_not(person)?))).collect(),
-            teams: teams.map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect())).collect(),
+            fell_out: named
+                .chain(members)
+                .filter_map(|person| Some((person.1.clone(), why_not(person)?)))
+                .collect(),
+            teams: teams
+                .map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect()))
+                .collect(),
             only_hope: self.only_hope(),
             ..self.known.clone()
         }
@@ -277,13 +359,29 @@ impl<'a> ResolvedApprovers<'a> {
             return false;
         }
         let members = self.teams.values().flat_map(|members| members.keys());
-        let named: Vec<UserId> =
-            self.users.keys().chain(members).chain(self.owned.values().flatten()).copied().collect();
-        let account = |id: UserId| Account { id, login: author.login.clone(), kind: AccountKind::User };
-        let contributed = |id: UserId| self.contributors.refusal(&account(id), &self.policy.exclusions).is_some();
+        let named: Vec<UserId> = self
+            .users
+            .keys()
+            .chain(members)
+            .chain(self.owned.values().flatten())
+            .copied()
+            .collect();
+        let account = |id: UserId| Account {
+            id,
+            login: author.login.clone(),
+            kind: AccountKind::User,
+        };
+        let contributed = |id: UserId| {
+            self.contributors
+                .refusal(&account(id), &self.policy.exclusions)
+                .is_some()
+        };
         let others = named.iter().any(|id| *id != author.id && !contributed(*id));
         // On a person's own repository, only the owner has more than write.
-        let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
+        let owns = author
+            .login
+            .as_str()
+            .eq_ignore_ascii_case(self.snapshot.repository.owner());
         match self.known.permission {
             _ if others => false,
             None => named.contains(&author.id),
@@ -296,31 +394,54 @@ impl<'a> ResolvedApprovers<'a> {
 ///
 /// # Errors
 /// Why they may not, or why that could not be learned.
-pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
+pub(crate) fn may_decide(
+    gate: &GatePolicy,
+    snapshot: &Snapshot,
+    person: &Account,
+) -> Result<(), Refusal> {
     let paths = Scope::Whole.paths(snapshot.files.known());
     let authority = ResolvedApprovers::resolve(gate, snapshot, &paths);
     if let Some(refusal) = authority.excluded(person) {
         return Err(refusal);
     }
     let grant = authority.grant(person)?;
-    let is_whole = authority.awaiting_owners(std::iter::once(&grant)).is_empty();
-    if is_whole { Ok(()) } else { Err(Refusal::NotAnApprover) }
+    let is_whole = authority
+        .awaiting_owners(std::iter::once(&grant))
+        .is_empty();
+    if is_whole {
+        Ok(())
+    } else {
+        Err(Refusal::NotAnApprover)
+    }
 }
 
 /// Whether somebody wrote a part of the change: opened it, made or co-authored a commit, or pushed more than its base.
 pub(crate) fn wrote(snapshot: &Snapshot, person: &Account) -> bool {
     let paths = Scope::Whole.paths(snapshot.files.known());
-    person.id == snapshot.pull_request.author.id || Contributors::new(snapshot, false, &paths).include(person)
+    person.id == snapshot.pull_request.author.id
+        || Contributors::new(snapshot, false, &paths).include(person)
 }
 
 /// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.
 pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool> {
-    let asked = || snapshot.assignments.asked(person.id, snapshot.pull_request.created_at).ok();
-    if wrote(snapshot, person) { Some(true) } else { asked() }
+    let asked = || {
+        snapshot
+            .assignments
+            .asked(person.id, snapshot.pull_request.created_at)
+            .ok()
+    };
+    if wrote(snapshot, person) {
+        Some(true)
+    } else {
+        asked()
+    }
 }
 
 /// What a name of the policy stands for.
-fn resolved<'a, K: Ord, T>(known: &'a BTreeMap<K, Result<T, Unusable>>, name: &K) -> Result<&'a T, Unusable> {
+fn resolved<'a, K: Ord, T>(
+    known: &'a BTreeMap<K, Result<T, Unusable>>,
+    name: &K,
+) -> Result<&'a T, Unusable> {
     known.get(name).map_or_else(
         || Err(Unusable::Unknown("not looked up".to_owned())),
         |found| found.as_ref().map_err(Clone::clone),
@@ -335,5 +456,8 @@ pub(crate) fn is_member(snapshot: &Snapshot, slug: &TeamSlug, person: UserId) ->
 /// Whether the configuration names no approver at all.
 pub(super) fn is_unset(policy: &GatePolicy) -> bool {
     let approvers = &policy.approvers;
-    approvers.users.is_empty() && approvers.teams.is_empty() && approvers.permission.is_none() && !approvers.codeowners
+    approvers.users.is_empty()
+        && approvers.teams.is_empty()
+        && approvers.permission.is_none()
+        && !approvers.codeowners
 }

@@ -26,7 +26,8 @@ pub(super) type Piece<'a> = (&'a str, Inside);
 impl OpenElements {
     /// Why text at this point does not count, if it does not.
     pub(super) fn hides(&self) -> Option<Inside> {
-        self.unfinished.or_else(|| self.open.iter().find_map(|(_, _, hides)| *hides))
+        self.unfinished
+            .or_else(|| self.open.iter().find_map(|(_, _, hides)| *hides))
     }
 
     /// Reads a piece of raw HTML, and returns the text that stands in it: it never counts, and
@@ -43,7 +44,9 @@ impl OpenElements {
         );
         let (mut pieces, mut rest) = (Vec::new(), html);
         if let Some(inside) = self.unfinished {
-            let end = pattern!("--!?>").find(html).filter(|_| inside == Inside::HtmlComment);
+            let end = pattern!("--!?>")
+                .find(html)
+                .filter(|_| inside == Inside::HtmlComment);
             pieces.push((&html[..end.map_or(html.len(), |end| end.start())], inside));
             let Some(end) = end else { return pieces };
             self.unfinished = None;
@@ -52,7 +55,10 @@ impl OpenElements {
         let mut at = 0;
         for found in markup.captures_iter(rest) {
             let whole = found.get_match();
-            pieces.push((&rest[at..whole.start()], self.hides().unwrap_or(Inside::Html)));
+            pieces.push((
+                &rest[at..whole.start()],
+                self.hides().unwrap_or(Inside::Html),
+            ));
             at = whole.end();
             if let Some(comment) = found.name("comment") {
                 pieces.push((comment.as_str(), Inside::HtmlComment));
@@ -60,7 +66,11 @@ impl OpenElements {
             } else if found.name("broken").is_some() {
                 self.unfinished = Some(Inside::Html);
             } else if let Some(name) = found.name("name") {
-                self.tag(name.as_str().to_ascii_lowercase(), found.name("end").is_some(), &found["attributes"]);
+                self.tag(
+                    name.as_str().to_ascii_lowercase(),
+                    found.name("end").is_some(),
+                    &found["attributes"],
+                );
             }
         }
         pieces.push((&rest[at..], self.hides().unwrap_or(Inside::Html)));
@@ -71,12 +81,19 @@ impl OpenElements {
     fn tag(&mut self, name: String, is_end: bool, attributes: &str) {
         let here = self.depth;
         if is_end {
-            self.open.pop_if(|(innermost, depth, _)| *innermost == name && *depth == here);
+            self.open
+                .pop_if(|(innermost, depth, _)| *innermost == name && *depth == here);
             return;
         }
         let hides = match name.as_str() {
             // Written otherwise it is taken for closed.
-            "details" if ["open", "open=\"\""].iter().any(|open| attributes.trim().eq_ignore_ascii_case(open)) => None,
+            "details"
+                if ["open", "open=\"\""]
+                    .iter()
+                    .any(|open| attributes.trim().eq_ignore_ascii_case(open)) =>
+            {
+                None
+            }
             "details" => Some(Inside::ClosedDetails),
             name if HIDING.split_whitespace().any(|known| known == name) => Some(Inside::Html),
             // It holds no text (`<br>`), only changes its looks, or is no HTML at all: `Vec<String>` in prose.
@@ -127,7 +144,10 @@ mod tests {
             (&["<details><p>", "</details>"], Some(ClosedDetails)),
             (&["<details open><p>", "</details>"], Some(Html)),
             // In a table a browser ignores this closing tag.
-            (&["<details><table>", "</details>", "</table>"], Some(ClosedDetails)),
+            (
+                &["<details><table>", "</details>", "</table>"],
+                Some(ClosedDetails),
+            ),
             (&["<del>"], Some(Html)),
             (&["<b>", "Vec<String>"], None),
             (&["a < b and c > d"], None),
@@ -157,7 +177,10 @@ mod tests {
             elements.hides()
         };
         assert_eq!(after("", "<details>"), Some(Inside::ClosedDetails));
-        assert_eq!(after("<details>", "</details>"), Some(Inside::ClosedDetails));
+        assert_eq!(
+            after("<details>", "</details>"),
+            Some(Inside::ClosedDetails)
+        );
         assert_eq!(after("<details open>", "<del></del>"), None);
         assert_eq!(after("", "<s>"), Some(Inside::Html));
         assert_eq!(after("", "<!--"), Some(Inside::HtmlComment));
@@ -167,7 +190,17 @@ mod tests {
     fn text_between_tags_is_told() {
         let mut elements = OpenElements::default();
         let told = elements.read("<div>a<!--b--><del>c</del></div>");
-        let told: Vec<_> = told.into_iter().filter(|(text, _)| !text.is_empty()).collect();
-        assert_eq!(told, [("a", Inside::Html), ("b", Inside::HtmlComment), ("c", Inside::Html)]);
+        let told: Vec<_> = told
+            .into_iter()
+            .filter(|(text, _)| !text.is_empty())
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("a", Inside::Html),
+                ("b", Inside::HtmlComment),
+                ("c", Inside::Html)
+            ]
+        );
     }
 }

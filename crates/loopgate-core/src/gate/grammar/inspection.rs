@@ -12,7 +12,10 @@ use crate::{
 
 /// Reads a text as [`read`] does, and gives the result as JSON.
 pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> Value {
-    let Reading { intents, near_misses } = read(body, bot, gates);
+    let Reading {
+        intents,
+        near_misses,
+    } = read(body, bot, gates);
     let intents = intents.into_iter().map(|ParsedIntent { intent, line }| {
         let (kind, verb, arguments) = match &intent {
             Intent::Approve { commit, .. } => ("approve", None, commit.iter().map(ToString::to_string).collect()),
@@ -28,7 +31,9 @@ pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> Value {
     let near_misses = near_misses.into_iter().map(|miss| {
         let hint = match (miss.instead(), &miss.problem) {
             (Some(instead), _) => format!("write `{instead}` on a line of its own"),
-            (None, PhraseProblem::TooLong) => "write a comment of less than 65,536 characters".to_owned(),
+            (None, PhraseProblem::TooLong) => {
+                "write a comment of less than 65,536 characters".to_owned()
+            }
             (None, _) => "name the gate: `<gate> approved` on a line of its own".to_owned(),
         };
         let mut shown = json!(miss);

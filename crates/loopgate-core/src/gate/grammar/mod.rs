@@ -41,11 +41,18 @@ pub enum Intent {
     /// `commit` is the head the approval is for, when the line names one.
     Approve { gate: GateName, commit: Option<Sha> },
     /// Speaks against the gate.
-    Reject { gate: GateName, reason: Option<String> },
+    Reject {
+        gate: GateName,
+        reason: Option<String>,
+    },
     /// Takes back one's own word.
     Revoke { gate: GateName },
     /// Ends somebody else's rejection.
-    Dismiss { gate: GateName, of: Login, reason: String },
+    Dismiss {
+        gate: GateName,
+        of: Login,
+        reason: String,
+    },
     /// Asks the loop for something.
     Command(Command),
 }
@@ -106,7 +113,10 @@ impl NearMiss {
             PhraseProblem::UnknownCommand { nearest, .. } => {
                 Some(nearest.clone().unwrap_or_else(|| "/loop help".to_owned()))
             }
-            PhraseProblem::ShortSha => self.gate.is_some().then(|| format!("{form} <all 40 digits of the commit id>")),
+            PhraseProblem::ShortSha => self
+                .gate
+                .is_some()
+                .then(|| format!("{form} <all 40 digits of the commit id>")),
             _ => (self.gate.is_some() || self.meant != Word::Approve).then_some(form),
         }
     }
@@ -127,10 +137,12 @@ impl Reading {
 
     /// The commands to the loop, in order.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
-        self.intents.iter().filter_map(|parsed| match &parsed.intent {
-            Intent::Command(command) => Some(command),
-            _ => None,
-        })
+        self.intents
+            .iter()
+            .filter_map(|parsed| match &parsed.intent {
+                Intent::Command(command) => Some(command),
+                _ => None,
+            })
     }
 }
 
@@ -138,14 +150,24 @@ impl Reading {
 ///
 /// `bot` is the login Loopgate acts under, which a phrase may address; `gates` are the gates there are.
 pub fn read(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> Reading {
-    if may_speak(body) { read_lines(body, Vocabulary { bot, gates }) } else { Reading::default() }
+    if may_speak(body) {
+        read_lines(body, Vocabulary { bot, gates })
+    } else {
+        Reading::default()
+    }
 }
 
 fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
     let mut reading = Reading::default();
     if body.len() > LONGEST_BODY {
         let (text, problem) = (text::start(body, QUOTED), PhraseProblem::TooLong);
-        reading.near_misses.push(NearMiss { text, problem, gate: None, meant: Word::Approve, line: 1 });
+        reading.near_misses.push(NearMiss {
+            text,
+            problem,
+            gate: None,
+            meant: Word::Approve,
+            line: 1,
+        });
         return reading;
     }
     let mut lines = visible::lines(body);
@@ -154,14 +176,33 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
         let number = line.number;
         match judge(&line, vocabulary) {
             Ok(intents) => {
-                reading.intents.extend(intents.into_iter().map(|intent| ParsedIntent { intent, line: number }));
+                reading
+                    .intents
+                    .extend(intents.into_iter().map(|intent| ParsedIntent {
+                        intent,
+                        line: number,
+                    }));
             }
             Err(missed) => {
                 let text = text::start(line.text.trim(), QUOTED);
                 let left = NEAR_MISSES_KEPT.saturating_sub(reading.near_misses.len());
-                reading.near_misses.extend(missed.into_iter().take(left).map(|Miss { problem, gate, meant }| {
-                    NearMiss { text: text.clone(), problem, gate, meant, line: number }
-                }));
+                reading
+                    .near_misses
+                    .extend(missed.into_iter().take(left).map(
+                        |Miss {
+                             problem,
+                             gate,
+                             meant,
+                         }| {
+                            NearMiss {
+                                text: text.clone(),
+                                problem,
+                                gate,
+                                meant,
+                                line: number,
+                            }
+                        },
+                    ));
             }
         }
     }
@@ -178,11 +219,17 @@ pub fn may_speak(body: &str) -> bool {
     static STEMS: LazyLock<Regex> = LazyLock::new(|| {
         let others = "changesrequested requestchanges requestedchanges /dismis /loop /lop /looop";
         let [approves, rejects, revokes] = near_miss::VERDICTS.map(|(starts, _)| starts);
-        let stems = [approves, rejects, revokes, others].join(" ").replace(' ', "|");
+        let stems = [approves, rejects, revokes, others]
+            .join(" ")
+            .replace(' ', "|");
         compile(&stems)
     });
     let mut letters = String::with_capacity(body.len());
-    letters.extend(skeleton(body).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '/'));
+    letters.extend(
+        skeleton(body)
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || *c == '/'),
+    );
     letters.make_ascii_lowercase();
     STEMS.is_match(&letters) || body.lines().any(near_miss::may_agree)
 }
@@ -198,7 +245,10 @@ fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, 
         Err(problem) if line.wholly_inside().is_none() => {
             let meant = near_miss::meant(&line.text);
             let mut gates: Vec<Option<GateName>> = match &problem {
-                PhraseProblem::UnknownGate { nearest: Some(nearest), .. } => vec![Some(nearest.clone())],
+                PhraseProblem::UnknownGate {
+                    nearest: Some(nearest),
+                    ..
+                } => vec![Some(nearest.clone())],
                 _ => Vec::new(),
             };
             for beside in near_miss::problems(&line.text, vocabulary) {
@@ -210,22 +260,48 @@ fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, 
             if problem.is_of_command() || gates.is_empty() {
                 gates = vec![gates.into_iter().next().flatten()];
             }
-            return Err(gates.into_iter().map(|gate| Miss { problem: problem.clone(), gate, meant }).collect());
+            return Err(gates
+                .into_iter()
+                .map(|gate| Miss {
+                    problem: problem.clone(),
+                    gate,
+                    meant,
+                })
+                .collect());
         }
         Ok(_) | Err(_) => {}
     }
     let text = skeleton(&line.text).into_owned();
-    let looks = VisibleLine { written: text.clone(), text, number: line.number, alien: None };
+    let looks = VisibleLine {
+        written: text.clone(),
+        text,
+        number: line.number,
+        alien: None,
+    };
     let missed = |intent: &Intent| {
         let (gate, meant) = intent.about()?;
-        let problem = line.alien.map_or(PhraseProblem::Lookalike, |(_, inside)| PhraseProblem::NotPlainText { inside });
-        Some(Miss { problem, gate: Some(gate.clone()), meant })
+        let problem = line.alien.map_or(PhraseProblem::Lookalike, |(_, inside)| {
+            PhraseProblem::NotPlainText { inside }
+        });
+        Some(Miss {
+            problem,
+            gate: Some(gate.clone()),
+            meant,
+        })
     };
-    let mut missed: Vec<_> = stated(&looks, vocabulary).unwrap_or_default().iter().filter_map(missed).collect();
+    let mut missed: Vec<_> = stated(&looks, vocabulary)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(missed)
+        .collect();
     if missed.is_empty() && matches!(line.wholly_inside(), None | Some(Inside::TaskItem)) {
         missed = near_miss::problems(&looks.text, vocabulary);
     }
-    if missed.is_empty() { Ok(Vec::new()) } else { Err(missed) }
+    if missed.is_empty() {
+        Ok(Vec::new())
+    } else {
+        Err(missed)
+    }
 }
 
 /// What the line states by the letter of the grammar.

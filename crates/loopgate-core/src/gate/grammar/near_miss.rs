@@ -18,8 +18,14 @@ const MOST_WORDS: usize = 400;
 
 /// Beginnings of words that give a verdict, with the commonest slips of the finger.
 pub(super) const VERDICTS: [(&str, Word); 3] = [
-    ("approv aprov approo appov apporv approed aprrov", Word::Approve),
-    ("disapprov dissapprov unapprov reject rejct rejet", Word::Reject),
+    (
+        "approv aprov approo appov apporv approed aprrov",
+        Word::Approve,
+    ),
+    (
+        "disapprov dissapprov unapprov reject rejct rejet",
+        Word::Reject,
+    ),
     ("revok", Word::Revoke),
 ];
 
@@ -35,28 +41,51 @@ pub(super) struct Miss {
 
 /// What is wrong with a line, for each gate it names; `line` is read as it looks to the eye.
 pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Miss> {
-    let raw: Vec<&str> = words(line).take(MOST_WORDS).flat_map(|word| apart(word, vocabulary)).collect();
+    let raw: Vec<&str> = words(line)
+        .take(MOST_WORDS)
+        .flat_map(|word| apart(word, vocabulary))
+        .collect();
     let words: Vec<String> = raw.iter().map(|word| bare(word)).collect();
     let verdicts = verdicts(line, &words);
     let mut missed: Vec<Miss> = Vec::new();
     for at in (0..words.len()).filter(|_| !verdicts.is_empty()) {
-        let Some(named) = NamedGate::at(&words, at, vocabulary) else { continue };
-        let Some(meant) = named.verdict(&verdicts, &words) else { continue };
-        if missed.iter().all(|known| known.gate.as_ref() != Some(&named.gate)) {
+        let Some(named) = NamedGate::at(&words, at, vocabulary) else {
+            continue;
+        };
+        let Some(meant) = named.verdict(&verdicts, &words) else {
+            continue;
+        };
+        if missed
+            .iter()
+            .all(|known| known.gate.as_ref() != Some(&named.gate))
+        {
             let NamedGate { gate, misspelt, .. } = named;
             let nearest = Some(gate.clone());
-            let problem =
-                misspelt.map_or(PhraseProblem::Wording, |named| PhraseProblem::UnknownGate { named, nearest });
-            missed.push(Miss { problem, gate: Some(gate), meant });
+            let problem = misspelt.map_or(PhraseProblem::Wording, |named| {
+                PhraseProblem::UnknownGate { named, nearest }
+            });
+            missed.push(Miss {
+                problem,
+                gate: Some(gate),
+                meant,
+            });
         }
     }
-    let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    let named: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !word.is_empty())
+        .collect();
     match named[..] {
         _ if !missed.is_empty() => missed,
         // A verdict, and nothing that says on what.
         ["approved" | "approve" | "rejected"] | ["i", "approve"] | ["not", "approved"] => {
             let meant = verdicts.first().map_or(Word::Approve, |(_, meant)| *meant);
-            vec![Miss { problem: PhraseProblem::NoGate, gate: None, meant }]
+            vec![Miss {
+                problem: PhraseProblem::NoGate,
+                gate: None,
+                meant,
+            }]
         }
         _ => agreement(line, &raw, &words, vocabulary),
     }
@@ -65,16 +94,26 @@ pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Miss> {
 /// What a verdict in whatever words is to say: the first that a line gives.
 pub(super) fn meant(line: &str) -> Word {
     let words: Vec<String> = words(line).map(bare).collect();
-    verdicts(line, &words).first().map_or(Word::Approve, |(_, meant)| *meant)
+    verdicts(line, &words)
+        .first()
+        .map_or(Word::Approve, |(_, meant)| *meant)
 }
 
 /// The words of a line that give a verdict, by their place. Where the line denies, none of them approves.
 fn verdicts(line: &str, words: &[String]) -> Vec<(usize, Word)> {
-    let starts = |at: usize, with: &str| words.get(at).is_some_and(|word: &String| word.starts_with(with));
-    let is_request = |at: usize| {
-        starts(at, "changes") && starts(at + 1, "request") || starts(at, "request") && starts(at + 1, "changes")
+    let starts = |at: usize, with: &str| {
+        words
+            .get(at)
+            .is_some_and(|word: &String| word.starts_with(with))
     };
-    let verdict = |at: usize| match VERDICTS.iter().find(|(all, _)| all.split(' ').any(|start| starts(at, start))) {
+    let is_request = |at: usize| {
+        starts(at, "changes") && starts(at + 1, "request")
+            || starts(at, "request") && starts(at + 1, "changes")
+    };
+    let verdict = |at: usize| match VERDICTS
+        .iter()
+        .find(|(all, _)| all.split(' ').any(|start| starts(at, start)))
+    {
         Some((_, Word::Approve)) if denies(line, words) => Some(Word::Reject),
         // `security approval revoked`
         Some((_, Word::Approve)) if starts(at + 1, "revok") => Some(Word::Revoke),
@@ -82,14 +121,16 @@ fn verdicts(line: &str, words: &[String]) -> Vec<(usize, Word)> {
         None if starts(at, "dismis") => Some(Word::Dismiss),
         None => is_request(at).then_some(Word::Reject),
     };
-    (0..words.len()).filter_map(|at| Some((at, verdict(at)?))).collect()
+    (0..words.len())
+        .filter_map(|at| Some((at, verdict(at)?)))
+        .collect()
 }
 
 fn denies(line: &str, words: &[String]) -> bool {
     DENYING.split_whitespace().any(|sign| line.contains(sign))
-        || words
-            .iter()
-            .any(|word| matches!(word.as_str(), "not" | "never" | "cannot" | "dont") || word.ends_with("n't"))
+        || words.iter().any(|word| {
+            matches!(word.as_str(), "not" | "never" | "cannot" | "dont") || word.ends_with("n't")
+        })
 }
 
 /// `security-approved` and `security:approved` as two words.
@@ -101,7 +142,9 @@ fn apart<'w>(word: &'w str, vocabulary: Vocabulary<'_>) -> Vec<&'w str> {
 
 /// A word in lower case without the punctuation around it.
 fn bare(word: &str) -> String {
-    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'")
+    word.trim_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase()
+        .replace('’', "'")
 }
 
 /// A gate that a line names, where it begins, and over how many words.
@@ -116,12 +159,31 @@ struct NamedGate {
 impl NamedGate {
     /// The gate named at a place: `data-loss` may be written apart, and short words are near to everything.
     fn at(words: &[String], at: usize, vocabulary: Vocabulary<'_>) -> Option<Self> {
-        let exact = |length: usize| Some((vocabulary.gate(&words.get(at..at + length)?.join("-"))?.clone(), length));
+        let exact = |length: usize| {
+            Some((
+                vocabulary
+                    .gate(&words.get(at..at + length)?.join("-"))?
+                    .clone(),
+                length,
+            ))
+        };
         if let Some((gate, length)) = (1..=3).rev().find_map(exact) {
-            return Some(Self { gate, at, length, misspelt: None });
+            return Some(Self {
+                gate,
+                at,
+                length,
+                misspelt: None,
+            });
         }
-        let word = words.get(at).filter(|word| word.len() >= 5 && word.is_ascii())?;
-        Some(Self { gate: vocabulary.nearest(word)?.clone(), at, length: 1, misspelt: Some(word.clone()) })
+        let word = words
+            .get(at)
+            .filter(|word| word.len() >= 5 && word.is_ascii())?;
+        Some(Self {
+            gate: vocabulary.nearest(word)?.clone(),
+            at,
+            length: 1,
+            misspelt: Some(word.clone()),
+        })
     }
 
     /// What the verdict nearest to the name is to say, if one stands near.
@@ -129,10 +191,21 @@ impl NamedGate {
         let reach = if words.len() <= SHORT_LINE { NEAR } else { 1 };
         let end = self.at + self.length;
         // Of two that are equally near, the one behind the name.
-        let distance = |at: usize| if at < self.at { (self.at - at, true) } else { (at + 1 - end, false) };
-        let apart = verdicts.iter().filter(|(at, _)| !(self.at..end).contains(at));
-        let near = apart.map(|(at, meant)| (distance(*at), *meant)).filter(|((distance, _), _)| *distance <= reach);
-        near.min_by_key(|(distance, _)| *distance).map(|(_, meant)| meant)
+        let distance = |at: usize| {
+            if at < self.at {
+                (self.at - at, true)
+            } else {
+                (at + 1 - end, false)
+            }
+        };
+        let apart = verdicts
+            .iter()
+            .filter(|(at, _)| !(self.at..end).contains(at));
+        let near = apart
+            .map(|(at, meant)| (distance(*at), *meant))
+            .filter(|((distance, _), _)| *distance <= reach);
+        near.min_by_key(|(distance, _)| *distance)
+            .map(|(_, meant)| meant)
     }
 }
 
@@ -143,8 +216,16 @@ const AGREEMENTS: &str = "lgtm ok okay ack accepted cleared signed signoff 👍 
 const SHORT_AGREEMENT: usize = 5;
 
 fn agrees(raw: &str) -> bool {
-    let word = raw.trim_matches(['.', ',', '!', '*', '_', '(', ')']).to_lowercase();
-    AGREEMENTS.split_whitespace().any(|known| if known.is_ascii() { known == word } else { word.starts_with(known) })
+    let word = raw
+        .trim_matches(['.', ',', '!', '*', '_', '(', ')'])
+        .to_lowercase();
+    AGREEMENTS.split_whitespace().any(|known| {
+        if known.is_ascii() {
+            known == word
+        } else {
+            word.starts_with(known)
+        }
+    })
 }
 
 /// Whether a line agrees without naming a gate: `LGTM`, `+1`, `looks good, approving`.
@@ -152,7 +233,9 @@ fn agrees_alone(raw: &[&str]) -> bool {
     match raw {
         [first, ..] if bare(first) == "lgtm" || matches!(*first, "+1" | ":+1:") => raw.len() <= 3,
         [first, second, .., last] => {
-            raw.len() <= 4 && [first, second].map(|word| bare(word)) == ["looks", "good"] && bare(last) == "approving"
+            raw.len() <= 4
+                && [first, second].map(|word| bare(word)) == ["looks", "good"]
+                && bare(last) == "approving"
         }
         _ => false,
     }
@@ -160,22 +243,36 @@ fn agrees_alone(raw: &[&str]) -> bool {
 
 /// `LGTM`, and `security ok`: what is meant for an approval where it is an approver's. Whose it is is asked elsewhere.
 fn agreement(line: &str, raw: &[&str], words: &[String], vocabulary: Vocabulary<'_>) -> Vec<Miss> {
-    if raw.len() > SHORT_AGREEMENT || line.trim_end().ends_with(['?', '？']) || denies(line, words) {
+    if raw.len() > SHORT_AGREEMENT || line.trim_end().ends_with(['?', '？']) || denies(line, words)
+    {
         return Vec::new();
     }
-    let missed = |gate| Miss { problem: PhraseProblem::Agreement, gate, meant: Word::Approve };
+    let missed = |gate| Miss {
+        problem: PhraseProblem::Agreement,
+        gate,
+        meant: Word::Approve,
+    };
     if agrees_alone(raw) {
         return vec![missed(None)];
     }
     let agreed: Vec<usize> = (0..raw.len()).filter(|at| agrees(raw[*at])).collect();
-    let beside = |at: usize| agreed.iter().any(|agreed| agreed.abs_diff(at) <= 2 && *agreed != at);
-    let named = (0..words.len()).filter(|at| beside(*at)).filter_map(|at| NamedGate::at(words, at, vocabulary));
+    let beside = |at: usize| {
+        agreed
+            .iter()
+            .any(|agreed| agreed.abs_diff(at) <= 2 && *agreed != at)
+    };
+    let named = (0..words.len())
+        .filter(|at| beside(*at))
+        .filter_map(|at| NamedGate::at(words, at, vocabulary));
     named.map(|named| missed(Some(named.gate))).collect()
 }
 
 /// Whether a line may agree, whatever the gates are called: `LGTM`, `security ✅`, `security signed off`.
 pub(super) fn may_agree(line: &str) -> bool {
-    let words: Vec<&str> = words(line).skip_while(|word| word.starts_with('@')).take(SHORT_AGREEMENT + 1).collect();
+    let words: Vec<&str> = words(line)
+        .skip_while(|word| word.starts_with('@'))
+        .take(SHORT_AGREEMENT + 1)
+        .collect();
     match words[..] {
         _ if agrees_alone(&words) => true,
         [_, second, ..] if words.len() <= SHORT_AGREEMENT => agrees(second),

@@ -15,8 +15,9 @@ use super::*;
 
 /// The same comments in every run. Set `PROPTEST_CASES` for more of them.
 fn runner(cases: u32) -> TestRunner {
-    let cases =
-        crate::fixtures::wished_cases("PROPTEST_CASES").and_then(|cases| cases.try_into().ok()).unwrap_or(cases);
+    let cases = crate::fixtures::wished_cases("PROPTEST_CASES")
+        .and_then(|cases| cases.try_into().ok())
+        .unwrap_or(cases);
     TestRunner::new(Config {
         cases,
         rng_seed: RngSeed::Fixed(20_261_120),
@@ -26,7 +27,12 @@ fn runner(cases: u32) -> TestRunner {
 }
 
 static NAMES: LazyLock<(Login, BTreeSet<GateName>)> = LazyLock::new(|| {
-    ("loopgate[bot]".parse().unwrap(), ["security", "architecture", "db-2"].map(|gate| gate.parse().unwrap()).into())
+    (
+        "loopgate[bot]".parse().unwrap(),
+        ["security", "architecture", "db-2"]
+            .map(|gate| gate.parse().unwrap())
+            .into(),
+    )
 });
 
 /// What a line means by the reference: the kind, and the gates.
@@ -35,7 +41,13 @@ type Meaning = (&'static str, Vec<String>);
 /// A word in any ASCII case. `(?i)` would take `ſ` for an s and the Kelvin sign for a k.
 fn any_case(word: &str) -> String {
     word.chars()
-        .map(|c| if c.is_ascii_alphabetic() { format!("[{c}{}]", c.to_ascii_uppercase()) } else { c.into() })
+        .map(|c| {
+            if c.is_ascii_alphabetic() {
+                format!("[{c}{}]", c.to_ascii_uppercase())
+            } else {
+                c.into()
+            }
+        })
         .collect()
 }
 
@@ -47,28 +59,69 @@ fn reference(line: &str) -> Option<Meaning> {
     static FORMS: LazyLock<[(&str, Regex); 7]> = LazyLock::new(|| {
         let gate = ["security", "architecture", "db-2"].map(any_case).join("|");
         let phrase = |verdict: &[&str]| {
-            let bot = format!(r"(?:@{}(?:\[{}\])?{B}+)?", any_case("loopgate"), any_case("bot"));
-            let verdict = verdict.iter().map(|word| any_case(word)).collect::<Vec<_>>().join(&format!("{B}+"));
+            let bot = format!(
+                r"(?:@{}(?:\[{}\])?{B}+)?",
+                any_case("loopgate"),
+                any_case("bot")
+            );
+            let verdict = verdict
+                .iter()
+                .map(|word| any_case(word))
+                .collect::<Vec<_>>()
+                .join(&format!("{B}+"));
             format!(r"\A{B}*{bot}({gate}){B}+{verdict}(?:{B}+{SHA})?(?:{B}*{END})?{B}*\z")
         };
         let slash = |verb: &str, rest: String| format!(r"\A{B}*/{}{rest}{B}*\z", any_case(verb));
-        let requested = format!("{}|{}", phrase(&["rejected"]), phrase(&["changes", "requested"]));
+        let requested = format!(
+            "{}|{}",
+            phrase(&["rejected"]),
+            phrase(&["changes", "requested"])
+        );
         [
             ("approve", phrase(&["approved"])),
             ("reject", requested),
             ("revoke", phrase(&["approval", "revoked"])),
-            ("approve", slash("approve", format!("((?:{B}+(?:{gate}))+)(?:{B}+{SHA})?"))),
-            ("reject", slash("reject", format!("{B}+({gate})(?:{B}+.*)?"))),
+            (
+                "approve",
+                slash("approve", format!("((?:{B}+(?:{gate}))+)(?:{B}+{SHA})?")),
+            ),
+            (
+                "reject",
+                slash("reject", format!("{B}+({gate})(?:{B}+.*)?")),
+            ),
             ("revoke", slash("revoke", format!("{B}+({gate})"))),
-            ("dismiss", slash("dismiss", format!(r"{B}+({gate}){B}+@[A-Za-z0-9-]+(?:\[bot\])?{B}+\S.*"))),
+            (
+                "dismiss",
+                slash(
+                    "dismiss",
+                    format!(r"{B}+({gate}){B}+@[A-Za-z0-9-]+(?:\[bot\])?{B}+\S.*"),
+                ),
+            ),
         ]
         .map(|(kind, form)| (kind, Regex::new(&form).unwrap()))
     });
-    let forms = if line.trim_start().starts_with('/') { &FORMS[3..] } else { &FORMS[..3] };
+    let forms = if line.trim_start().starts_with('/') {
+        &FORMS[3..]
+    } else {
+        &FORMS[..3]
+    };
     forms.iter().find_map(|(kind, form)| {
         let found = form.captures(line)?;
-        let gates = found.iter().skip(1).flatten().next()?.as_str().to_ascii_lowercase();
-        Some((*kind, gates.split([' ', '\t', '\u{a0}']).filter(|gate| !gate.is_empty()).map(str::to_owned).collect()))
+        let gates = found
+            .iter()
+            .skip(1)
+            .flatten()
+            .next()?
+            .as_str()
+            .to_ascii_lowercase();
+        Some((
+            *kind,
+            gates
+                .split([' ', '\t', '\u{a0}'])
+                .filter(|gate| !gate.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        ))
     })
 }
 
@@ -85,7 +138,11 @@ fn understood(body: &str) -> Vec<(&'static str, String)> {
         };
         Some((kind, spoken.intent.gate()?.to_string()))
     };
-    read(body, bot, gates).intents.iter().filter_map(meaning).collect()
+    read(body, bot, gates)
+        .intents
+        .iter()
+        .filter_map(meaning)
+        .collect()
 }
 
 /// A part of a comment.
@@ -164,12 +221,20 @@ const ALIEN: [(&str, &str); 22] = [
 
 /// Mostly what the grammar takes, and now and then what it must not.
 fn mostly(roll: u8, good: &[&'static str], bad: &[&'static str]) -> &'static str {
-    let (list, roll) = if roll < 230 { (good, roll) } else { (bad, roll - 230) };
+    let (list, roll) = if roll < 230 {
+        (good, roll)
+    } else {
+        (bad, roll - 230)
+    };
     list[usize::from(roll) % list.len()]
 }
 
 fn phrase([bot, gate, blank, verdict, commit, end]: [u8; 6]) -> String {
-    let bot = mostly(bot, &["", "", "", "@loopgate ", "@LoopGate[bot] "], &["@alice ", "@loopgate, ", "not "]);
+    let bot = mostly(
+        bot,
+        &["", "", "", "@loopgate ", "@LoopGate[bot] "],
+        &["@alice ", "@loopgate, ", "not "],
+    );
     let gates = [
         "securlty",
         "sеcurity",
@@ -188,7 +253,11 @@ fn phrase([bot, gate, blank, verdict, commit, end]: [u8; 6]) -> String {
         "\u{feff}security\u{feff}",
         "𝐬ecurity",
     ];
-    let gate = mostly(gate, &["security", "Security", "ARCHITECTURE", "db-2"], &gates);
+    let gate = mostly(
+        gate,
+        &["security", "Security", "ARCHITECTURE", "db-2"],
+        &gates,
+    );
     let verdicts = [
         "approve",
         "аpproved",
@@ -205,17 +274,55 @@ fn phrase([bot, gate, blank, verdict, commit, end]: [u8; 6]) -> String {
     ];
     let verdict = mostly(
         verdict,
-        &["approved", "Approved", "rejected", "changes requested", "changes  requested", "approval revoked"],
+        &[
+            "approved",
+            "Approved",
+            "rejected",
+            "changes requested",
+            "changes  requested",
+            "approval revoked",
+        ],
         &verdicts,
     );
     let commit = mostly(
         commit,
-        &["", "", "", " 0123456789abcdef0123456789abcdef01234567", " 0123456789ABCDEF0123456789ABCDEF01234567"],
+        &[
+            "",
+            "",
+            "",
+            " 0123456789abcdef0123456789abcdef01234567",
+            " 0123456789ABCDEF0123456789ABCDEF01234567",
+        ],
         &[" 0123456", " 0123456789abcdef0123456789abcdef012345678"],
     );
-    let ends =
-        ["?", "!!", "..", " 🎉🎉", " 👎", " :x:", "\u{202e}", ", thanks", "！", "…", " 👍👎", "\u{200d}", " ✅ ✅"];
-    let good = ["", "", ".", "!", " 🎉", "✅", " 👍🏽", " :tada:", " ❤️", " 🇨🇭", " 1️⃣"];
+    let ends = [
+        "?",
+        "!!",
+        "..",
+        " 🎉🎉",
+        " 👎",
+        " :x:",
+        "\u{202e}",
+        ", thanks",
+        "！",
+        "…",
+        " 👍👎",
+        "\u{200d}",
+        " ✅ ✅",
+    ];
+    let good = [
+        "",
+        "",
+        ".",
+        "!",
+        " 🎉",
+        "✅",
+        " 👍🏽",
+        " :tada:",
+        " ❤️",
+        " 🇨🇭",
+        " 1️⃣",
+    ];
     let end = mostly(end, &good, &ends);
     format!("{bot}{gate}{}{verdict}{commit}{end}", between(blank))
 }
@@ -225,17 +332,40 @@ fn slash([verb, blank, gates, rest]: [u8; 4]) -> String {
     let verb = mostly(verb, &verbs, &["/aprove", "/ approve", "approve"]);
     let gates = mostly(
         gates,
-        &["security", "security architecture", "db-2 0123456789abcdef0123456789abcdef01234567"],
+        &[
+            "security",
+            "security architecture",
+            "db-2 0123456789abcdef0123456789abcdef01234567",
+        ],
         &["payments", "", "security,"],
     );
-    let rest = mostly(rest, &["", "", " @bob agreed on the phone", " for a reason"], &[" @bob", " ."]);
+    let rest = mostly(
+        rest,
+        &["", "", " @bob agreed on the phone", " for a reason"],
+        &[" @bob", " ."],
+    );
     format!("{verb}{}{gates}{rest}", between(blank))
 }
 
 fn between(roll: u8) -> &'static str {
     let much = "                                                                                            ";
-    let bad = ["\u{2003}", " \u{200b}", "", "-", "\u{3000}", "\u{2028}", "\u{85}", "\u{b}", "\u{c}", "\u{2800}"];
-    mostly(roll, &[" ", " ", "  ", "\t", "\u{a0}", " \u{a0}\t ", much], &bad)
+    let bad = [
+        "\u{2003}",
+        " \u{200b}",
+        "",
+        "-",
+        "\u{3000}",
+        "\u{2028}",
+        "\u{85}",
+        "\u{b}",
+        "\u{c}",
+        "\u{2800}",
+    ];
+    mostly(
+        roll,
+        &[" ", " ", "  ", "\t", "\u{a0}", " \u{a0}\t ", much],
+        &bad,
+    )
 }
 
 /// Code in its fences.
@@ -258,7 +388,13 @@ const HIDING: [(&str, &str); 6] = [
 ];
 
 fn text() -> impl Strategy<Value = String> {
-    let talk = ["thanks", "security", "approved", "looks good to me", "and then"];
+    let talk = [
+        "thanks",
+        "security",
+        "approved",
+        "looks good to me",
+        "and then",
+    ];
     any::<[u8; 7]>().prop_map(move |[kind, a, b, c, d, e, f]| {
         let text = match kind % 10 {
             0..6 => phrase([a, b, c, d, e, f]),
@@ -272,7 +408,10 @@ fn text() -> impl Strategy<Value = String> {
 fn line() -> impl Strategy<Value = Line> {
     (text(), any::<u8>()).prop_map(|(text, roll)| {
         let dresses: &[_] = if roll < 190 { &LOOKS } else { &ALIEN };
-        Line { text, dress: dresses[usize::from(roll) % dresses.len()] }
+        Line {
+            text,
+            dress: dresses[usize::from(roll) % dresses.len()],
+        }
     })
 }
 
@@ -307,29 +446,59 @@ fn markdown(block: &Block) -> Vec<String> {
     match block {
         Block::Paragraph(lines) => {
             let dressed = |line: &Line| format!("{}{}{}", line.dress.0, line.text, line.dress.1);
-            lines.iter().flat_map(|line| dressed(line).split('\n').map(str::to_owned).collect::<Vec<_>>()).collect()
+            lines
+                .iter()
+                .flat_map(|line| {
+                    dressed(line)
+                        .split('\n')
+                        .map(str::to_owned)
+                        .collect::<Vec<_>>()
+                })
+                .collect()
         }
-        Block::Quote(blocks) => all(blocks).into_iter().map(|line| format!("> {line}")).collect(),
+        Block::Quote(blocks) => all(blocks)
+            .into_iter()
+            .map(|line| format!("> {line}"))
+            .collect(),
         Block::LazyQuote(quoted, lazy) => vec![format!("> x {quoted}"), lazy.clone()],
         Block::Item(blocks) => item("- ", blocks),
         Block::Numbered(blocks) => item("7) ", blocks),
-        Block::Task(text) => vec![format!("- [x] {text}"), String::new(), "and so on".to_owned()],
+        Block::Task(text) => vec![
+            format!("- [x] {text}"),
+            String::new(),
+            "and so on".to_owned(),
+        ],
         Block::Fence(open, text, close) | Block::Between(open, text, close) => {
-            let lines = open.split('\n').chain([text.as_str()]).chain(close.split('\n'));
+            let lines = open
+                .split('\n')
+                .chain([text.as_str()])
+                .chain(close.split('\n'));
             lines.map(str::to_owned).collect()
         }
-        Block::Footnote(text) => vec![format!("[^1]: {text}"), String::new(), "and so on".to_owned()],
-        Block::Filler(lines) => {
-            (0..*lines).map(|n| format!("All work and no play makes line {n} a dull line.")).collect()
-        }
+        Block::Footnote(text) => vec![
+            format!("[^1]: {text}"),
+            String::new(),
+            "and so on".to_owned(),
+        ],
+        Block::Filler(lines) => (0..*lines)
+            .map(|n| format!("All work and no play makes line {n} a dull line."))
+            .collect(),
         Block::Indented(text) => one(format!("    {text}")),
         Block::Heading(text) => one(format!("## {text}")),
         Block::Underlined(text) => vec![text.clone(), "---".to_owned()],
-        Block::Cell(text) => vec!["|a|b|".to_owned(), "|-|-|".to_owned(), format!("|{text}|x|")],
+        Block::Cell(text) => vec![
+            "|a|b|".to_owned(),
+            "|-|-|".to_owned(),
+            format!("|{text}|x|"),
+        ],
         Block::Comment(text) => one(format!("<!-- {text} -->")),
         Block::Details { open, blocks } => {
             let tag = if *open { "<details open>" } else { "<details>" };
-            let mut lines = vec![tag.to_owned(), "<summary>more</summary>".to_owned(), String::new()];
+            let mut lines = vec![
+                tag.to_owned(),
+                "<summary>more</summary>".to_owned(),
+                String::new(),
+            ];
             lines.extend(all(blocks));
             lines.extend([String::new(), "</details>".to_owned()]);
             lines
@@ -345,7 +514,9 @@ fn item(mark: &str, blocks: &[Block]) -> Vec<String> {
         (_, line) => format!("{}{line}", " ".repeat(mark.len())),
     });
     // Something that ends the list, or an indented block after it would belong to it.
-    indented.chain([String::new(), "and so on".to_owned()]).collect()
+    indented
+        .chain([String::new(), "and so on".to_owned()])
+        .collect()
 }
 
 fn all(blocks: &[Block]) -> Vec<String> {
@@ -364,7 +535,11 @@ fn counting(block: &Block) -> Vec<String> {
     match block {
         Block::Paragraph(lines) => {
             let counts = |line: &&Line| LOOKS.contains(&line.dress);
-            lines.iter().filter(counts).map(|line| line.text.clone()).collect()
+            lines
+                .iter()
+                .filter(counts)
+                .map(|line| line.text.clone())
+                .collect()
         }
         Block::Item(blocks) | Block::Numbered(blocks) | Block::Details { open: true, blocks } => {
             blocks.iter().flat_map(counting).collect()
@@ -376,7 +551,10 @@ fn counting(block: &Block) -> Vec<String> {
 #[test]
 fn the_grammar_reads_what_the_reference_reads() {
     let top = prop_oneof![60 => block(), 1 => (1..900_u16).prop_map(Block::Filler)];
-    let comments = (prop::collection::vec(top, 1..4), select(vec!["\n", "\n", "\r\n", "\r"]));
+    let comments = (
+        prop::collection::vec(top, 1..4),
+        select(vec!["\n", "\n", "\r\n", "\r"]),
+    );
     runner(10_000)
         .run(&comments, |(blocks, line_end)| {
             let body = all(&blocks).join(line_end);
@@ -465,18 +643,30 @@ fn soup() -> impl Strategy<Value = String> {
 
 #[test]
 fn every_intent_is_a_whole_line_of_the_source() {
-    static MARKS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\A(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\z)").unwrap());
+    static MARKS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\A(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\z)").unwrap());
     runner(10_000)
         .run(&soup(), |body| {
             let (bot, gates) = &*NAMES;
-            let source: Vec<&str> = body.split("\r\n").flat_map(|part| part.split(['\r', '\n'])).collect();
+            let source: Vec<&str> = body
+                .split("\r\n")
+                .flat_map(|part| part.split(['\r', '\n']))
+                .collect();
             for spoken in read(&body, bot, gates).intents {
                 let mut line = source[spoken.line as usize - 1].trim().to_owned();
                 while let Some(mark) = MARKS.find(&line) {
                     line = line[mark.end()..].trim().to_owned();
                 }
-                let line = line.replace(['*', '_', '\\'], "").replace("&nbsp;", "\u{a0}").replace("&#97;", "a");
-                prop_assert!(reference(&line).is_some(), "line {} of {:?}", spoken.line, body);
+                let line = line
+                    .replace(['*', '_', '\\'], "")
+                    .replace("&nbsp;", "\u{a0}")
+                    .replace("&#97;", "a");
+                prop_assert!(
+                    reference(&line).is_some(),
+                    "line {} of {:?}",
+                    spoken.line,
+                    body
+                );
             }
             Ok(())
         })
@@ -485,13 +675,20 @@ fn every_intent_is_a_whole_line_of_the_source() {
 
 #[test]
 fn the_cheap_question_misses_no_intent() {
-    let disguised = prop::collection::vec(prop_oneof![soup(), text().prop_map(|text| format!("\n\n{text}\n"))], 1..4);
+    let disguised = prop::collection::vec(
+        prop_oneof![soup(), text().prop_map(|text| format!("\n\n{text}\n"))],
+        1..4,
+    );
     runner(5_000)
         .run(&disguised, |parts| {
             let body = parts.concat();
             let (bot, gates) = &*NAMES;
             let vocabulary = Vocabulary { bot, gates };
-            prop_assert!(may_speak(&body) || read_lines(&body, vocabulary).intents.is_empty(), "{:?}", body);
+            prop_assert!(
+                may_speak(&body) || read_lines(&body, vocabulary).intents.is_empty(),
+                "{:?}",
+                body
+            );
             Ok(())
         })
         .unwrap();

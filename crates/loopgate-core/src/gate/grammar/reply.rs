@@ -11,7 +11,8 @@ const WRAPPED: usize = 3;
 
 /// Marks every line of a quoted mail.
 pub(super) fn mark(lines: &mut [VisibleLine]) {
-    let quoted_from = (0..lines.len()).find_map(|at| introduced(&lines[at..]).map(|length| at + length));
+    let quoted_from =
+        (0..lines.len()).find_map(|at| introduced(&lines[at..]).map(|length| at + length));
     for line in lines.iter_mut().skip(quoted_from.unwrap_or(usize::MAX)) {
         if line.alien.is_none_or(|(at, _)| at > 0) {
             line.alien = Some((0, Inside::EmailReply));
@@ -40,7 +41,9 @@ fn introduced(lines: &[VisibleLine]) -> Option<usize> {
         joined.push('\n');
         form.is_match(&joined)
     })?;
-    let quote_follows = lines.get(last + 1).is_some_and(|next| next.wholly_inside() == Some(Inside::Quote));
+    let quote_follows = lines
+        .get(last + 1)
+        .is_some_and(|next| next.wholly_inside() == Some(Inside::Quote));
     (!quote_follows).then_some(last + 1)
 }
 
@@ -51,7 +54,11 @@ mod tests {
     fn own(body: &str) -> Vec<String> {
         let mut lines = lines(body);
         mark(&mut lines);
-        lines.into_iter().filter(|line| line.alien.is_none()).map(|line| line.text).collect()
+        lines
+            .into_iter()
+            .filter(|line| line.alien.is_none())
+            .map(|line| line.text)
+            .collect()
     }
 
     #[test]
@@ -68,7 +75,11 @@ mod tests {
         ] {
             let body = format!("thanks\n\n{introduction}\n\nsecurity approved\n\nmore");
             let own = own(&body);
-            assert!(!own.iter().any(|line| line.contains("approved") || line == "more"), "{introduction}: {own:?}");
+            assert!(
+                !own.iter()
+                    .any(|line| line.contains("approved") || line == "more"),
+                "{introduction}: {own:?}"
+            );
             assert_eq!(own.first().map(String::as_str), Some("thanks"));
         }
     }
@@ -76,17 +87,27 @@ mod tests {
     #[test]
     fn an_answer_below_a_marked_quote_is_the_writers_own() {
         assert_eq!(
-            own("On 16/11/2026, Alice wrote:\n> what about it?\n\nsecurity approved").last().unwrap(),
+            own("On 16/11/2026, Alice wrote:\n> what about it?\n\nsecurity approved")
+                .last()
+                .unwrap(),
             "security approved"
         );
     }
 
     #[test]
     fn prose_is_not_an_introduction() {
-        for prose in
-            ["On Monday I wrote:", "From: here to there", "On 3 machines it works", "From: x\nthen: y", "---\n\nx"]
-        {
-            assert!(own(&format!("{prose}\n\nsecurity approved")).contains(&"security approved".to_owned()), "{prose}");
+        for prose in [
+            "On Monday I wrote:",
+            "From: here to there",
+            "On 3 machines it works",
+            "From: x\nthen: y",
+            "---\n\nx",
+        ] {
+            assert!(
+                own(&format!("{prose}\n\nsecurity approved"))
+                    .contains(&"security approved".to_owned()),
+                "{prose}"
+            );
         }
     }
 }

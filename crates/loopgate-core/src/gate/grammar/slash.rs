@@ -28,7 +28,10 @@ type GateCommand = (Vec<Intent>, Option<usize>);
 ///
 /// Free text at the end of a command is taken as it was written, with its code and links. Nothing is returned if it is
 /// none of our commands, or not in plain words. An error: it is one, but for one thing.
-pub(super) fn read(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, PhraseProblem> {
+pub(super) fn read(
+    line: &VisibleLine,
+    vocabulary: Vocabulary<'_>,
+) -> Result<Vec<Intent>, PhraseProblem> {
     let text = line.text.trim();
     let name = words(text).next().unwrap_or_default().to_ascii_lowercase();
     let (intents, plain) = match name.as_str() {
@@ -37,20 +40,31 @@ pub(super) fn read(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec
         "/loop" => in_the_loop(line)?,
         _ => return misspelt(&name, text),
     };
-    Ok(if is_plain(line, plain) { intents } else { Vec::new() })
+    Ok(if is_plain(line, plain) {
+        intents
+    } else {
+        Vec::new()
+    })
 }
 
 fn is_plain(line: &VisibleLine, wanted: Option<usize>) -> bool {
-    let Some((at, _)) = line.alien else { return true };
+    let Some((at, _)) = line.alien else {
+        return true;
+    };
     let plain = &line.text[..at];
     let unfinished = usize::from(!plain.ends_with([' ', '\t', '\u{a0}']));
     wanted.is_some_and(|count| words(plain).count() >= count + unfinished)
 }
 
 fn approve(text: &str, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, PhraseProblem> {
-    let mut named: Vec<&str> = words(text).skip(1).take(vocabulary.gates.len() + 2).collect();
+    let mut named: Vec<&str> = words(text)
+        .skip(1)
+        .take(vocabulary.gates.len() + 2)
+        .collect();
     let is_short_commit = |word: &&str| {
-        (7..40).contains(&word.len()) && word.chars().all(|c| c.is_ascii_hexdigit()) && vocabulary.gate(word).is_none()
+        (7..40).contains(&word.len())
+            && word.chars().all(|c| c.is_ascii_hexdigit())
+            && vocabulary.gate(word).is_none()
     };
     let commit: Option<Sha> = named.last().and_then(|last| last.parse().ok());
     if commit.is_some() {
@@ -61,14 +75,26 @@ fn approve(text: &str, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, Phrase
     if named.is_empty() {
         return Err(PhraseProblem::NoGate);
     }
-    let gate = |word: &&str| vocabulary.gate(word).cloned().ok_or_else(|| vocabulary.unknown(word));
+    let gate = |word: &&str| {
+        vocabulary
+            .gate(word)
+            .cloned()
+            .ok_or_else(|| vocabulary.unknown(word))
+    };
     let gates: Vec<GateName> = named.iter().map(gate).collect::<Result<_, _>>()?;
-    Ok(gates.into_iter().map(|gate| Intent::Approve { gate, commit }).collect())
+    Ok(gates
+        .into_iter()
+        .map(|gate| Intent::Approve { gate, commit })
+        .collect())
 }
 
 /// A command that withdraws an approval or ends somebody's objection. One that nearly names a gate is answered
 /// with its form.
-fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Result<GateCommand, PhraseProblem> {
+fn against_approval(
+    name: &str,
+    text: &str,
+    vocabulary: Vocabulary<'_>,
+) -> Result<GateCommand, PhraseProblem> {
     let form = match name {
         "/reject" => "/reject <gate> <reason>",
         "/revoke" => "/revoke <gate>",
@@ -82,15 +108,25 @@ fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Resul
         (None, None) => return Err(vocabulary.unknown(named)),
     };
     let (person, reason) = split_word(rest);
-    match (name, person.strip_prefix('@').and_then(|login| login.parse().ok())) {
+    match (
+        name,
+        person
+            .strip_prefix('@')
+            .and_then(|login| login.parse().ok()),
+    ) {
         ("/reject", _) => {
             let reason = (!rest.is_empty()).then(|| text::start(rest, LONGEST_REASON));
             Ok((vec![Intent::Reject { gate, reason }], Some(2)))
         }
         ("/revoke", _) if rest.is_empty() => Ok((vec![Intent::Revoke { gate }], None)),
-        ("/dismiss", Some(of)) if !reason.is_empty() => {
-            Ok((vec![Intent::Dismiss { gate, of, reason: text::start(reason, LONGEST_REASON) }], Some(3)))
-        }
+        ("/dismiss", Some(of)) if !reason.is_empty() => Ok((
+            vec![Intent::Dismiss {
+                gate,
+                of,
+                reason: text::start(reason, LONGEST_REASON),
+            }],
+            Some(3),
+        )),
         _ => Err(usage(form)),
     }
 }
@@ -121,24 +157,40 @@ fn in_the_loop(line: &VisibleLine) -> Result<GateCommand, PhraseProblem> {
 fn misspelt(name: &str, text: &str) -> Result<Vec<Intent>, PhraseProblem> {
     let is_meant = |known: &&str| {
         // `/approved`, `/loopgate`
-        let longer =
-            name.strip_prefix(known).is_some_and(|rest| rest.len() <= 4 && rest.chars().all(char::is_alphabetic));
+        let longer = name
+            .strip_prefix(known)
+            .is_some_and(|rest| rest.len() <= 4 && rest.chars().all(char::is_alphabetic));
         longer || strsim::osa_distance(name, known) == 1
     };
     let known = ["/approve", "/reject", "/revoke", "/dismiss", "/loop"];
-    let Some(meant) = known.into_iter().find(|known| name.len() < 20 && is_meant(known)) else { return Ok(Vec::new()) };
+    let Some(meant) = known
+        .into_iter()
+        .find(|known| name.len() < 20 && is_meant(known))
+    else {
+        return Ok(Vec::new());
+    };
     let (_, rest) = split_word(text);
-    let nearest = format!("{meant} {rest}").trim_end().chars().take(80).collect();
-    Err(PhraseProblem::UnknownCommand { typed: name.to_owned(), nearest: Some(nearest) })
+    let nearest = format!("{meant} {rest}")
+        .trim_end()
+        .chars()
+        .take(80)
+        .collect();
+    Err(PhraseProblem::UnknownCommand {
+        typed: name.to_owned(),
+        nearest: Some(nearest),
+    })
 }
 
 /// The first word and the trimmed rest.
 fn split_word(text: &str) -> (&str, &str) {
     let blank = [' ', '\t', '\u{a0}'];
     let text = text.trim();
-    text.split_once(blank).map_or((text, ""), |(word, rest)| (word, rest.trim()))
+    text.split_once(blank)
+        .map_or((text, ""), |(word, rest)| (word, rest.trim()))
 }
 
 fn usage(form: &str) -> PhraseProblem {
-    PhraseProblem::Usage { usage: form.to_owned() }
+    PhraseProblem::Usage {
+        usage: form.to_owned(),
+    }
 }

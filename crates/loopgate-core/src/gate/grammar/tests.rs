@@ -4,7 +4,8 @@ use super::*;
 use crate::state::Settlement;
 
 fn names() -> (Login, BTreeSet<GateName>) {
-    let gates = ["architecture", "security", "database", "external", "deploy"].map(|gate| gate.parse().unwrap());
+    let gates = ["architecture", "security", "database", "external", "deploy"]
+        .map(|gate| gate.parse().unwrap());
     ("loopgate[bot]".parse().unwrap(), gates.into())
 }
 
@@ -118,8 +119,14 @@ fn commands_and_gates_are_read_beside_each_other() {
     for (body, count) in [
         ("/approve security", 1),
         ("/approve Security database architecture", 3),
-        ("/approve security 0123456789abcdef0123456789abcdef01234567", 1),
-        ("/reject security because of `eval` in [this](https://x.y) line", 1),
+        (
+            "/approve security 0123456789abcdef0123456789abcdef01234567",
+            1,
+        ),
+        (
+            "/reject security because of `eval` in [this](https://x.y) line",
+            1,
+        ),
         ("/reject security", 1),
         ("/dismiss security @bob `because`", 1),
         ("/loop memory `null` check", 1),
@@ -135,10 +142,14 @@ fn commands_and_gates_are_read_beside_each_other() {
 
 #[test]
 fn free_text_is_taken_as_it_was_written() {
-    let words = "the test wants `Vec<u8>`, see [this](https://x.y/z): Vec<T>, **not** a &amp; \\_b\\_";
+    let words =
+        "the test wants `Vec<u8>`, see [this](https://x.y/z): Vec<T>, **not** a &amp; \\_b\\_";
     let free_text = |command: &Command| match command {
         Command::Dispute { reason, .. } | Command::Skip { reason, .. } => reason.clone(),
-        Command::Settle { outcome: Settlement::Neither(text), .. } => text.clone(),
+        Command::Settle {
+            outcome: Settlement::Neither(text),
+            ..
+        } => text.clone(),
         Command::Stop { reason } => reason.clone().unwrap_or_default(),
         Command::Memory { words } => words.clone(),
         other => panic!("{other:?}"),
@@ -155,7 +166,11 @@ fn free_text_is_taken_as_it_was_written() {
     ] {
         let reading = reading(&format!("Hello.\n\n{command} {words}\n\nBye."));
         let taken: Vec<String> = reading.commands().map(free_text).collect();
-        assert_eq!((taken, reading.near_misses.len()), (vec![words.to_owned()], 0), "{command}");
+        assert_eq!(
+            (taken, reading.near_misses.len()),
+            (vec![words.to_owned()], 0),
+            "{command}"
+        );
     }
 }
 
@@ -167,7 +182,10 @@ fn nobody_who_says_no_is_told_how_to_approve() {
         ("security approved 👎", "security rejected"),
         ("/reject", "/reject <gate> <reason>"),
         ("/revoke secrity", "/revoke security"),
-        ("/dismiss secrity @bob gone", "/dismiss security @user <reason>"),
+        (
+            "/dismiss secrity @bob gone",
+            "/dismiss security @user <reason>",
+        ),
         ("secrity rejected", "security rejected"),
         ("security reject", "security rejected"),
         ("I reject security", "security rejected"),
@@ -176,7 +194,9 @@ fn nobody_who_says_no_is_told_how_to_approve() {
         ("approved security", "security approved"),
     ] {
         let reading = reading(body);
-        let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
+        let [miss] = reading.near_misses.as_slice() else {
+            panic!("{body}: {reading:?}")
+        };
         assert_eq!(miss.instead().as_deref(), Some(instead), "{body}");
     }
 }
@@ -192,7 +212,9 @@ fn a_gate_and_a_verdict_in_other_words_have_one_answer() {
         "security approved?",
     ] {
         let reading = reading(body);
-        let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
+        let [miss] = reading.near_misses.as_slice() else {
+            panic!("{body}: {reading:?}")
+        };
         assert_eq!(
             (&miss.problem, miss.instead().as_deref()),
             (&PhraseProblem::Wording, Some("security approved")),
@@ -208,24 +230,83 @@ fn commands_with_something_wrong_say_what() {
     for (body, problem) in [
         ("/approve", NoGate),
         ("/approve security 0123456", ShortSha),
-        ("/approve secrity", UnknownGate { named: "secrity".into(), nearest: Some("security".parse().unwrap()) }),
-        ("/approve security please", UnknownGate { named: "please".into(), nearest: None }),
+        (
+            "/approve secrity",
+            UnknownGate {
+                named: "secrity".into(),
+                nearest: Some("security".parse().unwrap()),
+            },
+        ),
+        (
+            "/approve security please",
+            UnknownGate {
+                named: "please".into(),
+                nearest: None,
+            },
+        ),
         ("/revoke security now", usage("/revoke <gate>")),
-        ("/dismiss security bob reason", usage("/dismiss <gate> @user <reason>")),
-        ("/dismiss security @bob", usage("/dismiss <gate> @user <reason>")),
-        ("/aprove security", UnknownCommand { typed: "/aprove".into(), nearest: Some("/approve security".into()) }),
-        ("/lop status", UnknownCommand { typed: "/lop".into(), nearest: Some("/loop status".into()) }),
-        ("/loop frob", UnknownCommand { typed: "/loop frob".into(), nearest: None }),
-        ("/loop skip lint", usage("/loop skip <check> --reason \"…\"")),
-        ("/loop dispute 3fa9c01b", usage("/loop dispute <failure> <reason>")),
+        (
+            "/dismiss security bob reason",
+            usage("/dismiss <gate> @user <reason>"),
+        ),
+        (
+            "/dismiss security @bob",
+            usage("/dismiss <gate> @user <reason>"),
+        ),
+        (
+            "/aprove security",
+            UnknownCommand {
+                typed: "/aprove".into(),
+                nearest: Some("/approve security".into()),
+            },
+        ),
+        (
+            "/lop status",
+            UnknownCommand {
+                typed: "/lop".into(),
+                nearest: Some("/loop status".into()),
+            },
+        ),
+        (
+            "/loop frob",
+            UnknownCommand {
+                typed: "/loop frob".into(),
+                nearest: None,
+            },
+        ),
+        (
+            "/loop skip lint",
+            usage("/loop skip <check> --reason \"…\""),
+        ),
+        (
+            "/loop dispute 3fa9c01b",
+            usage("/loop dispute <failure> <reason>"),
+        ),
         ("/loop `retry`", usage("/loop retry")),
-        ("/loop resume --accept `tampering`", usage("/loop resume [--accept tampering | results_lost | skipped]")),
-        ("`/approve` security", NotPlainText { inside: Inside::Code }),
-        ("/approve `security`", NotPlainText { inside: Inside::Code }),
+        (
+            "/loop resume --accept `tampering`",
+            usage("/loop resume [--accept tampering | results_lost | skipped]"),
+        ),
+        (
+            "`/approve` security",
+            NotPlainText {
+                inside: Inside::Code,
+            },
+        ),
+        (
+            "/approve `security`",
+            NotPlainText {
+                inside: Inside::Code,
+            },
+        ),
     ] {
         let reading = reading(body);
         assert!(reading.intents.is_empty(), "{body}");
-        assert_eq!(reading.near_misses.first().map(|miss| &miss.problem), Some(&problem), "{body}");
+        assert_eq!(
+            reading.near_misses.first().map(|miss| &miss.problem),
+            Some(&problem),
+            "{body}"
+        );
     }
 }
 
@@ -260,21 +341,45 @@ fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
     use Word::*;
     type Misses<'a> = &'a [(Option<&'a str>, Word)];
     let cases: [(&str, Misses<'_>); 11] = [
-        ("security approved, database approved", &[(Some("security"), Approve), (Some("database"), Approve)]),
-        ("security approved, database rejected", &[(Some("security"), Approve), (Some("database"), Reject)]),
-        ("/approve secrity database", &[(Some("security"), Approve), (Some("database"), Approve)]),
+        (
+            "security approved, database approved",
+            &[(Some("security"), Approve), (Some("database"), Approve)],
+        ),
+        (
+            "security approved, database rejected",
+            &[(Some("security"), Approve), (Some("database"), Reject)],
+        ),
+        (
+            "/approve secrity database",
+            &[(Some("security"), Approve), (Some("database"), Approve)],
+        ),
         ("/aprove security database", &[(Some("security"), Approve)]),
-        ("`/approve security database`", &[(Some("security"), Approve), (Some("database"), Approve)]),
-        ("security approved. Approved security, really", &[(Some("security"), Approve)]),
+        (
+            "`/approve security database`",
+            &[(Some("security"), Approve), (Some("database"), Approve)],
+        ),
+        (
+            "security approved. Approved security, really",
+            &[(Some("security"), Approve)],
+        ),
         ("LGTM", &[(None, Approve)]),
         ("+1", &[(None, Approve)]),
         ("looks good, approving", &[(None, Approve)]),
-        ("security ok, database ok", &[(Some("security"), Approve), (Some("database"), Approve)]),
-        ("security changes requested!!", &[(Some("security"), Reject)]),
+        (
+            "security ok, database ok",
+            &[(Some("security"), Approve), (Some("database"), Approve)],
+        ),
+        (
+            "security changes requested!!",
+            &[(Some("security"), Reject)],
+        ),
     ];
     for (body, expected) in cases {
         let misses = reading(body).near_misses;
-        let got: Vec<_> = misses.iter().map(|miss| (miss.gate.as_ref().map(GateName::as_str), miss.meant)).collect();
+        let got: Vec<_> = misses
+            .iter()
+            .map(|miss| (miss.gate.as_ref().map(GateName::as_str), miss.meant))
+            .collect();
         assert_eq!(got, expected, "{body}");
         assert!(may_speak(body), "{body}");
     }
@@ -283,15 +388,26 @@ fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
 /// Chat is not looked at: no request is made for it.
 #[test]
 fn what_merely_chats_may_not_speak() {
-    for body in ["ok", "👍", "Nice change!", "All tests are ok now, and the docs look fine.", "see #12", "works for me"]
-    {
+    for body in [
+        "ok",
+        "👍",
+        "Nice change!",
+        "All tests are ok now, and the docs look fine.",
+        "see #12",
+        "works for me",
+    ] {
         assert!(!may_speak(body), "{body}");
     }
 }
 
 #[test]
 fn what_a_comment_repeats_is_told_ten_times_at_most() {
-    assert_eq!(reading(&"security approved?\n\n".repeat(100)).near_misses.len(), 10);
+    assert_eq!(
+        reading(&"security approved?\n\n".repeat(100))
+            .near_misses
+            .len(),
+        10
+    );
 }
 
 #[test]
@@ -305,5 +421,10 @@ fn a_comment_longer_than_github_allows_is_not_read() {
 #[test]
 fn a_comment_as_long_as_github_allows_is_read() {
     let filler = "All work and no play makes a dull review. ".repeat(1_500);
-    assert_eq!(reading(&format!("{filler}\n\nsecurity approved\n")).intents.len(), 1);
+    assert_eq!(
+        reading(&format!("{filler}\n\nsecurity approved\n"))
+            .intents
+            .len(),
+        1
+    );
 }

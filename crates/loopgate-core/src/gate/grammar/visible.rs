@@ -44,7 +44,9 @@ pub(super) fn lines(body: &str) -> Vec<VisibleLine> {
         containers: Vec::new(),
         elements: OpenElements::default(),
         raw: String::new(),
-        starts: std::iter::once(0).chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1)).collect(),
+        starts: std::iter::once(0)
+            .chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1))
+            .collect(),
     };
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -88,7 +90,9 @@ impl Reader<'_> {
             Event::End(tag) => self.end(tag, at),
             Event::Text(text) => self.text(&text, at, self.hides()),
             Event::Code(text) => self.text(&text, at, Some(self.hides().unwrap_or(Inside::Code))),
-            Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, at, Some(Inside::Code)),
+            Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.text(&text, at, Some(Inside::Code))
+            }
             Event::InlineHtml(html) => self.inline_html(&html, at),
             Event::Html(html) => self.raw.push_str(&html),
             Event::FootnoteReference(_) => self.append("", at, Some(Inside::Footnote)),
@@ -102,7 +106,12 @@ impl Reader<'_> {
             }
             Event::Rule => self.flush(),
             Event::TaskListMarker(_) => {
-                if let Some(item) = self.containers.iter_mut().rev().find(|container| container.is_item) {
+                if let Some(item) = self
+                    .containers
+                    .iter_mut()
+                    .rev()
+                    .find(|container| container.is_item)
+                {
                     item.hides = Some(Inside::TaskItem);
                 }
             }
@@ -116,7 +125,9 @@ impl Reader<'_> {
         }
         let hides = match tag {
             Tag::BlockQuote(_) => Some(Inside::Quote),
-            Tag::CodeBlock(CodeBlockKind::Fenced(info)) if info.trim_start().starts_with("suggestion") => {
+            Tag::CodeBlock(CodeBlockKind::Fenced(info))
+                if info.trim_start().starts_with("suggestion") =>
+            {
                 Some(Inside::Suggestion)
             }
             Tag::CodeBlock(_) | Tag::MetadataBlock(_) => Some(Inside::Code),
@@ -138,11 +149,18 @@ impl Reader<'_> {
         let is_item = matches!(tag, Tag::Item);
         let is_closed = hides.is_some() || is_item;
         self.elements.depth += usize::from(is_closed);
-        self.containers.push(Container { hides, is_item, is_closed });
+        self.containers.push(Container {
+            hides,
+            is_item,
+            is_closed,
+        });
     }
 
     fn end(&mut self, tag: TagEnd, at: usize) {
-        let is_closed = self.containers.pop().is_some_and(|container| container.is_closed);
+        let is_closed = self
+            .containers
+            .pop()
+            .is_some_and(|container| container.is_closed);
         self.elements.depth -= usize::from(is_closed);
         if tag == TagEnd::HtmlBlock {
             let html = std::mem::take(&mut self.raw);
@@ -157,7 +175,10 @@ impl Reader<'_> {
     fn inline_html(&mut self, html: &str, at: usize) {
         self.append("", at, Some(Inside::Html));
         let pieces = self.elements.read(html);
-        let comments = pieces.into_iter().filter(|(_, inside)| *inside == Inside::HtmlComment).collect();
+        let comments = pieces
+            .into_iter()
+            .filter(|(_, inside)| *inside == Inside::HtmlComment)
+            .collect();
         // What a comment says is a line of its own: it is no part of the sentence around it.
         let sentence = self.current.take();
         self.pieces(comments, at);
@@ -195,9 +216,19 @@ impl Reader<'_> {
     fn append(&mut self, text: &str, at: usize, inside: Option<Inside>) {
         let number = self.starts.partition_point(|&start| start <= at);
         let new = || {
-            let written = self.source.get(at..).and_then(|rest| rest.lines().next()).unwrap_or_default().to_owned();
+            let written = self
+                .source
+                .get(at..)
+                .and_then(|rest| rest.lines().next())
+                .unwrap_or_default()
+                .to_owned();
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            VisibleLine { text: String::new(), number, alien: None, written }
+            VisibleLine {
+                text: String::new(),
+                number,
+                alien: None,
+                written,
+            }
         };
         let line = self.current.get_or_insert_with(new);
         if let (None, Some(inside)) = (line.alien, inside) {
@@ -207,7 +238,11 @@ impl Reader<'_> {
     }
 
     fn flush(&mut self) {
-        self.lines.extend(self.current.take().filter(|line| !line.text.trim().is_empty()));
+        self.lines.extend(
+            self.current
+                .take()
+                .filter(|line| !line.text.trim().is_empty()),
+        );
     }
 }
 
@@ -226,19 +261,30 @@ mod tests {
         let show = |line: VisibleLine| match line.alien {
             None => format!("{}: {}", line.number, line.text),
             Some((0, inside)) => format!("{}: {} | {}", line.number, line.text, inside.as_str()),
-            Some((at, inside)) => format!("{}: {} | {} from {at}", line.number, line.text, inside.as_str()),
+            Some((at, inside)) => format!(
+                "{}: {} | {} from {at}",
+                line.number,
+                line.text,
+                inside.as_str()
+            ),
         };
         lines(body).into_iter().map(show).collect()
     }
 
     #[test]
     fn paragraphs_are_cut_at_soft_and_hard_breaks() {
-        assert_eq!(read("a\nb  \nc\\\nd\r\ne\rf"), ["1: a", "2: b", "3: c", "4: d", "5: e", "6: f"]);
+        assert_eq!(
+            read("a\nb  \nc\\\nd\r\ne\rf"),
+            ["1: a", "2: b", "3: c", "4: d", "5: e", "6: f"]
+        );
     }
 
     #[test]
     fn emphasis_is_ignored_and_escapes_are_read() {
-        assert_eq!(read("**archi***tecture* __ap__\\_x &amp; y"), ["1: architecture ap_x & y"]);
+        assert_eq!(
+            read("**archi***tecture* __ap__\\_x &amp; y"),
+            ["1: architecture ap_x & y"]
+        );
     }
 
     #[test]
@@ -277,7 +323,10 @@ mod tests {
             ("![a](x.png)", "1: a | an image's description"),
             ("<!-- a -->", "1:  a  | an HTML comment"),
             ("<div>a</div>", "1: a | HTML"),
-            ("<details>\n\na\n\n</details>", "3: a | a closed details block"),
+            (
+                "<details>\n\na\n\n</details>",
+                "3: a | a closed details block",
+            ),
             ("x <!-- a", "1: x <!-- a"),
             ("$$\na\n$$", "1: a | code"),
             ("$a$", "1: a | code"),
@@ -302,19 +351,30 @@ mod tests {
             ("*\n*a", "2: *a"),
             ("**b\nc** [d\n](x) a", "3:  a | a link"),
         ] {
-            assert_eq!(read(body).last().map(String::as_str), Some(expected), "{body:?}");
+            assert_eq!(
+                read(body).last().map(String::as_str),
+                Some(expected),
+                "{body:?}"
+            );
         }
     }
 
     #[test]
     fn lazy_continuation_belongs_to_the_quote() {
-        assert_eq!(read("> a\nb\n\nc"), ["1: a | a quote", "2: b | a quote", "4: c"]);
+        assert_eq!(
+            read("> a\nb\n\nc"),
+            ["1: a | a quote", "2: b | a quote", "4: c"]
+        );
     }
 
     #[test]
     fn tables_are_read_cell_by_cell() {
         assert_eq!(read("|a|b|\n|-|-|\n|c|d|").len(), 4);
-        assert!(read("|a|b|\n|-|-|\n|c|d|").iter().all(|line| line.ends_with("| a table")));
+        assert!(
+            read("|a|b|\n|-|-|\n|c|d|")
+                .iter()
+                .all(|line| line.ends_with("| a table"))
+        );
     }
 
     #[test]
@@ -333,17 +393,32 @@ mod tests {
     #[test]
     fn a_closing_tag_in_a_cell_closes_nothing_outside() {
         let body = "<details>\n\n|x|\n|-|\n|</details>|\n\na";
-        assert_eq!(read(body).last().map(String::as_str), Some("7: a | a closed details block"));
+        assert_eq!(
+            read(body).last().map(String::as_str),
+            Some("7: a | a closed details block")
+        );
     }
 
     #[test]
     fn html_that_a_quote_does_not_close_hides_what_follows() {
-        let body = "> <details>\n> <summary>s</summary>\n>\n> a\n>\n> </details>\n\nb\n\n> <details>\n\nc";
-        assert_eq!(read(body), ["1: s | a quote", "4: a | a quote", "8: b", "12: c | a closed details block"]);
+        let body =
+            "> <details>\n> <summary>s</summary>\n>\n> a\n>\n> </details>\n\nb\n\n> <details>\n\nc";
+        assert_eq!(
+            read(body),
+            [
+                "1: s | a quote",
+                "4: a | a quote",
+                "8: b",
+                "12: c | a closed details block"
+            ]
+        );
     }
 
     #[test]
     fn footnotes_do_not_count() {
-        assert_eq!(read("a[^1]\n\n[^1]: b"), ["1: a | a footnote from 1", "3: b | a footnote"]);
+        assert_eq!(
+            read("a[^1]\n\n[^1]: b"),
+            ["1: a | a footnote from 1", "3: b | a footnote"]
+        );
     }
 }

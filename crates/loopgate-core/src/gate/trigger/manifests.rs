@@ -12,7 +12,9 @@ use serde::Deserialize;
 use super::reading::{ChangedLine, FileReading, has_no_change};
 use crate::{
     expressions::first_group,
-    observed::{AccountKind, ChangedFile, DiffHunk, DiffLine, FileStatus, LineChange, Patch, PullRequest},
+    observed::{
+        AccountKind, ChangedFile, DiffHunk, DiffLine, FileStatus, LineChange, Patch, PullRequest,
+    },
     source_files::{FileKind, Pattern},
 };
 
@@ -54,7 +56,8 @@ pub(super) fn is_lock_file(path: &str) -> bool {
 /// Whether a path, in lower case, has one of these names, as the table writes them.
 fn is_named(path: &str, names: &[String]) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_requirements = || path.contains("requirements") && [".txt", ".in"].iter().any(|end| name.ends_with(end));
+    let is_requirements =
+        || path.contains("requirements") && [".txt", ".in"].iter().any(|end| name.ends_with(end));
     names.iter().any(|known| match known.split_once('/') {
         Some((folder, end)) => folders.rsplit('/').next() == Some(folder) && name.ends_with(end),
         None if known == "requirements" => is_requirements(),
@@ -66,7 +69,10 @@ fn is_named(path: &str, names: &[String]) -> bool {
 fn rows(path: &str) -> Vec<&'static ManifestForm> {
     let path = path.to_lowercase();
     let lock = is_named(&path, &TABLE.lock.files).then(|| std::slice::from_ref(&TABLE.lock));
-    lock.unwrap_or(&TABLE.manifest).iter().filter(|row| is_named(&path, &row.files)).collect()
+    lock.unwrap_or(&TABLE.manifest)
+        .iter()
+        .filter(|row| is_named(&path, &row.files))
+        .collect()
 }
 
 /// Lines that change where packages come from, with the source: one that the other side does not name. Of a lock file,
@@ -76,17 +82,28 @@ pub(super) fn changed_sources<'a>(
     texts: Option<[&str; 2]>,
 ) -> Vec<(ChangedLine<'a>, String)> {
     // What git shows of a submodule instead of lines.
-    let commit = reading.lines.iter().find(|line| line.is_added && line.text.starts_with("Subproject commit "));
+    let commit = reading
+        .lines
+        .iter()
+        .find(|line| line.is_added && line.text.starts_with("Subproject commit "));
     if let Some(line) = commit {
         return vec![(*line, line.text.to_owned())];
     }
     let (rows, is_lock) = (rows(&reading.file.path), is_lock_file(&reading.file.path));
     let named = |text: &str| {
-        let all: Vec<String> = rows.iter().filter_map(|row| found(&row.sources, text, &row.others)).collect();
+        let all: Vec<String> = rows
+            .iter()
+            .filter_map(|row| found(&row.sources, text, &row.others))
+            .collect();
         (!all.is_empty()).then(|| all.join(" "))
     };
     let of_side = |is_added: bool| -> BTreeSet<String> {
-        reading.lines.iter().filter(|line| line.is_added == is_added).filter_map(|line| named(line.text)).collect()
+        reading
+            .lines
+            .iter()
+            .filter(|line| line.is_added == is_added)
+            .filter_map(|line| named(line.text))
+            .collect()
     };
     let new = of_side(true);
     let old = match texts.filter(|_| is_lock) {
@@ -94,31 +111,63 @@ pub(super) fn changed_sources<'a>(
         None => of_side(false),
     };
     let removed_lines = || reading.lines.iter().filter(|line| !line.is_added);
-    let of_path = |text: &str| rows.iter().find_map(|row| found(&row.paths, text, &BTreeSet::new()));
+    let of_path = |text: &str| {
+        rows.iter()
+            .find_map(|row| found(&row.paths, text, &BTreeSet::new()))
+    };
     let path = |line: &ChangedLine<'_>| {
         let name = of_path(line.text).filter(|_| line.is_added)?;
-        let key = name.split(['=', ':', ',']).next().unwrap_or(&name).trim().to_owned();
-        removed_lines().any(|line| line.text.contains(&key) && of_path(line.text).is_none()).then_some(name)
+        let key = name
+            .split(['=', ':', ','])
+            .next()
+            .unwrap_or(&name)
+            .trim()
+            .to_owned();
+        removed_lines()
+            .any(|line| line.text.contains(&key) && of_path(line.text).is_none())
+            .then_some(name)
     };
     let changed = |line: &ChangedLine<'a>| {
         let other = if line.is_added { &old } else { &new };
-        named(line.text).filter(|source| !other.contains(source)).or_else(|| path(line))
+        named(line.text)
+            .filter(|source| !other.contains(source))
+            .or_else(|| path(line))
     };
-    let lines = reading.lines.iter().filter(|line| line.is_added || !is_lock);
-    lines.filter_map(|line| Some((*line, changed(line)?))).collect()
+    let lines = reading
+        .lines
+        .iter()
+        .filter(|line| line.is_added || !is_lock);
+    lines
+        .filter_map(|line| Some((*line, changed(line)?)))
+        .collect()
 }
 
 /// All that expressions name in a line: their groups, else what they match. What begins with one of the other names is
 /// left out.
 fn found(expressions: &[Pattern], text: &str, others: &BTreeSet<String>) -> Option<String> {
     let mut named: Vec<&str> = Vec::new();
-    for found in expressions.iter().flat_map(|expression| expression.captures_iter(text)) {
-        if found.get(1).is_some_and(|first| others.contains(first.as_str())) {
+    for found in expressions
+        .iter()
+        .flat_map(|expression| expression.captures_iter(text))
+    {
+        if found
+            .get(1)
+            .is_some_and(|first| others.contains(first.as_str()))
+        {
             continue;
         }
-        let groups: Vec<&str> = found.iter().skip(1).flatten().map(|group| group.as_str().trim()).collect();
+        let groups: Vec<&str> = found
+            .iter()
+            .skip(1)
+            .flatten()
+            .map(|group| group.as_str().trim())
+            .collect();
         let whole = found.get(0).map(|whole| whole.as_str().trim());
-        named.extend(if groups.is_empty() { whole.into_iter().collect() } else { groups });
+        named.extend(if groups.is_empty() {
+            whole.into_iter().collect()
+        } else {
+            groups
+        });
     }
     (!named.is_empty()).then(|| named.join(" "))
 }
@@ -126,34 +175,63 @@ fn found(expressions: &[Pattern], text: &str, others: &BTreeSet<String>) -> Opti
 /// Added lines that name a command which runs when packages are installed.
 pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>, String)> {
     let rows = rows(&reading.file.path);
-    let hook = |line: &ChangedLine<'_>| rows.iter().find_map(|row| found(&row.hooks, line.text, &BTreeSet::new()));
-    reading.lines.iter().filter(|line| line.is_added).filter_map(|line| Some((*line, hook(line)?))).collect()
+    let hook = |line: &ChangedLine<'_>| {
+        rows.iter()
+            .find_map(|row| found(&row.hooks, line.text, &BTreeSet::new()))
+    };
+    reading
+        .lines
+        .iter()
+        .filter(|line| line.is_added)
+        .filter_map(|line| Some((*line, hook(line)?)))
+        .collect()
 }
 
 /// Whether a workflow changes in nothing but the references of the actions that it uses, each at its place: by an
 /// update bot, or from one version to another. A commit that somebody else writes there may be one of a fork
 /// (docs.github.com, "Secure use reference", on pinning actions).
 pub(super) fn changes_only_references(reading: &FileReading<'_>, pull: &PullRequest) -> bool {
-    let Some(patch) = reading.patch.as_ref().filter(|_| !reading.is_unreadable) else { return false };
+    let Some(patch) = reading.patch.as_ref().filter(|_| !reading.is_unreadable) else {
+        return false;
+    };
     if reading.kinds[0] != FileKind::Ci || reading.file.previous_path.is_some() {
         return false;
     }
     let login = pull.author.login.as_str().to_lowercase();
-    let by_bot =
-        pull.author.kind == AccountKind::Bot && ["dependabot", "renovate"].iter().any(|bot| login.contains(bot));
+    let by_bot = pull.author.kind == AccountKind::Bot
+        && ["dependabot", "renovate"]
+            .iter()
+            .any(|bot| login.contains(bot));
     let is_version = |reference: &str| {
         let version = reference.strip_prefix('v').unwrap_or(reference);
         (1..=20).contains(&version.len()) && version.chars().all(|c| c.is_ascii_digit() || c == '.')
     };
     let action = |line: &DiffLine<'_>| {
-        let uses = line.text.trim_start().trim_start_matches("- ").strip_prefix("uses:")?;
+        let uses = line
+            .text
+            .trim_start()
+            .trim_start_matches("- ")
+            .strip_prefix("uses:")?;
         // Update bots keep the version in a comment behind it.
-        let (action, reference) = uses.split(" #").next()?.trim().trim_matches(['"', '\'']).rsplit_once('@')?;
+        let (action, reference) = uses
+            .split(" #")
+            .next()?
+            .trim()
+            .trim_matches(['"', '\''])
+            .rsplit_once('@')?;
         (by_bot || is_version(reference)).then(|| action.to_owned())
     };
-    let changed = patch.hunks.iter().flat_map(DiffHunk::runs).filter(|run| run[0].is_changed());
+    let changed = patch
+        .hunks
+        .iter()
+        .flat_map(DiffHunk::runs)
+        .filter(|run| run[0].is_changed());
     let is_reference = |run: &[DiffLine<'_>]| {
-        let of_side = |side| run.iter().filter(move |line| line.change == side).map(action);
+        let of_side = |side| {
+            run.iter()
+                .filter(move |line| line.change == side)
+                .map(action)
+        };
         of_side(LineChange::Added).all(|action| action.is_some())
             && of_side(LineChange::Added).eq(of_side(LineChange::Removed))
     };
@@ -179,14 +257,25 @@ struct DependencyForm {
 
 /// The dependencies that a file adds, with their lines at the head, in order: none where it is no manifest. `None` if
 /// its changes cannot be read. `patch` are they, if they could be read.
-pub(super) fn added_dependencies(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec<(u32, String)>> {
+pub(super) fn added_dependencies(
+    file: &ChangedFile,
+    patch: Option<&Patch<'_>>,
+) -> Option<Vec<(u32, String)>> {
     let path = file.path.to_lowercase();
-    let forms: Vec<&DependencyForm> = TABLE.dependencies.iter().filter(|form| is_named(&path, &form.files)).collect();
+    let forms: Vec<&DependencyForm> = TABLE
+        .dependencies
+        .iter()
+        .filter(|form| is_named(&path, &form.files))
+        .collect();
     if forms.is_empty() {
         return Some(Vec::new());
     }
     // What becomes a manifest by being renamed brings dependencies that no patch shows.
-    let was_other = |old: &String| !forms.iter().all(|form| is_named(&old.to_lowercase(), &form.files));
+    let was_other = |old: &String| {
+        !forms
+            .iter()
+            .all(|form| is_named(&old.to_lowercase(), &form.files))
+    };
     if file.status == FileStatus::Renamed && file.previous_path.as_ref().is_some_and(was_other) {
         return None;
     }
@@ -195,7 +284,11 @@ pub(super) fn added_dependencies(file: &ChangedFile, patch: Option<&Patch<'_>>) 
     }
     let patch = patch?;
     let is_compiled = |mark: &Pattern| patch.lines().any(|line| mark.is_match(line.text));
-    if forms.iter().filter_map(|form| form.compiled.as_ref()).any(is_compiled) {
+    if forms
+        .iter()
+        .filter_map(|form| form.compiled.as_ref())
+        .any(is_compiled)
+    {
         return Some(Vec::new());
     }
     let mut added: Vec<(u32, String)> = forms.iter().flat_map(|form| form.added(patch)).collect();
@@ -225,10 +318,20 @@ impl DependencyForm {
             self.names(hunk.heading, &mut new);
             self.names(hunk.heading, &mut old);
             for line in &hunk.lines {
-                let in_new = if line.is_new() { self.names(line.text, &mut new) } else { Vec::new() };
-                let in_old = if line.is_old() { self.names(line.text, &mut old) } else { Vec::new() };
+                let in_new = if line.is_new() {
+                    self.names(line.text, &mut new)
+                } else {
+                    Vec::new()
+                };
+                let in_old = if line.is_old() {
+                    self.names(line.text, &mut old)
+                } else {
+                    Vec::new()
+                };
                 match line.change {
-                    LineChange::Added => added.extend(in_new.into_iter().map(|name| (line.new, name))),
+                    LineChange::Added => {
+                        added.extend(in_new.into_iter().map(|name| (line.new, name)))
+                    }
                     LineChange::Removed => removed.extend(in_old),
                     LineChange::Unchanged => {}
                 }
@@ -241,12 +344,22 @@ impl DependencyForm {
     /// The dependencies that a line names, and the section that it leaves the reader in.
     fn names(&self, line: &str, section: &mut ManifestSection) -> Vec<String> {
         let line = line.trim_end();
-        if self.except.as_ref().is_some_and(|except| except.is_match(line)) {
+        if self
+            .except
+            .as_ref()
+            .is_some_and(|except| except.is_match(line))
+        {
             return Vec::new();
         }
         let mut marks = Vec::new();
-        for (order, pattern) in [&self.leaves, &self.opens, &self.name, &self.telling].into_iter().enumerate() {
-            for found in pattern.iter().flat_map(|pattern| pattern.captures_iter(line)) {
+        for (order, pattern) in [&self.leaves, &self.opens, &self.name, &self.telling]
+            .into_iter()
+            .enumerate()
+        {
+            for found in pattern
+                .iter()
+                .flat_map(|pattern| pattern.captures_iter(line))
+            {
                 let name = first_group(&found);
                 marks.push((found.get(0).map_or(0, |whole| whole.start()), order, name));
             }
@@ -257,7 +370,10 @@ impl DependencyForm {
             let counts = match order {
                 0 | 1 => true,
                 2 => *section == ManifestSection::Dependencies,
-                _ => *section == ManifestSection::Unseen && name.is_some_and(|name| !self.others.contains(name)),
+                _ => {
+                    *section == ManifestSection::Unseen
+                        && name.is_some_and(|name| !self.others.contains(name))
+                }
             };
             names.extend(name.filter(|_| counts).map(|name| match self.folds {
                 true => name.to_ascii_lowercase().replace(['_', '.'], "-"),

@@ -44,14 +44,31 @@ pub(super) struct Opening {
 
 impl Opening {
     fn new(scope: Scope, matches: Vec<TriggerMatch>) -> Self {
-        let is_unread = |found: &TriggerMatch| matches!(found.reason, MatchReason::Unreadable | MatchReason::TooLarge);
+        let is_unread = |found: &TriggerMatch| {
+            matches!(
+                found.reason,
+                MatchReason::Unreadable | MatchReason::TooLarge
+            )
+        };
         let is_certain = !matches.iter().all(is_unread);
-        Self { matches, not_kept: 0, scope, is_certain }
+        Self {
+            matches,
+            not_kept: 0,
+            scope,
+            is_certain,
+        }
     }
 
     /// A gate that applies whatever changed.
     pub(super) fn whole(reason: MatchReason) -> Self {
-        Self::new(Scope::Whole, vec![TriggerMatch { file: None, line: None, reason }])
+        Self::new(
+            Scope::Whole,
+            vec![TriggerMatch {
+                file: None,
+                line: None,
+                reason,
+            }],
+        )
     }
 
     fn file(index: usize, matches: Vec<TriggerMatch>) -> Self {
@@ -63,7 +80,8 @@ impl Opening {
         self.not_kept += other.not_kept;
         for found in other.matches {
             // A condition on the whole pull request adds one match at most, and labels must be remembered.
-            let is_condition = found.file.is_none() && !matches!(found.reason, MatchReason::Finding { .. });
+            let is_condition =
+                found.file.is_none() && !matches!(found.reason, MatchReason::Finding { .. });
             if is_condition || self.matches.len() < MATCHES_KEPT {
                 self.matches.push(found);
             } else {
@@ -90,7 +108,11 @@ pub(super) enum Scope {
 impl Scope {
     /// Both names of each file in it.
     pub(super) fn paths(&self, all: &[ChangedFile]) -> Vec<String> {
-        self.files(all).into_iter().flat_map(|file| file.paths()).map(str::to_owned).collect()
+        self.files(all)
+            .into_iter()
+            .flat_map(|file| file.paths())
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The files in it.
@@ -112,16 +134,25 @@ impl Scope {
         let (mut files, mut blobs) = (Sha256::new(), Sha256::new());
         for file in changed {
             // Each name is preceded by its length, so that no two lists of names read alike.
-            for part in [&*file.path, file.previous_path.as_deref().unwrap_or_default(), file.status.as_str()] {
+            for part in [
+                &*file.path,
+                file.previous_path.as_deref().unwrap_or_default(),
+                file.status.as_str(),
+            ] {
                 files.update((part.len() as u64).to_be_bytes());
                 files.update(part.as_bytes());
             }
             // Of a file that is there and has no blob nothing is known: it may change with any push.
             let is_there = file.status != FileStatus::Removed;
-            let blob = file.blob.or(is_there.then_some(snapshot.pull_request.head.sha));
+            let blob = file
+                .blob
+                .or(is_there.then_some(snapshot.pull_request.head.sha));
             blobs.update(blob.map_or([0; 20], |blob| *blob.as_bytes()));
         }
-        if matches!((&snapshot.files, self), (ChangedFiles::TooLarge { .. }, Self::Whole)) {
+        if matches!(
+            (&snapshot.files, self),
+            (ChangedFiles::TooLarge { .. }, Self::Whole)
+        ) {
             // What was not listed may have changed with any push.
             files.update(snapshot.pull_request.head.sha.as_bytes());
         }
@@ -144,17 +175,35 @@ pub(super) struct ReadDiff<'a> {
 
 impl<'a> ReadDiff<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
-        let files = snapshot.files.known().iter().map(|file| FileReading::new(file, snapshot));
+        let files = snapshot
+            .files
+            .known()
+            .iter()
+            .map(|file| FileReading::new(file, snapshot));
         let files: Vec<FileReading<'_>> = files.collect();
         let extent = (files.len(), files.iter().map(|file| file.lines.len()).sum());
-        Self { snapshot, findings, files, extent, hits: OnceCell::new() }
+        Self {
+            snapshot,
+            findings,
+            files,
+            extent,
+            hits: OnceCell::new(),
+        }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
     /// not close it again.
-    pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Opening> {
+    pub(super) fn triggered(
+        &self,
+        policy: &GatePolicy,
+        remembered: &BTreeSet<String>,
+    ) -> Option<Opening> {
         let found = self.evaluate(&policy.trigger, remembered)?;
-        Some(if found.matches.is_empty() { Opening::whole(MatchReason::NotExcluded) } else { found })
+        Some(if found.matches.is_empty() {
+            Opening::whole(MatchReason::NotExcluded)
+        } else {
+            found
+        })
     }
 
     /// Suspects that do not open the gate: fewer than two.
@@ -171,7 +220,11 @@ impl<'a> ReadDiff<'a> {
 /// The files whose whole texts the gates need, at [`Snapshot::merge_base`] and at the head, before they can be
 /// assessed: where a patch is missing, or does not show which lines are code. At most 20 files of a pull request.
 pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
-    let conditions: Vec<_> = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).collect();
+    let conditions: Vec<_> = policy
+        .gates
+        .values()
+        .flat_map(|gate| gate.trigger.conditions())
+        .collect();
     let reads_lines_of = |file: &ChangedFile, kinds: &[FileKind; 2]| {
         conditions.iter().any(|condition| match condition {
             GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, kinds),
@@ -180,39 +233,73 @@ pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<Fi
         })
     };
     // Both texts of a lock file show which of its sources are new.
-    let is_compared = |file: &ChangedFile| manifests::is_lock_file(&file.path) && !reading::has_no_change(file);
+    let is_compared =
+        |file: &ChangedFile| manifests::is_lock_file(&file.path) && !reading::has_no_change(file);
     let is_read = |file: &&ChangedFile| {
         let kinds = reading::kinds(file);
         reads_lines_of(file, &kinds) && (reading::needs_texts(file, kinds) || is_compared(file))
     };
-    let files = snapshot.files.known().iter().filter(is_read).take(MOST_FILES_READ);
-    files.flat_map(|file| reading::sides(file, snapshot).into_iter().flatten()).collect()
+    let files = snapshot
+        .files
+        .known()
+        .iter()
+        .filter(is_read)
+        .take(MOST_FILES_READ);
+    files
+        .flat_map(|file| reading::sides(file, snapshot).into_iter().flatten())
+        .collect()
 }
 
 /// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.
-pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -> Vec<TriggerMatch> {
-    ReadDiff::new(snapshot, findings).triggered(policy, &BTreeSet::new()).map(|found| found.matches).unwrap_or_default()
+pub fn matches(
+    policy: &GatePolicy,
+    snapshot: &Snapshot,
+    findings: &[Finding],
+) -> Vec<TriggerMatch> {
+    ReadDiff::new(snapshot, findings)
+        .triggered(policy, &BTreeSet::new())
+        .map(|found| found.matches)
+        .unwrap_or_default()
 }
 
 /// Files that govern gates themselves (configuration, code owners, workflows). A pull request that edits one opens the
 /// security gate, whatever the gate's own trigger says.
 pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Opening> {
-    const FILES: [&str; 5] =
-        [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".github/loopgate/"];
+    const FILES: [&str; 5] = [
+        ".github/loopgate.yml",
+        ".github/CODEOWNERS",
+        "CODEOWNERS",
+        "docs/CODEOWNERS",
+        ".github/loopgate/",
+    ];
     let governs = |path: &&str| {
-        FILES.iter().any(|known| path == known || known.ends_with('/') && path.starts_with(known))
+        FILES
+            .iter()
+            .any(|known| path == known || known.ends_with('/') && path.starts_with(known))
             || workflows.iter().any(|workflow| workflow == path)
     };
-    let files = snapshot.files.known().iter().enumerate().filter_map(|(index, file)| {
-        let glob = Some(file.paths().find(governs)?.to_owned());
-        let reason = MatchReason::Path { name: "a_file_that_governs_gates".parse().ok(), glob };
-        Some(Opening::file(index, vec![in_file(file, None, reason)]))
-    });
+    let files = snapshot
+        .files
+        .known()
+        .iter()
+        .enumerate()
+        .filter_map(|(index, file)| {
+            let glob = Some(file.paths().find(governs)?.to_owned());
+            let reason = MatchReason::Path {
+                name: "a_file_that_governs_gates".parse().ok(),
+                glob,
+            };
+            Some(Opening::file(index, vec![in_file(file, None, reason)]))
+        });
     files.reduce(Opening::and)
 }
 
 fn in_file(file: &ChangedFile, line: Option<u32>, reason: MatchReason) -> TriggerMatch {
-    TriggerMatch { file: Some(file.path.clone()), line, reason }
+    TriggerMatch {
+        file: Some(file.path.clone()),
+        line,
+        reason,
+    }
 }
 
 fn excerpt(text: &str) -> String {

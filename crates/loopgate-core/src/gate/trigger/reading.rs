@@ -42,7 +42,12 @@ impl<'a> ChangedLine<'a> {
         let is_added = line.change == LineChange::Added;
         let number = if is_added { line.new } else { line.old };
         // A mark of the byte order at the start of a file is no part of its first line.
-        Self { is_added, number, text: line.text.trim_start_matches('\u{feff}'), weight }
+        Self {
+            is_added,
+            number,
+            text: line.text.trim_start_matches('\u{feff}'),
+            weight,
+        }
     }
 }
 
@@ -58,8 +63,8 @@ pub(super) enum LineWeight {
 
 /// The git object of a file without a byte, `e69de29bb2d1d6434b8b29ae775ad8c2e48c5391`.
 const EMPTY: Sha = Sha::from_bytes([
-    0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a, 0xd8, 0xc2, 0xe4, 0x8c, 0x53,
-    0x91,
+    0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a, 0xd8, 0xc2,
+    0xe4, 0x8c, 0x53, 0x91,
 ]);
 
 /// The file at the base and at the head, where it is there.
@@ -87,11 +92,14 @@ pub(super) fn needs_texts(file: &ChangedFile, kinds: [FileKind; 2]) -> bool {
     if kinds == [FileKind::Asset; 2] || has_no_change(file) && !becomes_another(file) {
         return false;
     }
-    let Some(patch) = file.read_patch() else { return true };
+    let Some(patch) = file.read_patch() else {
+        return true;
+    };
     let syntax = Syntax::of(&file.path);
     let reaches_out = |run: &[DiffLine<'_>]| run[0].is_changed() && syntax.reaches_out(run);
     let has_both = !matches!(file.status, FileStatus::Added | FileStatus::Removed);
-    has_both && (becomes_another(file) || patch.hunks.iter().any(|hunk| hunk.runs().any(reaches_out)))
+    has_both
+        && (becomes_another(file) || patch.hunks.iter().any(|hunk| hunk.runs().any(reaches_out)))
 }
 
 pub(super) fn kinds(file: &ChangedFile) -> [FileKind; 2] {
@@ -103,7 +111,9 @@ pub(super) fn kinds(file: &ChangedFile) -> [FileKind; 2] {
 /// systems, or the other way round.
 fn becomes_another(file: &ChangedFile) -> bool {
     let part = |path| (kind(path), runs(path), name_conditions(path));
-    file.previous_path.as_deref().is_some_and(|old| part(old) != part(&file.path))
+    file.previous_path
+        .as_deref()
+        .is_some_and(|old| part(old) != part(&file.path))
 }
 
 /// Whether no line of a file changes: it is empty, or has another name alone. Of a removed file GitHub shows every line
@@ -114,24 +124,37 @@ pub(super) fn has_no_change(file: &ChangedFile) -> bool {
         FileStatus::Unchanged => true,
         FileStatus::Renamed | FileStatus::Removed => no_lines,
         FileStatus::Added => file.blob == Some(EMPTY),
-        FileStatus::Modified | FileStatus::Changed | FileStatus::Copied => file.blob == Some(EMPTY) && no_lines,
+        FileStatus::Modified | FileStatus::Changed | FileStatus::Copied => {
+            file.blob == Some(EMPTY) && no_lines
+        }
     }
 }
 
 impl<'a> FileReading<'a> {
     pub(super) fn new(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
         let kinds = kinds(file);
-        let mut reading =
-            Self { file, kinds, lines: Vec::new(), joined: Vec::new(), patch: None, is_unreadable: false };
+        let mut reading = Self {
+            file,
+            kinds,
+            lines: Vec::new(),
+            joined: Vec::new(),
+            patch: None,
+            is_unreadable: false,
+        };
         let needs_texts = needs_texts(file, kinds);
         if !needs_texts && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
             return reading;
         }
         let both = needs_texts.then(|| texts(file, snapshot)).flatten();
         reading.is_unreadable = needs_texts && both.is_none();
-        let syntax = [Syntax::of(&file.path), Syntax::of(file.previous_path.as_deref().unwrap_or(&file.path))];
+        let syntax = [
+            Syntax::of(&file.path),
+            Syntax::of(file.previous_path.as_deref().unwrap_or(&file.path)),
+        ];
         let compared = || both.map(|[old, new]| Patch::between(old, new));
-        let Some(patch) = file.read_patch().or_else(compared) else { return reading };
+        let Some(patch) = file.read_patch().or_else(compared) else {
+            return reading;
+        };
         match both {
             Some([old, new]) if becomes_another(file) => {
                 reading.add(&Patch::between(old, ""), syntax);
@@ -152,34 +175,64 @@ impl<'a> FileReading<'a> {
             let weights = weights(hunk, syntax);
             let lines = hunk.lines.iter().zip(&weights).zip(passed_over(hunk));
             let counting = lines.filter(|((line, _), is_passed)| line.is_changed() || *is_passed);
-            self.lines.extend(counting.map(|((line, weight), _)| ChangedLine::new(line, *weight)));
+            self.lines
+                .extend(counting.map(|((line, weight), _)| ChangedLine::new(line, *weight)));
             for on_side in [DiffLine::is_new, DiffLine::is_old] {
-                let lines = hunk.lines.iter().zip(&weights).filter(|(line, _)| on_side(line));
-                self.joined.extend(joined(lines.filter(|(_, weight)| **weight != LineWeight::Nothing)));
+                let lines = hunk
+                    .lines
+                    .iter()
+                    .zip(&weights)
+                    .filter(|(line, _)| on_side(line));
+                self.joined.extend(joined(
+                    lines.filter(|(_, weight)| **weight != LineWeight::Nothing),
+                ));
             }
         }
     }
 
     /// Adds the lines that stay where they are, and become code or leave the program by what changes around them.
-    fn add_reached(&mut self, patch: &Patch<'a>, [old, new]: [&'a str; 2], [syntax, old_syntax]: [&Syntax; 2]) {
+    fn add_reached(
+        &mut self,
+        patch: &Patch<'a>,
+        [old, new]: [&'a str; 2],
+        [syntax, old_syntax]: [&Syntax; 2],
+    ) {
         let reaches_out = |run: &&[DiffLine<'_>]| run[0].is_changed() && syntax.reaches_out(run);
-        let Some(first) = patch.hunks.iter().flat_map(DiffHunk::runs).find(reaches_out) else { return };
+        let Some(first) = patch
+            .hunks
+            .iter()
+            .flat_map(DiffHunk::runs)
+            .find(reaches_out)
+        else {
+            return;
+        };
         let first = first[0].new;
         let code = old_syntax.lex(old).zip(syntax.lex(new));
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
         for (at_old, at_new) in unchanged(patch, old.len(), new.len()) {
-            let (Some(&text), Some(&same)) = (new.get(at_new), old.get(at_old)) else { continue };
+            let (Some(&text), Some(&same)) = (new.get(at_new), old.get(at_old)) else {
+                continue;
+            };
             // The texts are not those that the patch compares.
             self.is_unreadable |= text != same;
             let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
             let [leaves, arrives] = match &code {
-                Some((old, new)) if old[at_old] != new[at_new] => [old[at_old].is_some(), new[at_new].is_some()],
+                Some((old, new)) if old[at_old] != new[at_new] => {
+                    [old[at_old].is_some(), new[at_new].is_some()]
+                }
                 Some(_) => [false; 2],
                 None => [number(at_new) >= first; 2],
             };
-            for (_, is_added, index) in [(arrives, true, at_new), (leaves, false, at_old)].into_iter().filter(|it| it.0)
+            for (_, is_added, index) in [(arrives, true, at_new), (leaves, false, at_old)]
+                .into_iter()
+                .filter(|it| it.0)
             {
-                self.lines.push(ChangedLine { is_added, number: number(index), text, weight: LineWeight::Full });
+                self.lines.push(ChangedLine {
+                    is_added,
+                    number: number(index),
+                    text,
+                    weight: LineWeight::Full,
+                });
             }
         }
     }
@@ -215,7 +268,10 @@ fn joined<'h, 'a: 'h>(
         }
         folded = folded.or(folds.is_match(own).then_some(indented));
     }
-    all.into_iter().filter(|(_, length, _)| *length > 1).filter_map(|(first, _, text)| Some((first?, text))).collect()
+    all.into_iter()
+        .filter(|(_, length, _)| *length > 1)
+        .filter_map(|(first, _, text)| Some((first?, text)))
+        .collect()
 }
 
 /// Which lines of a hunk stay while another passes them: that leaves on one side of them and arrives on the other.
@@ -223,10 +279,18 @@ fn joined<'h, 'a: 'h>(
 fn passed_over(hunk: &DiffHunk<'_>) -> Vec<bool> {
     let mut places: HashMap<&str, [Option<usize>; 2]> = HashMap::new();
     let mut passing = vec![0_i32; hunk.lines.len()];
-    for (at, line) in hunk.lines.iter().enumerate().filter(|(_, line)| line.is_changed()) {
+    for (at, line) in hunk
+        .lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.is_changed())
+    {
         let text = line.text.trim();
         let known = places.entry(text).or_default();
-        match known[usize::from(!line.is_new())].take().filter(|_| LineWords::of(text).iter().count() > 1) {
+        match known[usize::from(!line.is_new())]
+            .take()
+            .filter(|_| LineWords::of(text).iter().count() > 1)
+        {
             Some(from) => (passing[from], passing[at]) = (passing[from] + 1, passing[at] - 1),
             None => known[usize::from(line.is_new())] = Some(at),
         }
@@ -250,29 +314,49 @@ fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(us
         at_old = index(hunk.old_start) + hunk.lines.iter().filter(|line| line.is_old()).count();
         at_new = index(hunk.new_start) + hunk.lines.iter().filter(|line| line.is_new()).count();
     }
-    let below = old_length.saturating_sub(at_old).max(new_length.saturating_sub(at_new));
+    let below = old_length
+        .saturating_sub(at_old)
+        .max(new_length.saturating_sub(at_new));
     pairs.extend((0..below).map(|offset| (at_old + offset, at_new + offset)));
     pairs
 }
 
 /// How much each line of a hunk counts.
 fn weights(hunk: &DiffHunk<'_>, syntax: [&Syntax; 2]) -> Vec<LineWeight> {
-    let shows_mark = hunk.lines.iter().any(|line| line.text.contains("/*") || line.text.contains("*/"));
+    let shows_mark = hunk
+        .lines
+        .iter()
+        .any(|line| line.text.contains("/*") || line.text.contains("*/"));
     let [mut new_lexer, mut old_lexer] = syntax.map(Lexer::new);
     let mut weights = Vec::with_capacity(hunk.lines.len());
     for run in hunk.runs() {
-        let new: Vec<&str> = run.iter().filter(|line| line.is_new()).map(|line| line.text).collect();
-        let old: Vec<&str> = run.iter().filter(|line| line.is_old()).map(|line| line.text).collect();
+        let new: Vec<&str> = run
+            .iter()
+            .filter(|line| line.is_new())
+            .map(|line| line.text)
+            .collect();
+        let old: Vec<&str> = run
+            .iter()
+            .filter(|line| line.is_old())
+            .map(|line| line.text)
+            .collect();
         let words = |lines: &[&str]| -> Vec<String> {
-            lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+            lines
+                .iter()
+                .map(|line| line.trim().to_owned())
+                .filter(|line| !line.is_empty())
+                .collect()
         };
-        let is_space = run[0].is_changed() && !syntax[0].minds_space() && words(&new) == words(&old);
+        let is_space =
+            run[0].is_changed() && !syntax[0].minds_space() && words(&new) == words(&old);
         let mut new_comments = new_lexer.comments_within(&new).into_iter();
         let mut old_comments = old_lexer.comments_within(&old).into_iter();
         for line in run {
             let new = line.is_new().then(|| new_comments.next() == Some(true));
             let old = line.is_old().then(|| old_comments.next() == Some(true));
-            let is_starred = line.is_new() && syntax[0].stars_comments() && line.text.trim_start().starts_with('*');
+            let is_starred = line.is_new()
+                && syntax[0].stars_comments()
+                && line.text.trim_start().starts_with('*');
             weights.push(match () {
                 () if is_space || new.or(old) == Some(true) => LineWeight::Nothing,
                 () if is_starred && !shows_mark => LineWeight::Doubtful,

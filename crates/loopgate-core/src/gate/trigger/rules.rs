@@ -17,7 +17,8 @@ use crate::{
 const KEPT: usize = 3;
 
 /// Folders whose files a framework loads one and all, whatever they are called.
-const LOADED_WHOLE: &str = "migrations migration migrate versions initializers plugins workflows hooks init.d autoload";
+const LOADED_WHOLE: &str =
+    "migrations migration migrate versions initializers plugins workflows hooks init.d autoload";
 
 /// A place that a rule finds.
 #[derive(Clone)]
@@ -47,7 +48,10 @@ impl ChosenRules {
     pub(super) fn reads_lines_of(&self, path: &str, kinds: &[FileKind; 2]) -> bool {
         let reads = |rule: &GateRule| match rule.manifest {
             Some(_) => kinds.contains(&FileKind::Manifest) || manifests::is_lock_file(path),
-            None => rule.of_lines().next().is_some() && kinds.iter().any(|kind| rule.kinds.contains(kind)),
+            None => {
+                rule.of_lines().next().is_some()
+                    && kinds.iter().any(|kind| rule.kinds.contains(kind))
+            }
         };
         self.iter().any(|(_, rule, _)| reads(rule))
     }
@@ -56,19 +60,33 @@ impl ChosenRules {
 impl ReadDiff<'_> {
     /// What the chosen rules find, those that open first.
     pub(super) fn rule_matches(&self, chosen: &ChosenRules) -> Vec<(&RuleHit, TriggerMatch)> {
-        let hits = self.hits.get_or_init(|| hits(&chosen.book, self.snapshot, &self.files));
-        let own = hits.iter().filter(|hit| chosen.tiers.contains_key(&hit.rule));
+        let hits = self
+            .hits
+            .get_or_init(|| hits(&chosen.book, self.snapshot, &self.files));
+        let own = hits
+            .iter()
+            .filter(|hit| chosen.tiers.contains_key(&hit.rule));
         let mut matches: Vec<_> = own
             .filter_map(|hit| {
                 let rule = chosen.book.rules.get(hit.rule)?;
-                let reason = hit.evidence.clone().map_or(MatchReason::Unreadable, |evidence| MatchReason::Rule {
-                    id: rule.id.clone(),
-                    preset: rule.gate.clone(),
-                    says: rule.says.clone(),
-                    tier: if hit.opens(chosen) { RuleTier::Opens } else { RuleTier::Suspects },
-                    evidence,
-                });
-                Some((hit, in_file(self.files.get(hit.file)?.file, hit.line, reason)))
+                let reason = hit
+                    .evidence
+                    .clone()
+                    .map_or(MatchReason::Unreadable, |evidence| MatchReason::Rule {
+                        id: rule.id.clone(),
+                        preset: rule.gate.clone(),
+                        says: rule.says.clone(),
+                        tier: if hit.opens(chosen) {
+                            RuleTier::Opens
+                        } else {
+                            RuleTier::Suspects
+                        },
+                        evidence,
+                    });
+                Some((
+                    hit,
+                    in_file(self.files.get(hit.file)?.file, hit.line, reason),
+                ))
             })
             .collect();
         matches.sort_by_key(|(hit, _)| !hit.opens(chosen));
@@ -77,33 +95,71 @@ impl ReadDiff<'_> {
 }
 
 /// Everything that the rules of a book find in the changed files.
-pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_>]) -> Vec<RuleHit> {
+pub(super) fn hits(
+    book: &RuleBook,
+    snapshot: &Snapshot,
+    files: &[FileReading<'_>],
+) -> Vec<RuleHit> {
     let existing = existing_folders(snapshot);
     let names = names_in(files);
     let mut all = Vec::new();
     for (file, reading) in files.iter().enumerate() {
         let references = manifests::changes_only_references(reading, &snapshot.pull_request);
-        let hit = |rule, line, evidence, is_doubtful| RuleHit { rule, file, line, evidence, is_doubtful, more: 0 };
+        let hit = |rule, line, evidence, is_doubtful| RuleHit {
+            rule,
+            file,
+            line,
+            evidence,
+            is_doubtful,
+            more: 0,
+        };
         let mut found = Vec::new();
         let kinds = kinds_that_count(reading, &names);
-        let of_kind = |rule: usize| kinds.iter().any(|kind| looks_at(&book.rules[rule], *kind, reading));
+        let of_kind = |rule: usize| {
+            kinds
+                .iter()
+                .any(|kind| looks_at(&book.rules[rule], *kind, reading))
+        };
         if !references {
-            let paths: BTreeSet<usize> =
-                reading.file.paths().flat_map(|path| book.of_path(path)).filter(|&rule| of_kind(rule)).collect();
-            found.extend(paths.into_iter().map(|rule| hit(rule, None, Some(RuleEvidence::Path), false)));
-            let lines = reading.lines.iter().filter(|line| line.weight != LineWeight::Nothing).map(|line| (line, None));
-            let joined = reading.joined.iter().map(|(line, text)| (line, Some(text.as_str())));
+            let paths: BTreeSet<usize> = reading
+                .file
+                .paths()
+                .flat_map(|path| book.of_path(path))
+                .filter(|&rule| of_kind(rule))
+                .collect();
+            found.extend(
+                paths
+                    .into_iter()
+                    .map(|rule| hit(rule, None, Some(RuleEvidence::Path), false)),
+            );
+            let lines = reading
+                .lines
+                .iter()
+                .filter(|line| line.weight != LineWeight::Nothing)
+                .map(|line| (line, None));
+            let joined = reading
+                .joined
+                .iter()
+                .map(|(line, text)| (line, Some(text.as_str())));
             let mut known = BTreeSet::new();
             for (line, joined) in lines.chain(joined) {
                 let kind = kinds[usize::from(!line.is_added)];
-                let mut rules = book.of_line(joined.unwrap_or(line.text), line.is_added, joined.is_some());
+                let mut rules =
+                    book.of_line(joined.unwrap_or(line.text), line.is_added, joined.is_some());
                 // A rule that a line alone shows is not shown again.
                 rules.retain(|rule| {
-                    looks_at(&book.rules[*rule], kind, reading) && (known.insert(*rule) || joined.is_none())
+                    looks_at(&book.rules[*rule], kind, reading)
+                        && (known.insert(*rule) || joined.is_none())
                 });
                 let is_doubtful = line.weight == LineWeight::Doubtful;
-                let hits =
-                    rules.into_iter().map(|rule| hit(rule, Some(line.number), Some(line_evidence(line)), is_doubtful));
+                let hits = rules.into_iter().map(|rule| {
+                    hit(
+                        rule,
+                        Some(line.number),
+                        Some(line_evidence(line)),
+                        is_doubtful,
+                    )
+                });
                 found.extend(hits);
             }
         }
@@ -112,8 +168,11 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
         let folder = folder.filter(|folder| arrives(reading.file) && !existing.contains(folder));
         for (index, rule) in book.rules.iter().enumerate() {
             let folder = folder.filter(|_| rule.new_folder);
-            let folder = folder.map(|folder| (None, Some(RuleEvidence::NewFolder(folder.to_owned()))));
-            let named = rule.manifest.map(|change| in_manifest(change, reading, references, snapshot));
+            let folder =
+                folder.map(|folder| (None, Some(RuleEvidence::NewFolder(folder.to_owned()))));
+            let named = rule
+                .manifest
+                .map(|change| in_manifest(change, reading, references, snapshot));
             let places = folder.into_iter().chain(named.into_iter().flatten());
             found.extend(places.map(|(line, evidence)| hit(index, line, evidence, false)));
         }
@@ -129,13 +188,21 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
 
 /// Whether a rule looks at files of a kind. A manifest that is a program is code too.
 fn looks_at(rule: &GateRule, kind: FileKind, reading: &FileReading<'_>) -> bool {
-    let runs = || kind == FileKind::Manifest && rule.kinds.contains(&FileKind::Code) && runs(&reading.file.path);
+    let runs = || {
+        kind == FileKind::Manifest
+            && rule.kinds.contains(&FileKind::Code)
+            && runs(&reading.file.path)
+    };
     rule.kinds.contains(&kind) || runs()
 }
 
 fn line_evidence(line: &ChangedLine<'_>) -> RuleEvidence {
     let text = excerpt(line.text.trim());
-    if line.is_added { RuleEvidence::AddedLine(text) } else { RuleEvidence::RemovedLine(text) }
+    if line.is_added {
+        RuleEvidence::AddedLine(text)
+    } else {
+        RuleEvidence::RemovedLine(text)
+    }
 }
 
 /// The lines of a manifest or workflow that make a change of this kind.
@@ -150,16 +217,22 @@ fn in_manifest(
             return match manifests::added_dependencies(reading.file, reading.patch.as_ref()) {
                 // A file that is unreadable as a whole is one problem.
                 None => Vec::from_iter((!reading.is_unreadable).then_some((None, None))),
-                Some(names) => {
-                    names.into_iter().map(|(line, name)| (Some(line), Some(RuleEvidence::Named(name)))).collect()
-                }
+                Some(names) => names
+                    .into_iter()
+                    .map(|(line, name)| (Some(line), Some(RuleEvidence::Named(name))))
+                    .collect(),
             };
         }
-        ManifestChange::Source => manifests::changed_sources(reading, texts(reading.file, snapshot)),
+        ManifestChange::Source => {
+            manifests::changed_sources(reading, texts(reading.file, snapshot))
+        }
         ManifestChange::Hook => manifests::added_hooks(reading),
         ManifestChange::Action => {
             let action = reading.lines.first().filter(|_| references);
-            action.map(|line| (*line, line.text.trim().to_owned())).into_iter().collect()
+            action
+                .map(|line| (*line, line.text.trim().to_owned()))
+                .into_iter()
+                .collect()
         }
     };
     let evidence = |(line, name): (ChangedLine<'_>, String)| match line.is_added {
@@ -173,26 +246,49 @@ fn in_manifest(
 /// request names, is code.
 fn kinds_that_count(reading: &FileReading<'_>, names: &HashSet<&str>) -> [FileKind; 2] {
     let path = &reading.file.path;
-    let in_loaded =
-        path.rsplit('/').skip(1).any(|folder| LOADED_WHOLE.split(' ').any(|it| folder.eq_ignore_ascii_case(it)));
+    let in_loaded = path.rsplit('/').skip(1).any(|folder| {
+        LOADED_WHOLE
+            .split(' ')
+            .any(|it| folder.eq_ignore_ascii_case(it))
+    });
     let file_name = path.rsplit('/').next().unwrap_or(path);
-    let name = file_name.rsplit_once('.').map_or(file_name, |(name, _)| name);
-    let is_loaded = in_loaded || is_named_test(path) && (names.contains(name) || names.contains(file_name));
-    reading.kinds.map(|kind| if kind == FileKind::Tests && is_loaded { FileKind::Code } else { kind })
+    let name = file_name
+        .rsplit_once('.')
+        .map_or(file_name, |(name, _)| name);
+    let is_loaded =
+        in_loaded || is_named_test(path) && (names.contains(name) || names.contains(file_name));
+    reading.kinds.map(|kind| {
+        if kind == FileKind::Tests && is_loaded {
+            FileKind::Code
+        } else {
+            kind
+        }
+    })
 }
 
 /// The names of files that added lines of code may load: `auth.test` of `import "./auth.test"`. Empty where the pull
 /// request changes no test.
 fn names_in<'a>(files: &'a [FileReading<'_>]) -> HashSet<&'a str> {
-    let is_code =
-        |reading: &&FileReading<'_>| reading.kinds[0] != FileKind::Tests && reading.kinds[0] != FileKind::Docs;
-    if files.iter().all(|reading| reading.kinds[0] != FileKind::Tests) {
+    let is_code = |reading: &&FileReading<'_>| {
+        reading.kinds[0] != FileKind::Tests && reading.kinds[0] != FileKind::Docs
+    };
+    if files
+        .iter()
+        .all(|reading| reading.kinds[0] != FileKind::Tests)
+    {
         return HashSet::new();
     }
-    let lines = files.iter().filter(is_code).flat_map(|reading| &reading.lines).filter(|line| line.is_added);
+    let lines = files
+        .iter()
+        .filter(is_code)
+        .flat_map(|reading| &reading.lines)
+        .filter(|line| line.is_added);
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let words = lines.flat_map(|line| line.text.split(move |c: char| !is_name(c)));
-    words.flat_map(|word| [word].into_iter().chain(word.rsplit('.').take(1))).filter(|word| word.len() > 3).collect()
+    words
+        .flat_map(|word| [word].into_iter().chain(word.rsplit('.').take(1)))
+        .filter(|word| word.len() > 3)
+        .collect()
 }
 
 /// The folders at the top of the base. Where they are not known, a folder in which something is changed or removed is
@@ -202,13 +298,21 @@ fn existing_folders(snapshot: &Snapshot) -> BTreeSet<&str> {
         Some(folders) => folders.iter().map(String::as_str).collect(),
         None => {
             let files = snapshot.files.known().iter();
-            let old_names =
-                files.filter_map(|file| file.previous_path.as_deref().or((!arrives(file)).then_some(&file.path)));
-            old_names.filter_map(|path| Some(path.split_once('/')?.0)).collect()
+            let old_names = files.filter_map(|file| {
+                file.previous_path
+                    .as_deref()
+                    .or((!arrives(file)).then_some(&file.path))
+            });
+            old_names
+                .filter_map(|path| Some(path.split_once('/')?.0))
+                .collect()
         }
     }
 }
 
 fn arrives(file: &ChangedFile) -> bool {
-    matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied)
+    matches!(
+        file.status,
+        FileStatus::Added | FileStatus::Renamed | FileStatus::Copied
+    )
 }

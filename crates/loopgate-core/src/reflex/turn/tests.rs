@@ -9,8 +9,8 @@ use crate::{
     observed::{CodeType, ReceivedEvidence},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
-        Alias, Ask, Breach, FixMaker, FixRecord, LoopCall, Produced, Senior, Settings, begin, govern, prepared_checks,
-        replay,
+        Alias, Ask, Breach, FixMaker, FixRecord, LoopCall, Produced, Senior, Settings, begin,
+        govern, prepared_checks, replay,
     },
     state::{CritiqueItem, RunStatus, StopReason, Task},
     verdict::{
@@ -38,11 +38,27 @@ impl Story {
             ..Settings::default()
         };
         let policy = govern(&fixtures::policy(), &settings, limit);
-        let task = Task { prompt: "round numbers".into(), ideal_result: None };
+        let task = Task {
+            prompt: "round numbers".into(),
+            ideal_result: None,
+        };
         let alias = Alias::of_task("round numbers");
-        let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, fixtures::start());
+        let state = begin(
+            &fixtures::snapshot(),
+            &policy,
+            &alias,
+            task,
+            settings,
+            fixtures::start(),
+        );
         let now = fixtures::start();
-        let mut story = Self { state: state.clone(), policy, lines: Vec::new(), saved: vec![(state.clone(), 0)], now };
+        let mut story = Self {
+            state: state.clone(),
+            policy,
+            lines: Vec::new(),
+            saved: vec![(state.clone(), 0)],
+            now,
+        };
         story.take(Turn::on(&state, now).begun());
         story
     }
@@ -54,12 +70,18 @@ impl Story {
         self.saved.push((self.state.clone(), self.lines.len()));
     }
 
-    fn evidence(&self, failing: &[&str], passing: &[&str]) -> (crate::observed::Snapshot, Vec<CheckEvidence>) {
+    fn evidence(
+        &self,
+        failing: &[&str],
+        passing: &[&str],
+    ) -> (crate::observed::Snapshot, Vec<CheckEvidence>) {
         let mut snapshot = fixtures::snapshot();
         snapshot.pull_request.head.sha = self.state.head_sha;
         snapshot.pull_request.head.tree = self.state.head_sha;
         snapshot.evidence = vec![fixtures::evidence(self.state.head_sha, failing, passing)];
-        let ReceivedEvidence::Accepted(evidence) = &snapshot.evidence[0] else { unreachable!("accepted above") };
+        let ReceivedEvidence::Accepted(evidence) = &snapshot.evidence[0] else {
+            unreachable!("accepted above")
+        };
         let checks = evidence.checks.clone();
         (snapshot, checks)
     }
@@ -71,29 +93,62 @@ impl Story {
             let all = rules(&self.policy, CodeType::NewFunction);
             let checks = prepared_checks(&self.policy, &all, state.phase);
             match state.current_step {
-                Step::Plan => self.take(Turn::on(&state, now).planned(vec!["mend it".into()]).unwrap()),
+                Step::Plan => self.take(
+                    Turn::on(&state, now)
+                        .planned(vec!["mend it".into()])
+                        .unwrap(),
+                ),
                 Step::ProducePrepare => {
                     let head = fixtures::sha(u8::try_from(state.iteration).unwrap());
-                    let produced = Produced { head, hash: crate::evidence::tree_hash(head), document: None };
-                    self.take(Turn::on(&state, now).prepared(Some(&produced), checks, &self.policy).unwrap());
+                    let produced = Produced {
+                        head,
+                        hash: crate::evidence::tree_hash(head),
+                        document: None,
+                    };
+                    self.take(
+                        Turn::on(&state, now)
+                            .prepared(Some(&produced), checks, &self.policy)
+                            .unwrap(),
+                    );
                 }
-                Step::Prepare => self.take(Turn::on(&state, now).prepared(None, checks, &self.policy).unwrap()),
+                Step::Prepare => self.take(
+                    Turn::on(&state, now)
+                        .prepared(None, checks, &self.policy)
+                        .unwrap(),
+                ),
                 Step::Evaluate => {
                     let (snapshot, evidence) = self.evidence(failing, passing);
-                    let cx = crate::policy::Context { snapshot: &snapshot, policy: &self.policy, now };
-                    let gathered = gather::gather(cx, &[], &std::collections::BTreeSet::new(), |_| now);
+                    let cx = crate::policy::Context {
+                        snapshot: &snapshot,
+                        policy: &self.policy,
+                        now,
+                    };
+                    let gathered =
+                        gather::gather(cx, &[], &std::collections::BTreeSet::new(), |_| now);
                     let a = evaluate_phase(cx, &gathered, &all, Phase::A);
                     let decision = decide(&snapshot, &state, &self.policy, now);
                     let found = match state.phase {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),
-                        _ => Evaluated::Head { decision: &decision, critique: &items_of(&decision.view), call: None },
+                        _ => Evaluated::Head {
+                            decision: &decision,
+                            critique: &items_of(&decision.view),
+                            call: None,
+                        },
                     };
-                    self.take(Turn::on(&state, now).evaluated(found, &evidence, &[], &self.policy).unwrap());
+                    self.take(
+                        Turn::on(&state, now)
+                            .evaluated(found, &evidence, &[], &self.policy)
+                            .unwrap(),
+                    );
                 }
                 Step::Critique => {
                     let (snapshot, _) = self.evidence(failing, passing);
                     let view = decide(&snapshot, &state, &self.policy, now).view;
-                    self.take(Turn::on(&state, now).critiqued(&items_of(&view), &view.evaluation).unwrap());
+                    self.take(
+                        Turn::on(&state, now)
+                            .critiqued(&items_of(&view), &view.evaluation)
+                            .unwrap(),
+                    );
                 }
                 Step::Refine => {
                     let fix = fix(&state);
@@ -106,7 +161,11 @@ impl Story {
     }
 
     fn ending(&self) -> (RunStatus, Option<StopReason>, Option<Trigger>) {
-        (self.state.status, self.state.stop.reason, self.state.blocked.as_ref().map(|blocked| blocked.trigger))
+        (
+            self.state.status,
+            self.state.stop.reason,
+            self.state.blocked.as_ref().map(|blocked| blocked.trigger),
+        )
     }
 
     fn events(&self) -> Vec<String> {
@@ -132,8 +191,17 @@ fn fix(state: &LoopState) -> FixRecord {
 #[test]
 fn a_loop_that_passes_switches_phase_on_the_same_head() {
     let mut story = Story::begun(4);
-    story.iteration(&["up"], &["down"]).iteration(&[], &["up", "down"]);
-    assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
+    story
+        .iteration(&["up"], &["down"])
+        .iteration(&[], &["up", "down"]);
+    assert_eq!(
+        story.ending(),
+        (
+            RunStatus::Completed,
+            Some(StopReason::ThresholdReached),
+            None
+        )
+    );
     assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
     assert_eq!(
         story.events(),
@@ -161,50 +229,131 @@ fn a_loop_that_passes_switches_phase_on_the_same_head() {
 #[test]
 fn how_loops_end() {
     use RunStatus::{Escalated, Stopped};
-    type Row<'a> = (&'a [&'a [&'a str]], u32, RunStatus, Option<StopReason>, Option<Trigger>);
+    type Row<'a> = (
+        &'a [&'a [&'a str]],
+        u32,
+        RunStatus,
+        Option<StopReason>,
+        Option<Trigger>,
+    );
     let table: &[Row<'_>] = &[
         // Another error each time: the limit bounds them all the same.
-        (&[&["a"], &["b"], &["c"]], 3, Stopped, Some(StopReason::IterationLimit), None),
-        (&[&["a"]], 1, Stopped, Some(StopReason::IterationLimit), None),
+        (
+            &[&["a"], &["b"], &["c"]],
+            3,
+            Stopped,
+            Some(StopReason::IterationLimit),
+            None,
+        ),
+        (
+            &[&["a"]],
+            1,
+            Stopped,
+            Some(StopReason::IterationLimit),
+            None,
+        ),
         // The same error in a third iteration calls a person, also at the limit.
-        (&[&["a"], &["a"], &["a"]], 4, Escalated, None, Some(Trigger::SameError)),
-        (&[&["a"], &["a"], &["a"]], 3, Escalated, None, Some(Trigger::SameError)),
-        (&[&["a"], &["b"], &["a"]], 4, Escalated, None, Some(Trigger::CircularFailure)),
+        (
+            &[&["a"], &["a"], &["a"]],
+            4,
+            Escalated,
+            None,
+            Some(Trigger::SameError),
+        ),
+        (
+            &[&["a"], &["a"], &["a"]],
+            3,
+            Escalated,
+            None,
+            Some(Trigger::SameError),
+        ),
+        (
+            &[&["a"], &["b"], &["a"]],
+            4,
+            Escalated,
+            None,
+            Some(Trigger::CircularFailure),
+        ),
     ];
     for (iterations, limit, status, reason, cause) in table {
         let mut story = Story::begun(*limit);
         for failing in *iterations {
             story.iteration(failing, &[]);
         }
-        assert_eq!(story.ending(), (*status, *reason, *cause), "{iterations:?} of {limit}");
-        let distance = story.state.reflex.as_ref().unwrap().distance_to_success.as_ref().unwrap();
-        assert_eq!((distance.failed_fail_rules, distance.gap.to_string().as_str()), (1, "0.30"));
-        assert!(story.state.critique.is_some(), "the report says what is left to mend");
+        assert_eq!(
+            story.ending(),
+            (*status, *reason, *cause),
+            "{iterations:?} of {limit}"
+        );
+        let distance = story
+            .state
+            .reflex
+            .as_ref()
+            .unwrap()
+            .distance_to_success
+            .as_ref()
+            .unwrap();
+        assert_eq!(
+            (
+                distance.failed_fail_rules,
+                distance.gap.to_string().as_str()
+            ),
+            (1, "0.30")
+        );
+        assert!(
+            story.state.critique.is_some(),
+            "the report says what is left to mend"
+        );
     }
 }
 
 #[test]
 fn a_test_that_passed_before_stops_the_loop() {
     let mut story = Story::begun(4);
-    story.iteration(&["up"], &["down"]).iteration(&["down"], &["up"]);
-    assert_eq!(story.ending(), (RunStatus::Escalated, None, Some(Trigger::RegressionDetected)));
+    story
+        .iteration(&["up"], &["down"])
+        .iteration(&["down"], &["up"]);
+    assert_eq!(
+        story.ending(),
+        (
+            RunStatus::Escalated,
+            None,
+            Some(Trigger::RegressionDetected)
+        )
+    );
 }
 
 #[test]
 fn a_resume_starts_a_new_streak_and_grants_iterations_where_none_are_left() {
     let mut story = Story::begun(3);
-    story.iteration(&["a"], &[]).iteration(&["a"], &[]).iteration(&["a"], &[]);
+    story
+        .iteration(&["a"], &[])
+        .iteration(&["a"], &[])
+        .iteration(&["a"], &[]);
     let resumed = Turn::on(&story.state, story.now).resumed("alice".parse().unwrap(), None, None);
     story.take(resumed);
-    assert_eq!((story.state.max_iterations, story.state.current_step), (6, Step::Critique));
+    assert_eq!(
+        (story.state.max_iterations, story.state.current_step),
+        (6, Step::Critique)
+    );
     story.iteration(&["a"], &[]).iteration(&[], &["a"]);
-    assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
+    assert_eq!(
+        story.ending(),
+        (
+            RunStatus::Completed,
+            Some(StopReason::ThresholdReached),
+            None
+        )
+    );
 }
 
 #[test]
 fn a_step_may_break_its_contract_once() {
     let mut story = Story::begun(4);
-    assert_eq!(Turn::on(&story.state, story.now).planned(Vec::new()), Err(Breach::EmptyPlan));
+    assert_eq!(
+        Turn::on(&story.state, story.now).planned(Vec::new()),
+        Err(Breach::EmptyPlan)
+    );
     let once = Turn::on(&story.state, story.now).broke("the plan is empty".into());
     story.take(once);
     assert_eq!(story.state.status, RunStatus::InProgress);
@@ -222,8 +371,14 @@ fn a_step_may_break_its_contract_once() {
     assert_eq!(mended, None, "a step that comes out right is forgiven");
     let twice = Turn::on(&story.state, story.now).broke("the plan is empty".into());
     story.take(twice);
-    assert_eq!(story.ending(), (RunStatus::Failed, Some(StopReason::PhaseError), None));
-    assert_eq!(story.events()[1..], ["phase_error", "phase_error", "failed"]);
+    assert_eq!(
+        story.ending(),
+        (RunStatus::Failed, Some(StopReason::PhaseError), None)
+    );
+    assert_eq!(
+        story.events()[1..],
+        ["phase_error", "phase_error", "failed"]
+    );
 }
 
 #[test]
@@ -237,8 +392,15 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
         author: Default::default(),
     };
     story.policy.escalation.senior = Some(Fixer::Command(senior));
-    let own = TriggerPolicy { action: Some(EscalationAction::SeniorAgent), to: Vec::new() };
-    story.policy.escalation.triggers.insert(Trigger::SameError, own);
+    let own = TriggerPolicy {
+        action: Some(EscalationAction::SeniorAgent),
+        to: Vec::new(),
+    };
+    story
+        .policy
+        .escalation
+        .triggers
+        .insert(Trigger::SameError, own);
     story.iteration(&["a"], &[]).iteration(&["a"], &[]);
     story.state.current_step = Step::Plan;
     story.iteration(&["a"], &[]);
@@ -249,40 +411,92 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
     let turn = Turn::on(&story.state, story.now).refined(by_senior);
     story.take(turn);
     story.iteration(&["a"], &[]);
-    assert_eq!(story.ending(), (RunStatus::Escalated, None, Some(Trigger::SameError)));
+    assert_eq!(
+        story.ending(),
+        (RunStatus::Escalated, None, Some(Trigger::SameError))
+    );
 }
 
 #[test]
 fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
     let mut story = Story::begun(4);
     let call = call(vec!["tests/a.py is removed".to_owned()]);
-    let refused = Turn::on(&story.state, story.now).refused(&[Trigger::Tampering], call.clone(), &story.policy);
+    let refused = Turn::on(&story.state, story.now).refused(
+        &[Trigger::Tampering],
+        call.clone(),
+        &story.policy,
+    );
     assert_eq!(refused.state.status, RunStatus::Escalated);
     assert!(refused.state.reflex.as_ref().unwrap().ask.is_some());
-    let own = crate::policy::TriggerPolicy { action: Some(EscalationAction::AbortWithReport), to: Vec::new() };
-    story.policy.escalation.triggers.insert(Trigger::Tampering, own);
-    let aborted = Turn::on(&story.state, story.now).refused(&[Trigger::Tampering], call, &story.policy);
+    let own = crate::policy::TriggerPolicy {
+        action: Some(EscalationAction::AbortWithReport),
+        to: Vec::new(),
+    };
+    story
+        .policy
+        .escalation
+        .triggers
+        .insert(Trigger::Tampering, own);
+    let aborted =
+        Turn::on(&story.state, story.now).refused(&[Trigger::Tampering], call, &story.policy);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
 }
 
 /// An item for each rule that fails.
 fn items_of(view: &View) -> Vec<CritiqueItem> {
-    let item = |rule: &RuleId| CritiqueItem { rule: rule.to_string(), issue: "it fails".into(), fix: "mend it".into() };
-    view.evaluation.failed_rules().iter().chain(&view.evaluation.warnings()).map(item).collect()
+    let item = |rule: &RuleId| CritiqueItem {
+        rule: rule.to_string(),
+        issue: "it fails".into(),
+        fix: "mend it".into(),
+    };
+    view.evaluation
+        .failed_rules()
+        .iter()
+        .chain(&view.evaluation.warnings())
+        .map(item)
+        .collect()
 }
 
 /// A call to a person; the question does not matter here.
 fn call(notes: Vec<String>) -> LoopCall {
-    LoopCall { notes, ask: Ask { question: "Is it meant?".to_owned(), options: Vec::new() } }
+    LoopCall {
+        notes,
+        ask: Ask {
+            question: "Is it meant?".to_owned(),
+            options: Vec::new(),
+        },
+    }
 }
 
 /// What a person decided, and where the loop stands.
 fn standing_of(state: &LoopState) -> serde_json::Value {
     serde_json::json!([
-        [state.iteration, state.max_iterations, state.phase, state.current_step, state.head_sha],
-        [state.status, state.stop, state.resumes, state.accepted, state.accepted_tampering],
-        [state.plan, state.prepared_checks, state.checkpoints, state.blocked.as_ref().map(|blocked| blocked.trigger)],
-        state.reflex.as_ref().map(|reflex| (&reflex.settings, &reflex.broken, &reflex.notes, reflex.spent.cost_usd)),
+        [
+            state.iteration,
+            state.max_iterations,
+            state.phase,
+            state.current_step,
+            state.head_sha
+        ],
+        [
+            state.status,
+            state.stop,
+            state.resumes,
+            state.accepted,
+            state.accepted_tampering
+        ],
+        [
+            state.plan,
+            state.prepared_checks,
+            state.checkpoints,
+            state.blocked.as_ref().map(|blocked| blocked.trigger)
+        ],
+        state.reflex.as_ref().map(|reflex| (
+            &reflex.settings,
+            &reflex.broken,
+            &reflex.notes,
+            reflex.spent.cost_usd
+        )),
     ])
 }
 
@@ -294,14 +508,21 @@ fn is_told_by_its_history(story: &Story) {
             state.attempts.clone_from(&story.state.attempts);
             replay(&mut state, line, |_, notes| call(notes));
         }
-        assert_eq!(standing_of(&state), standing_of(&story.state), "from line {told} of {:?}", story.events());
+        assert_eq!(
+            standing_of(&state),
+            standing_of(&story.state),
+            "from line {told} of {:?}",
+            story.events()
+        );
     }
 }
 
 #[test]
 fn a_damaged_loop_is_led_on_by_its_history() {
     let mut passed = Story::begun(4);
-    passed.iteration(&["up"], &["down"]).iteration(&[], &["up", "down"]);
+    passed
+        .iteration(&["up"], &["down"])
+        .iteration(&[], &["up", "down"]);
     is_told_by_its_history(&passed);
     let mut limited = Story::begun(2);
     limited.iteration(&["a"], &[]);
@@ -309,14 +530,22 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     is_told_by_its_history(limited.iteration(&["b"], &[]));
 
     let mut resumed = Story::begun(3);
-    resumed.iteration(&["a"], &[]).iteration(&["a"], &[]).iteration(&["a"], &[]);
+    resumed
+        .iteration(&["a"], &[])
+        .iteration(&["a"], &[])
+        .iteration(&["a"], &[]);
     is_told_by_its_history(&resumed);
     let accepted = [("tests/a.py: removed".to_owned(), 1)].into();
-    let turn = Turn::on(&resumed.state, resumed.now).resumed("alice".parse().unwrap(), Some(accepted), None);
+    let turn = Turn::on(&resumed.state, resumed.now).resumed(
+        "alice".parse().unwrap(),
+        Some(accepted),
+        None,
+    );
     resumed.take(turn);
     assert_eq!(resumed.state.accepted_tampering.len(), 1);
     is_told_by_its_history(&resumed);
-    let turn = Turn::on(&resumed.state, resumed.now).stopped(Some("enough".into()), "alice".parse().unwrap());
+    let turn = Turn::on(&resumed.state, resumed.now)
+        .stopped(Some("enough".into()), "alice".parse().unwrap());
     resumed.take(turn);
     is_told_by_its_history(&resumed);
 
@@ -328,10 +557,21 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     }
 
     let mut aborted = Story::begun(4);
-    let own = crate::policy::TriggerPolicy { action: Some(EscalationAction::AbortWithReport), to: Vec::new() };
-    aborted.policy.escalation.triggers.insert(Trigger::Tampering, own);
+    let own = crate::policy::TriggerPolicy {
+        action: Some(EscalationAction::AbortWithReport),
+        to: Vec::new(),
+    };
+    aborted
+        .policy
+        .escalation
+        .triggers
+        .insert(Trigger::Tampering, own);
     let notes = vec!["tests/a.py is removed".to_owned()];
-    let turn = Turn::on(&aborted.state, aborted.now).refused(&[Trigger::Tampering], call(notes), &aborted.policy);
+    let turn = Turn::on(&aborted.state, aborted.now).refused(
+        &[Trigger::Tampering],
+        call(notes),
+        &aborted.policy,
+    );
     aborted.take(turn);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
     is_told_by_its_history(&aborted);
@@ -344,11 +584,21 @@ const SAVED: &str = include_str!("../../fixtures/saved/local_loop.json");
 fn a_loop_that_an_older_version_began_goes_on() {
     let saved: serde_json::Value = serde_json::from_str(SAVED).unwrap();
     let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
-    assert!(crate::fixtures::keeps(&serde_json::to_value(&state).unwrap(), &saved), "every key is written again");
+    assert!(
+        crate::fixtures::keeps(&serde_json::to_value(&state).unwrap(), &saved),
+        "every key is written again"
+    );
     let mut story = Story::begun(4);
     story.iteration(&["up"], &["down"]);
     story.state = state;
     story.iteration(&[], &["up", "down"]);
-    assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
+    assert_eq!(
+        story.ending(),
+        (
+            RunStatus::Completed,
+            Some(StopReason::ThresholdReached),
+            None
+        )
+    );
     assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
 }

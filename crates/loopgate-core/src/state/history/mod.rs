@@ -16,8 +16,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
 use super::{
-    AnswerOutcome, Blocked, CritiqueItem, Dispute, DistanceToSuccess, FixMaker, LoopState, Resume, RunStatus, Settings,
-    Skip, Step, StopReason, Trace, WordSource,
+    AnswerOutcome, Blocked, CritiqueItem, Dispute, DistanceToSuccess, FixMaker, LoopState, Resume,
+    RunStatus, Settings, Skip, Step, StopReason, Trace, WordSource,
 };
 use crate::{
     ids::{CheckName, GateName, Login, RuleId, Score, Sha, Timestamp, WorkflowRunId},
@@ -49,8 +49,21 @@ pub enum EventStatus {
 impl HistoryLine {
     /// A line on what happened at `ts` to a run, where it stands.
     pub fn of(state: &LoopState, ts: Timestamp, event: Event, status: EventStatus) -> Self {
-        let &LoopState { iteration, phase, current_step: step, .. } = state;
-        Self { ts, run_id: state.run_id.clone(), iteration, phase, step, status, event }
+        let &LoopState {
+            iteration,
+            phase,
+            current_step: step,
+            ..
+        } = state;
+        Self {
+            ts,
+            run_id: state.run_id.clone(),
+            iteration,
+            phase,
+            step,
+            status,
+            event,
+        }
     }
 }
 
@@ -75,7 +88,13 @@ pub enum Event {
     /// PREPARE: the checks that will be run.
     ChecksPrepared { checks: Vec<CheckName> },
     /// EVALUATE: a head was judged; `failed_rules` are those of severity fail.
-    EvaluationDone { attempt: u32, head: Sha, score: Score, passed: bool, failed_rules: Vec<RuleId> },
+    EvaluationDone {
+        attempt: u32,
+        head: Sha,
+        score: Score,
+        passed: bool,
+        failed_rules: Vec<RuleId>,
+    },
     /// CRITIQUE: what is to be mended.
     CritiqueDone { items: Vec<CritiqueItem> },
     /// REFINE: the code was changed.
@@ -97,9 +116,17 @@ pub enum Event {
     /// A local loop goes on with another iteration.
     IterationAdvanced { to: u32 },
     /// Approvers were asked for a gate; `holds` is the stage it holds.
-    GateRequested { round: u32, holds: Stage, gate: GateName },
+    GateRequested {
+        round: u32,
+        holds: Stage,
+        gate: GateName,
+    },
     /// A gate was approved; `head` is what the approval is bound to.
-    GateApproved { by: Vec<Login>, head: Option<Sha>, gate: GateName },
+    GateApproved {
+        by: Vec<Login>,
+        head: Option<Sha>,
+        gate: GateName,
+    },
     /// An approver rejected a gate.
     GateRejected { by: Login, gate: GateName },
     /// An approval no longer counts.
@@ -115,9 +142,16 @@ pub enum Event {
     /// A run goes on after it stood still.
     Resumed(Resumed),
     /// It was merged over these open gates and failing required rules, in words.
-    MergedWithOpenGates { bypassed: Vec<String>, by: Option<Login> },
+    MergedWithOpenGates {
+        bypassed: Vec<String>,
+        by: Option<Login>,
+    },
     /// A step of a local loop broke its contract; `retried`: it had been executed once more already.
-    PhaseError { step: Step, why: String, retried: bool },
+    PhaseError {
+        step: Step,
+        why: String,
+        retried: bool,
+    },
     /// A run stopped before it passed.
     Stopped(RunEnd),
     /// A run failed.
@@ -140,7 +174,11 @@ pub enum RunStarted {
     /// A local loop began.
     LocalLoop(Box<LocalLoopStarted>),
     /// The record of an earlier run on the pull request is gone.
-    AfterLostRecord { title: String, lost_attempts: u32, lost_trace: Trace },
+    AfterLostRecord {
+        title: String,
+        lost_attempts: u32,
+        lost_trace: Trace,
+    },
     /// A run on a pull request began.
     PullRequest { title: String },
 }
@@ -194,9 +232,17 @@ pub enum ArtifactCreated {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum GateInvalidated {
     /// Somebody else changed the comment at this address, which counted.
-    CommentChanged { gate: GateName, tampered_comment: String, written_by: Login, changed_by: Option<Login> },
+    CommentChanged {
+        gate: GateName,
+        tampered_comment: String,
+        written_by: Login,
+        changed_by: Option<Login>,
+    },
     /// The head is not the one it was bound to, or the gate applies anew.
-    Unbound { was_bound_to: Option<Sha>, gate: GateName },
+    Unbound {
+        was_bound_to: Option<Sha>,
+        gate: GateName,
+    },
 }
 
 /// Something was run for a pull request.
@@ -204,9 +250,20 @@ pub enum GateInvalidated {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CommandRun {
     /// A person wrote `command`, as it is understood (`resume`), in the comment or review at `url`.
-    Written { command: String, by: Login, url: String, answer: AnswerOutcome, source: WordSource, head: Sha },
+    Written {
+        command: String,
+        by: Login,
+        url: String,
+        answer: AnswerOutcome,
+        source: WordSource,
+        head: Sha,
+    },
     /// The button of a command.
-    Pressed { command: String, by: Login, button: bool },
+    Pressed {
+        command: String,
+        by: Login,
+        button: bool,
+    },
     /// Loopgate ran it by itself.
     Own(OwnCommand),
 }
@@ -216,11 +273,18 @@ pub enum CommandRun {
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum OwnCommand {
     /// Checks that failed for reasons outside the code were asked for again.
-    Rerun { by: ByNobody, checks: BTreeSet<CheckName> },
+    Rerun {
+        by: ByNobody,
+        checks: BTreeSet<CheckName>,
+    },
     /// The senior fixer was asked to mend what would have called a person.
     SeniorFixer { by: ByNobody, senior: Blocked },
     /// GitHub was asked to let these workflow runs go that it held back on the head, since these people approved it.
-    ApproveRuns { by: Vec<Login>, head: Sha, runs: BTreeSet<WorkflowRunId> },
+    ApproveRuns {
+        by: Vec<Login>,
+        head: Sha,
+        runs: BTreeSet<WorkflowRunId>,
+    },
 }
 
 /// Written as `null`: no person did it.
@@ -232,9 +296,17 @@ pub struct ByNobody;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Escalated {
     /// On a pull request. `pattern` is what was recognised, in words; the code that saves the line adds them.
-    PullRequest { triggers: Vec<Trigger>, pattern: Option<String>, blocked: Option<Blocked> },
+    PullRequest {
+        triggers: Vec<Trigger>,
+        pattern: Option<String>,
+        blocked: Option<Blocked>,
+    },
     /// In a local loop.
-    LocalLoop { trigger: Trigger, also: Vec<Trigger>, notes: Vec<String> },
+    LocalLoop {
+        trigger: Trigger,
+        also: Vec<Trigger>,
+        notes: Vec<String>,
+    },
 }
 
 /// A run goes on after it stood still.
@@ -279,9 +351,16 @@ pub enum RunEnd {
     /// That of a pull request, or the pull request.
     PullRequest(StatusChange),
     /// A person stopped a local loop.
-    ByPerson { reason: StopReason, words: Option<String>, by: Login },
+    ByPerson {
+        reason: StopReason,
+        words: Option<String>,
+        by: Login,
+    },
     /// A local loop reached its limit or stands still.
-    ShortOfPassing { reason: StopReason, distance_to_success: DistanceToSuccess },
+    ShortOfPassing {
+        reason: StopReason,
+        distance_to_success: DistanceToSuccess,
+    },
     /// A step of a local loop broke its contract twice.
     Broken { reason: StopReason },
     /// A cause that ends a local loop, by the configuration.
@@ -292,13 +371,19 @@ pub enum RunEnd {
 
 /// The kinds of the events that were written without one: the first that the payload is read as.
 const KINDS: [(&str, &[&str]); 9] = [
-    ("run_started", &["local_loop", "after_lost_record", "pull_request"]),
+    (
+        "run_started",
+        &["local_loop", "after_lost_record", "pull_request"],
+    ),
     ("artifact_created", &["produced", "head_seen", "head"]),
     ("gate_invalidated", &["comment_changed", "unbound"]),
     ("command_run", &["written", "pressed", "own"]),
     ("escalated", &["pull_request", "local_loop"]),
     ("resumed", &["recovered", "pull_request", "local_loop"]),
-    ("stopped", &["pull_request", "short_of_passing", "by_person"]),
+    (
+        "stopped",
+        &["pull_request", "short_of_passing", "by_person"],
+    ),
     ("failed", &["pull_request", "aborted", "broken"]),
     ("completed", &["pull_request", "local_loop"]),
 ];
@@ -307,12 +392,25 @@ const KINDS: [(&str, &[&str]); 9] = [
 fn of_any_version<'de, D: Deserializer<'de>>(fields: D) -> Result<Event, D::Error> {
     let written = Value::deserialize(fields)?;
     let event = Event::deserialize(&written).map_err(de::Error::custom)?;
-    let Event::Other { event: name, payload } = &event else { return Ok(event) };
-    let row = KINDS.iter().find(|(of, _)| of == name && !payload.contains_key("kind"));
-    let mut of_kinds = row.into_iter().flat_map(|(_, kinds)| *kinds).filter_map(|kind| {
-        let mut written = written.clone();
-        written["payload"]["kind"] = (*kind).into();
-        Event::deserialize(written).ok().filter(|event| !matches!(event, Event::Other { .. }))
-    });
+    let Event::Other {
+        event: name,
+        payload,
+    } = &event
+    else {
+        return Ok(event);
+    };
+    let row = KINDS
+        .iter()
+        .find(|(of, _)| of == name && !payload.contains_key("kind"));
+    let mut of_kinds = row
+        .into_iter()
+        .flat_map(|(_, kinds)| *kinds)
+        .filter_map(|kind| {
+            let mut written = written.clone();
+            written["payload"]["kind"] = (*kind).into();
+            Event::deserialize(written)
+                .ok()
+                .filter(|event| !matches!(event, Event::Other { .. }))
+        });
     Ok(of_kinds.next().unwrap_or(event))
 }

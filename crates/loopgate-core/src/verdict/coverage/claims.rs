@@ -28,30 +28,57 @@ pub fn validate(claim: &ChangedCoverage) -> Result<(), String> {
     {
         return Err("it counts more covered lines than lines".to_owned());
     }
-    let lists = [(claim.uncovered.len(), MOST_RANGES), (claim.files.len(), MOST_FILES)];
-    if lists.iter().any(|(length, most)| length > most) || claim.unmeasured.len() > MOST_UNMEASURED {
+    let lists = [
+        (claim.uncovered.len(), MOST_RANGES),
+        (claim.files.len(), MOST_FILES),
+    ];
+    if lists.iter().any(|(length, most)| length > most) || claim.unmeasured.len() > MOST_UNMEASURED
+    {
         return Err(format!(
             "it lists more than {MOST_RANGES} ranges, {MOST_FILES} files or {MOST_UNMEASURED} unmeasured files"
         ));
     }
-    let shown = |range: &str| range.chars().take(80).flat_map(char::escape_debug).collect::<String>();
-    let no_range = |range: &str| format!("`{}` is no range of lines in the repository", shown(range));
+    let shown = |range: &str| {
+        range
+            .chars()
+            .take(80)
+            .flat_map(char::escape_debug)
+            .collect::<String>()
+    };
+    let no_range =
+        |range: &str| format!("`{}` is no range of lines in the repository", shown(range));
     let mut uncovered = claim.uncovered_not_listed;
     for range in &claim.uncovered {
-        let Some((_, first, last)) = parse_range(range) else { return Err(no_range(range)) };
+        let Some((_, first, last)) = parse_range(range) else {
+            return Err(no_range(range));
+        };
         uncovered = uncovered.saturating_add(u64::from(last - first) + 1);
     }
-    if let Some(path) = claim.files.keys().chain(&claim.unmeasured).find(|path| !is_inside(path)) {
+    if let Some(path) = claim
+        .files
+        .keys()
+        .chain(&claim.unmeasured)
+        .find(|path| !is_inside(path))
+    {
         return Err(no_range(path));
     }
     if uncovered > claim.changed_total - claim.changed_covered {
         return Err("it lists more uncovered lines than it counts".to_owned());
     }
     if !claim.files.is_empty() {
-        let sum = |of: fn(&LineTally) -> u64| claim.files.values().map(of).fold(0_u64, u64::saturating_add);
+        let sum = |of: fn(&LineTally) -> u64| {
+            claim
+                .files
+                .values()
+                .map(of)
+                .fold(0_u64, u64::saturating_add)
+        };
         let adds_up = sum(|tally| tally.covered) == claim.changed_covered
             && sum(|tally| tally.total) == claim.changed_total
-            && claim.files.values().all(|tally| tally.covered <= tally.total);
+            && claim
+                .files
+                .values()
+                .all(|tally| tally.covered <= tally.total);
         if !adds_up {
             return Err("the counts of its files do not add up".to_owned());
         }
@@ -66,17 +93,29 @@ pub fn validate(claim: &ChangedCoverage) -> Result<(), String> {
 /// When it contradicts itself, or counts more changed lines than the change adds.
 pub fn believe(claim: &ChangedCoverage, files: &ChangedFiles) -> Result<ChangedCoverage, String> {
     validate(claim)?;
-    let there = || files.known().iter().filter(|file| file.status != FileStatus::Removed);
+    let there = || {
+        files
+            .known()
+            .iter()
+            .filter(|file| file.status != FileStatus::Removed)
+    };
     if matches!(files, ChangedFiles::Complete(_)) {
         let added = there().map(|file| u64::from(file.additions)).sum();
         if claim.changed_total > added {
-            return Err(format!("it counts {} changed lines, and the pull request adds {added}", claim.changed_total));
+            return Err(format!(
+                "it counts {} changed lines, and the pull request adds {added}",
+                claim.changed_total
+            ));
         }
     }
     let changed: BTreeSet<&str> = there().map(|file| file.path.as_str()).collect();
     let mut believed = claim.clone();
-    believed.uncovered.retain(|range| parse_range(range).is_some_and(|(path, ..)| changed.contains(path)));
-    believed.unmeasured.retain(|path| changed.contains(path.as_str()));
+    believed
+        .uncovered
+        .retain(|range| parse_range(range).is_some_and(|(path, ..)| changed.contains(path)));
+    believed
+        .unmeasured
+        .retain(|path| changed.contains(path.as_str()));
     Ok(believed)
 }
 
@@ -89,10 +128,18 @@ pub fn combine(jobs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
         return Some(first.clone());
     }
     // Without a count by file nothing can be put together: the one that measured most of the change stands.
-    if jobs.iter().any(|job| job.files.is_empty() && job.changed_total > 0) {
-        return jobs.iter().max_by_key(|job| (job.changed_total, job.changed_covered)).cloned();
+    if jobs
+        .iter()
+        .any(|job| job.files.is_empty() && job.changed_total > 0)
+    {
+        return jobs
+            .iter()
+            .max_by_key(|job| (job.changed_total, job.changed_covered))
+            .cloned();
     }
-    let whole = jobs.iter().max_by_key(|job| (job.lines_total, job.lines_covered))?;
+    let whole = jobs
+        .iter()
+        .max_by_key(|job| (job.lines_total, job.lines_covered))?;
     let mut all = ChangedCoverage {
         lines_covered: whole.lines_covered,
         lines_total: whole.lines_total,
@@ -101,14 +148,28 @@ pub fn combine(jobs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
     let listed: Vec<_> = jobs.iter().map(lines_by_file).collect();
     let files: BTreeSet<&String> = jobs.iter().flat_map(|job| job.files.keys()).collect();
     for path in files {
-        let measuring = || jobs.iter().zip(&listed).filter_map(|(job, lines)| Some((job, job.files.get(path)?, lines)));
-        let total = measuring().map(|(_, of_file, _)| of_file.total).max().unwrap_or_default();
+        let measuring = || {
+            jobs.iter()
+                .zip(&listed)
+                .filter_map(|(job, lines)| Some((job, job.files.get(path)?, lines)))
+        };
+        let total = measuring()
+            .map(|(_, of_file, _)| of_file.total)
+            .max()
+            .unwrap_or_default();
         let largest = || measuring().filter(|(_, of_file, _)| of_file.total == total);
         let whole = largest().filter(|(job, ..)| job.uncovered_not_listed == 0);
-        let lines_of_each = whole.map(|(.., lines)| lines.get(path.as_str()).cloned().unwrap_or_default());
+        let lines_of_each =
+            whole.map(|(.., lines)| lines.get(path.as_str()).cloned().unwrap_or_default());
         let uncovered = lines_of_each.reduce(|one, other| &one & &other);
-        let shown = uncovered.as_ref().map(|lines| total.saturating_sub(lines.len() as u64));
-        let covered = largest().map(|(_, of_file, _)| of_file.covered).chain(shown).max().unwrap_or_default();
+        let shown = uncovered
+            .as_ref()
+            .map(|lines| total.saturating_sub(lines.len() as u64));
+        let covered = largest()
+            .map(|(_, of_file, _)| of_file.covered)
+            .chain(shown)
+            .max()
+            .unwrap_or_default();
         let uncovered = uncovered.unwrap_or_default();
         let left = usize::try_from(total - covered).unwrap_or(usize::MAX);
         all.changed_total += total;
@@ -120,7 +181,10 @@ pub fn combine(jobs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
     // More changed lines than the largest job has lines in all: the jobs measured different parts.
     all.lines_total = all.lines_total.max(all.changed_total);
     let unmeasured: BTreeSet<&String> = jobs.iter().flat_map(|job| &job.unmeasured).collect();
-    let unmeasured = unmeasured.into_iter().filter(|path| !all.files.contains_key(*path)).take(MOST_UNMEASURED);
+    let unmeasured = unmeasured
+        .into_iter()
+        .filter(|path| !all.files.contains_key(*path))
+        .take(MOST_UNMEASURED);
     all.unmeasured = unmeasured.cloned().collect();
     Some(all)
 }
@@ -175,26 +239,56 @@ mod tests {
 
     fn of_file(path: &str, covered: u64, total: u64, uncovered: &[&str]) -> ChangedCoverage {
         let files = [(path.to_owned(), LineTally { covered, total })].into();
-        ChangedCoverage { files, ..claim(covered, total, uncovered) }
+        ChangedCoverage {
+            files,
+            ..claim(covered, total, uncovered)
+        }
     }
 
     #[test]
     fn claims_that_cannot_be_are_refused() {
         let plain = || claim(1, 3, &["a.rs:4-5"]);
-        let no_range = |range: &str| (claim(1, 3, &[range]), Err("is no range of lines in the repository"));
+        let no_range = |range: &str| {
+            (
+                claim(1, 3, &[range]),
+                Err("is no range of lines in the repository"),
+            )
+        };
         let table = [
             (plain(), Ok(())),
             (claim(1, 3, &["a.rs:4"]), Ok(())),
-            (claim(4, 3, &[]), Err("it counts more covered lines than lines")),
             (
-                ChangedCoverage { lines_total: 2, lines_covered: 1, ..plain() },
+                claim(4, 3, &[]),
                 Err("it counts more covered lines than lines"),
             ),
-            (ChangedCoverage { lines_total: u64::MAX, ..plain() }, Err("it counts more than 1000000000 lines")),
-            (claim(1, 3, &["a.rs:4-6"]), Err("it lists more uncovered lines than it counts")),
-            (claim(1, 3, &["a.rs:1-4294967295"]), Err("it lists more uncovered lines than it counts")),
             (
-                ChangedCoverage { uncovered_not_listed: u64::MAX, ..plain() },
+                ChangedCoverage {
+                    lines_total: 2,
+                    lines_covered: 1,
+                    ..plain()
+                },
+                Err("it counts more covered lines than lines"),
+            ),
+            (
+                ChangedCoverage {
+                    lines_total: u64::MAX,
+                    ..plain()
+                },
+                Err("it counts more than 1000000000 lines"),
+            ),
+            (
+                claim(1, 3, &["a.rs:4-6"]),
+                Err("it lists more uncovered lines than it counts"),
+            ),
+            (
+                claim(1, 3, &["a.rs:1-4294967295"]),
+                Err("it lists more uncovered lines than it counts"),
+            ),
+            (
+                ChangedCoverage {
+                    uncovered_not_listed: u64::MAX,
+                    ..plain()
+                },
                 Err("it lists more uncovered lines than it counts"),
             ),
             no_range("a.rs"),
@@ -204,12 +298,19 @@ mod tests {
             no_range("/etc/passwd:4"),
             no_range("a\nb:4"),
             (
-                ChangedCoverage { uncovered: vec!["a.rs:1".to_owned(); 1_001], ..plain() },
+                ChangedCoverage {
+                    uncovered: vec!["a.rs:1".to_owned(); 1_001],
+                    ..plain()
+                },
                 Err("it lists more than 1000 ranges, 3000 files or 100 unmeasured files"),
             ),
             (of_file("a.rs", 1, 3, &[]), Ok(())),
             (
-                ChangedCoverage { changed_covered: 2, lines_covered: 2, ..of_file("a.rs", 1, 3, &[]) },
+                ChangedCoverage {
+                    changed_covered: 2,
+                    lines_covered: 2,
+                    ..of_file("a.rs", 1, 3, &[])
+                },
                 Err("the counts of its files do not add up"),
             ),
         ];
@@ -227,10 +328,19 @@ mod tests {
         // The diff adds one line to each of src/lib.rs and tests/round.rs.
         let files = fixtures::snapshot().files;
         let claimed = claim(0, 2, &["src/lib.rs:1", "src/other.rs:7"]);
-        assert_eq!(believe(&claimed, &files).unwrap().uncovered, ["src/lib.rs:1"]);
+        assert_eq!(
+            believe(&claimed, &files).unwrap().uncovered,
+            ["src/lib.rs:1"]
+        );
         let error = believe(&claim(3, 3, &[]), &files).unwrap_err();
-        assert_eq!(error, "it counts 3 changed lines, and the pull request adds 2");
-        let part = ChangedFiles::TooLarge { known: Vec::new(), reason: String::new() };
+        assert_eq!(
+            error,
+            "it counts 3 changed lines, and the pull request adds 2"
+        );
+        let part = ChangedFiles::TooLarge {
+            known: Vec::new(),
+            reason: String::new(),
+        };
         assert!(believe(&claim(3, 3, &[]), &part).is_ok());
     }
 

@@ -31,23 +31,46 @@ pub fn measure(files: &ChangedFiles, reports: &[FileCoverage]) -> ChangedCoverag
     }
     let extensions: BTreeSet<&str> = by_path.keys().filter_map(|path| extension(path)).collect();
     let is_measured = |path: &str| extension(path).is_some_and(|own| extensions.contains(own));
-    let changed = files.known().iter().filter(|file| file.status != FileStatus::Removed && !is_test(&file.path));
+    let changed = files
+        .known()
+        .iter()
+        .filter(|file| file.status != FileStatus::Removed && !is_test(&file.path));
     for file in changed {
-        let Some(added) = coverable_lines(file).filter(|added| !added.is_empty()) else { continue };
+        let Some(added) = coverable_lines(file).filter(|added| !added.is_empty()) else {
+            continue;
+        };
         match by_path.get(file.path.as_str()) {
             Some(measured) => {
-                let hits = |line: &u32| measured.iter().filter_map(|report| report.lines.get(line)).max().copied();
+                let hits = |line: &u32| {
+                    measured
+                        .iter()
+                        .filter_map(|report| report.lines.get(line))
+                        .max()
+                        .copied()
+                };
                 let executable = added.iter().filter_map(|line| Some((line, hits(line)?)));
-                let (covered, uncovered): (Vec<_>, Vec<_>) = executable.partition(|(_, hits)| *hits > 0);
-                let (covered, total) = (covered.len() as u64, (covered.len() + uncovered.len()) as u64);
+                let (covered, uncovered): (Vec<_>, Vec<_>) =
+                    executable.partition(|(_, hits)| *hits > 0);
+                let (covered, total) = (
+                    covered.len() as u64,
+                    (covered.len() + uncovered.len()) as u64,
+                );
                 if total > 0 {
                     coverage.changed_covered += covered;
                     coverage.changed_total += total;
-                    coverage.files.insert(file.path.clone(), LineTally { covered, total });
-                    list(&mut coverage, &file.path, uncovered.into_iter().map(|(line, _)| line));
+                    coverage
+                        .files
+                        .insert(file.path.clone(), LineTally { covered, total });
+                    list(
+                        &mut coverage,
+                        &file.path,
+                        uncovered.into_iter().map(|(line, _)| line),
+                    );
                 }
             }
-            None if is_code(&file.path) && is_measured(&file.path) => coverage.unmeasured.push(file.path.clone()),
+            None if is_code(&file.path) && is_measured(&file.path) => {
+                coverage.unmeasured.push(file.path.clone())
+            }
             None => {}
         }
     }
@@ -62,7 +85,11 @@ fn tally(measured: &[&FileCoverage]) -> LineTally {
         LineTally { covered, total }
     };
     if let [one] = measured {
-        return one.lines.values().copied().fold(LineTally::default(), count);
+        return one
+            .lines
+            .values()
+            .copied()
+            .fold(LineTally::default(), count);
     }
     let mut lines: BTreeMap<u32, u64> = BTreeMap::new();
     for (line, hits) in measured.iter().flat_map(|report| &report.lines) {
@@ -73,7 +100,11 @@ fn tally(measured: &[&FileCoverage]) -> LineTally {
 }
 
 /// Adds a file's uncovered lines, in order, as ranges.
-pub(super) fn list<'a>(coverage: &mut ChangedCoverage, path: &str, lines: impl IntoIterator<Item = &'a u32>) {
+pub(super) fn list<'a>(
+    coverage: &mut ChangedCoverage,
+    path: &str,
+    lines: impl IntoIterator<Item = &'a u32>,
+) {
     let lines: Vec<u32> = lines.into_iter().copied().collect();
     for consecutive in lines.chunk_by(|one, next| one.checked_add(1) == Some(*next)) {
         let (first, last) = (consecutive[0], consecutive[consecutive.len() - 1]);
@@ -107,8 +138,15 @@ pub fn coverable_lines(file: &ChangedFile) -> Option<Vec<u32>> {
         // Only a line that stays can end a comment that began above the hunk: what arrives could hide what stands above
         // it.
         let is_context = above > 0 && !lines[above - 1].is_changed();
-        let added = lines.iter().zip(&code).skip(if is_context { above } else { 0 });
-        coverable.extend(added.filter(|(line, code)| line.is_changed() && is_code(code)).map(|(line, _)| line.new));
+        let added = lines
+            .iter()
+            .zip(&code)
+            .skip(if is_context { above } else { 0 });
+        coverable.extend(
+            added
+                .filter(|(line, code)| line.is_changed() && is_code(code))
+                .map(|(line, _)| line.new),
+        );
     }
     Some(coverable)
 }
@@ -134,19 +172,37 @@ mod tests {
     }
 
     fn report(path: &str, lines: &[(u32, u64)]) -> FileCoverage {
-        FileCoverage { path: path.to_owned(), lines: lines.iter().copied().collect() }
+        FileCoverage {
+            path: path.to_owned(),
+            lines: lines.iter().copied().collect(),
+        }
     }
 
     #[test]
     fn changed_lines_are_those_that_are_added_executable_and_no_test() {
         let files = ChangedFiles::Complete(vec![
-            changed("src/a.rs", &["fn a() {", "    // why", "", "    b();", "    c();", "}"]),
+            changed(
+                "src/a.rs",
+                &["fn a() {", "    // why", "", "    b();", "    c();", "}"],
+            ),
             changed("tests/a.rs", &["fn it_works() {}"]),
             changed("src/new.rs", &["fn never_seen() {}"]),
             changed("docs/a.md", &["words"]),
         ]);
         // As LLVM counts: blank lines and comments inside the function too. Lines 7 and 8 are not of this change.
-        let a = report("src/a.rs", &[(1, 1), (2, 1), (3, 1), (4, 1), (5, 0), (6, 0), (7, 0), (8, 1)]);
+        let a = report(
+            "src/a.rs",
+            &[
+                (1, 1),
+                (2, 1),
+                (3, 1),
+                (4, 1),
+                (5, 0),
+                (6, 0),
+                (7, 0),
+                (8, 1),
+            ],
+        );
         let coverage = measure(&files, &[a, report("tests/a.rs", &[(1, 1)])]);
         assert_eq!((coverage.lines_covered, coverage.lines_total), (6, 9));
         assert_eq!((coverage.changed_covered, coverage.changed_total), (2, 4));
@@ -156,16 +212,30 @@ mod tests {
 
     #[test]
     fn a_change_of_comments_has_no_coverable_line() {
-        let files = ChangedFiles::Complete(vec![changed("a.go", &["// why", "/* and", "how */", ""])]);
+        let files =
+            ChangedFiles::Complete(vec![changed("a.go", &["// why", "/* and", "how */", ""])]);
         let coverage = measure(&files, &[report("a.go", &[(1, 0), (2, 0), (3, 0), (4, 0)])]);
-        assert_eq!((coverage.changed_total, coverage.changed_percent(), coverage.lines_total), (0, None, 4));
+        assert_eq!(
+            (
+                coverage.changed_total,
+                coverage.changed_percent(),
+                coverage.lines_total
+            ),
+            (0, None, 4)
+        );
         assert!(coverage.uncovered.is_empty() && coverage.unmeasured.is_empty());
     }
 
     #[test]
     fn a_line_is_covered_if_any_report_says_so() {
         let files = ChangedFiles::Complete(vec![changed("a.py", &["a()", "b()", "c()"])]);
-        let coverage = measure(&files, &[report("a.py", &[(1, 1), (2, 0)]), report("a.py", &[(2, 3), (3, 0)])]);
+        let coverage = measure(
+            &files,
+            &[
+                report("a.py", &[(1, 1), (2, 0)]),
+                report("a.py", &[(2, 3), (3, 0)]),
+            ],
+        );
         assert_eq!((coverage.changed_covered, coverage.changed_total), (2, 3));
         assert_eq!((coverage.lines_covered, coverage.lines_total), (2, 3));
         assert_eq!(coverage.uncovered, ["a.py:3"]);
@@ -228,19 +298,59 @@ mod code_line_tests {
         let table: [(&str, &str, &[u32]); 14] = [
             ("a.go", "@@ -1 +1,3 @@\n+if a {\n+\tf()\n+}", &[1, 2]),
             ("a.rs", "@@ -1 +1,3 @@\n+if a {\n+    f();\n+}", &[1, 2, 3]),
-            ("a.rs", "@@ -1,2 +1,6 @@\n fn a() {\n+    // why\n+\n+    let x = 1; // code\n+    /// doc\n }", &[4]),
-            ("a.go", "@@ -0,0 +1,5 @@\n+/*\n+ many words\n+*/\n+x := 1\n+/* a */ y := 2", &[4, 5]),
-            ("a.go", "@@ -0,0 +1,3 @@\n+x := 1 /* begins\n+ends */\n+y := 2", &[1, 3]),
-            ("a.py", "@@ -1 +1,4 @@\n+# why\n+x = 1  # code\n+\t\n+//", &[2, 4]),
+            (
+                "a.rs",
+                "@@ -1,2 +1,6 @@\n fn a() {\n+    // why\n+\n+    let x = 1; // code\n+    /// doc\n }",
+                &[4],
+            ),
+            (
+                "a.go",
+                "@@ -0,0 +1,5 @@\n+/*\n+ many words\n+*/\n+x := 1\n+/* a */ y := 2",
+                &[4, 5],
+            ),
+            (
+                "a.go",
+                "@@ -0,0 +1,3 @@\n+x := 1 /* begins\n+ends */\n+y := 2",
+                &[1, 3],
+            ),
+            (
+                "a.py",
+                "@@ -1 +1,4 @@\n+# why\n+x = 1  # code\n+\t\n+//",
+                &[2, 4],
+            ),
             ("a.php", "@@ -1 +1,2 @@\n+# why\n+// why\n+$x = 1;", &[3]),
             // The comment began above the hunk.
-            ("A.java", "@@ -7,3 +7,4 @@\n  * words\n+ * more words\n  */\n+int x;", &[10]),
-            ("a.ts", "@@ -7,2 +7,3 @@\n+more words\n end. */\n+let x;", &[9]),
+            (
+                "A.java",
+                "@@ -7,3 +7,4 @@\n  * words\n+ * more words\n  */\n+int x;",
+                &[10],
+            ),
+            (
+                "a.ts",
+                "@@ -7,2 +7,3 @@\n+more words\n end. */\n+let x;",
+                &[9],
+            ),
             // A glob in a string opens nothing.
-            ("a.js", "@@ -1 +1,2 @@\n+const g = 'src/**/*.js';\n+let y;", &[1, 2]),
-            ("a.js", "@@ -1 +1,2 @@\n+const g = `src/*`;\n+let y;", &[1, 2]),
-            ("a.js", "@@ -1 +1,2 @@\n+f(); // not /* open\n+let y;", &[1, 2]),
-            ("a.rs", "@@ -1,3 +1,3 @@\n-gone\n+new\n a\n\\ No newline at end of file", &[1]),
+            (
+                "a.js",
+                "@@ -1 +1,2 @@\n+const g = 'src/**/*.js';\n+let y;",
+                &[1, 2],
+            ),
+            (
+                "a.js",
+                "@@ -1 +1,2 @@\n+const g = `src/*`;\n+let y;",
+                &[1, 2],
+            ),
+            (
+                "a.js",
+                "@@ -1 +1,2 @@\n+f(); // not /* open\n+let y;",
+                &[1, 2],
+            ),
+            (
+                "a.rs",
+                "@@ -1,3 +1,3 @@\n-gone\n+new\n a\n\\ No newline at end of file",
+                &[1],
+            ),
             ("a.rs", "@@ -1 +1 @@\n+a\n@@ -9 +9,2 @@\n b\n+c", &[1, 10]),
         ];
         for (path, patch, expected) in table {

@@ -20,7 +20,11 @@ pub enum MissingTests {
     /// A test that fails without the fix and passes with it; why none is proved to.
     Proof { reason: String },
     /// Tests of the base: so many fail now, the first of them by name, and so many are gone.
-    OfBase { broken: usize, named: Vec<String>, gone: usize },
+    OfBase {
+        broken: usize,
+        named: Vec<String>,
+        gone: usize,
+    },
 }
 
 /// Whether a required sort of tests is there, or what is missing.
@@ -41,27 +45,48 @@ pub fn standings<'a>(
     snapshot: &Snapshot,
     head: impl IntoIterator<Item = &'a CheckEvidence>,
 ) -> BTreeMap<RequiredTest, TestsStanding> {
-    let proof = snapshot.evidence_of_head().find_map(|evidence| evidence.regression_proof.as_ref());
+    let proof = snapshot
+        .evidence_of_head()
+        .find_map(|evidence| evidence.regression_proof.as_ref());
     let mut standings = BTreeMap::new();
     let proved = proof.and_then(|proof| match proof.verdict {
         ProofVerdict::Proved => Some(Ok(())),
-        ProofVerdict::NotProved => Some(Err(MissingTests::Proof { reason: proof.reason.clone() })),
+        ProofVerdict::NotProved => Some(Err(MissingTests::Proof {
+            reason: proof.reason.clone(),
+        })),
         ProofVerdict::Unknown => None,
     });
     if let Some(standing) = proved {
         standings.insert(RequiredTest::RegressionTest, standing.clone());
         standings.insert(RequiredTest::OriginalBugReproduction, standing);
     }
-    if let Some(standing) = snapshot.base_evidence.as_ref().and_then(|base| existing(head, base)) {
+    if let Some(standing) = snapshot
+        .base_evidence
+        .as_ref()
+        .and_then(|base| existing(head, base))
+    {
         standings.insert(RequiredTest::ExistingTestsPass, standing);
     }
     if !policy.test_names.is_empty()
         && let Some(names) = added_tests(&snapshot.files)
     {
         for (sort, patterns) in &policy.test_names {
-            let is_there = names.iter().any(|name| patterns.iter().any(|pattern| pattern.matches(name)));
-            let patterns = || patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
-            let standing = if is_there { Ok(()) } else { Err(MissingTests::Named { patterns: patterns() }) };
+            let is_there = names
+                .iter()
+                .any(|name| patterns.iter().any(|pattern| pattern.matches(name)));
+            let patterns = || {
+                patterns
+                    .iter()
+                    .map(|pattern| pattern.as_str().to_owned())
+                    .collect()
+            };
+            let standing = if is_there {
+                Ok(())
+            } else {
+                Err(MissingTests::Named {
+                    patterns: patterns(),
+                })
+            };
             standings.entry(*sort).or_insert(standing);
         }
     }
@@ -69,29 +94,52 @@ pub fn standings<'a>(
 }
 
 /// Compares tests by their identity; a check without identities on either side is skipped.
-fn existing<'a>(head: impl IntoIterator<Item = &'a CheckEvidence>, base: &BaseEvidence) -> Option<TestsStanding> {
+fn existing<'a>(
+    head: impl IntoIterator<Item = &'a CheckEvidence>,
+    base: &BaseEvidence,
+) -> Option<TestsStanding> {
     let (mut compared, mut broken, mut gone) = (false, BTreeSet::new(), 0_usize);
     for check in head.into_iter().filter(|check| check.kind.is_of_tests()) {
-        let before = base.checks.get(&check.name).and_then(|before| before.tests.as_ref());
-        let (Some(before), Some(now)) = (before, &check.tests) else { continue };
+        let before = base
+            .checks
+            .get(&check.name)
+            .and_then(|before| before.tests.as_ref());
+        let (Some(before), Some(now)) = (before, &check.tests) else {
+            continue;
+        };
         compared = true;
-        let was_green = |id: TestId| matches!(before.state(id), Some(TestState::Passed | TestState::Flaky));
-        let failing = now.iter().filter(|entry| entry.state().is_failure() && was_green(entry.id()));
+        let was_green =
+            |id: TestId| matches!(before.state(id), Some(TestState::Passed | TestState::Flaky));
+        let failing = now
+            .iter()
+            .filter(|entry| entry.state().is_failure() && was_green(entry.id()));
         // Failures have names; what is only listed has its identity.
         let name_of = |id: TestId| {
-            let failure = check.failures.iter().find(|failure| failure.test_id == Some(id));
-            failure.and_then(|failure| failure.test_name.clone()).unwrap_or_else(|| id.to_string())
+            let failure = check
+                .failures
+                .iter()
+                .find(|failure| failure.test_id == Some(id));
+            failure
+                .and_then(|failure| failure.test_name.clone())
+                .unwrap_or_else(|| id.to_string())
         };
         broken.extend(failing.map(|entry| name_of(entry.id())));
         if before.is_whole() && now.is_whole() {
-            gone += before.iter().filter(|entry| now.state(entry.id()).is_none()).count();
+            gone += before
+                .iter()
+                .filter(|entry| now.state(entry.id()).is_none())
+                .count();
         }
     }
     compared.then(|| match (broken.len(), gone) {
         (0, 0) => Ok(()),
         (count, gone) => {
             let named = broken.into_iter().take(MOST_NAMED).collect();
-            Err(MissingTests::OfBase { broken: count, named, gone })
+            Err(MissingTests::OfBase {
+                broken: count,
+                named,
+                gone,
+            })
         }
     })
 }
@@ -102,9 +150,14 @@ const LONGEST_LINE: usize = 2_000;
 
 /// Names of tests in added lines; none when part of the diff is not there to be read.
 fn added_tests(files: &ChangedFiles) -> Option<Vec<&str>> {
-    let ChangedFiles::Complete(files) = files else { return None };
+    let ChangedFiles::Complete(files) = files else {
+        return None;
+    };
     let mut names = Vec::new();
-    for file in files.iter().filter(|file| file.status != FileStatus::Removed && file.additions > 0) {
+    for file in files
+        .iter()
+        .filter(|file| file.status != FileStatus::Removed && file.additions > 0)
+    {
         match file.added_lines() {
             Some(lines) => names.extend(declared(file, &lines).iter().map(|one| one.name)),
             None if is_test(&file.path) => return None,
@@ -136,7 +189,9 @@ pub fn new_tests(files: &ChangedFiles) -> Vec<DeclaredTest<'_>> {
         let lines = file.added_lines().unwrap_or_default();
         let patch = file.patch.as_deref().unwrap_or_default();
         let taken: Vec<&str> = patch.lines().filter(|line| line.starts_with('-')).collect();
-        let is_new = |one: &DeclaredTest<'_>| one.is_test && !taken.iter().any(|line| line.contains(one.name));
+        let is_new = |one: &DeclaredTest<'_>| {
+            one.is_test && !taken.iter().any(|line| line.contains(one.name))
+        };
         tests.extend(declared(file, &lines).into_iter().filter(is_new));
     }
     tests.truncate(MOST_NAMES);
@@ -146,20 +201,39 @@ pub fn new_tests(files: &ChangedFiles) -> Vec<DeclaredTest<'_>> {
 /// In a test's file everything that is declared counts, groups and display names too; elsewhere what an attribute above
 /// calls a test (Rust).
 fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<DeclaredTest<'a>> {
-    let Some(syntax) = TestSyntax::of(&file.path) else { return Vec::new() };
+    let Some(syntax) = TestSyntax::of(&file.path) else {
+        return Vec::new();
+    };
     let whole_file = is_test(&file.path);
     // What a group of tests, or the test below, is called in reports.
-    let title =
-        pattern!(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#);
+    let title = pattern!(
+        r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#
+    );
     let (mut names, mut is_marked) = (Vec::new(), false);
     for &(line, text) in lines.iter().filter(|(_, text)| text.len() <= LONGEST_LINE) {
         let test = syntax.test(text);
         is_marked |= test == Some("");
-        let named = test.filter(|name| !name.is_empty() && whole_file).map(|name| (name, true));
-        let declared = || syntax.function(text).filter(|_| whole_file || is_marked).map(|name| (name, is_marked));
-        let titled = || first_group(&title.captures(text)?).filter(|_| whole_file).map(|name| (name, false));
+        let named = test
+            .filter(|name| !name.is_empty() && whole_file)
+            .map(|name| (name, true));
+        let declared = || {
+            syntax
+                .function(text)
+                .filter(|_| whole_file || is_marked)
+                .map(|name| (name, is_marked))
+        };
+        let titled = || {
+            first_group(&title.captures(text)?)
+                .filter(|_| whole_file)
+                .map(|name| (name, false))
+        };
         if let Some((name, is_test)) = named.or_else(declared).or_else(titled) {
-            names.push(DeclaredTest { file: &file.path, name, line, is_test });
+            names.push(DeclaredTest {
+                file: &file.path,
+                name,
+                line,
+                is_test,
+            });
         }
         // Attributes and annotations stand in lines of their own above what they mark.
         is_marked &= text.trim_start().starts_with(['#', '@', '[']);
@@ -171,40 +245,64 @@ fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<Declared
 mod tests {
     use super::*;
     use crate::{
-        evidence::{CheckKind, Outcome, OutcomesExtent, RegressionTrial, TestOutcome, TestOutcomes},
+        evidence::{
+            CheckKind, Outcome, OutcomesExtent, RegressionTrial, TestOutcome, TestOutcomes,
+        },
         fixtures,
         observed::ReceivedEvidence,
         policy::Pattern,
     };
 
     fn unit(failing: &[&str], passing: &[&str]) -> CheckEvidence {
-        let ReceivedEvidence::Accepted(evidence) = fixtures::evidence(fixtures::sha(1), failing, passing) else {
+        let ReceivedEvidence::Accepted(evidence) =
+            fixtures::evidence(fixtures::sha(1), failing, passing)
+        else {
             panic!("accepted")
         };
         evidence.checks[1].clone()
     }
 
     fn on_base(check: CheckEvidence) -> BaseEvidence {
-        BaseEvidence { sha: fixtures::sha(9), checks: [(check.name.clone(), check)].into(), coverage: None }
+        BaseEvidence {
+            sha: fixtures::sha(9),
+            checks: [(check.name.clone(), check)].into(),
+            coverage: None,
+        }
     }
 
     #[test]
     fn existing_tests_are_compared_with_the_base() {
         let missing = |broken: &[&str], gone| {
             let named = broken.iter().map(ToString::to_string).collect();
-            Some(Err(MissingTests::OfBase { broken: broken.len(), named, gone }))
+            Some(Err(MissingTests::OfBase {
+                broken: broken.len(),
+                named,
+                gone,
+            }))
         };
         let none = CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, Outcome::Passed);
         let table = [
-            (unit(&[], &["a", "b"]), unit(&[], &["a", "b", "c"]), Some(Ok(()))),
+            (
+                unit(&[], &["a", "b"]),
+                unit(&[], &["a", "b", "c"]),
+                Some(Ok(())),
+            ),
             (unit(&["a"], &["b"]), unit(&["a"], &["b"]), Some(Ok(()))),
-            (unit(&[], &["a", "b"]), unit(&["a"], &["b"]), missing(&["a"], 0)),
+            (
+                unit(&[], &["a", "b"]),
+                unit(&["a"], &["b"]),
+                missing(&["a"], 0),
+            ),
             (unit(&[], &["a", "b"]), unit(&[], &["a"]), missing(&[], 1)),
             (none.clone(), unit(&["a"], &[]), None),
             (unit(&[], &["a"]), none, None),
         ];
         for (base, head, expected) in table {
-            assert_eq!(existing([&head], &on_base(base.clone())), expected, "{base:?}");
+            assert_eq!(
+                existing([&head], &on_base(base.clone())),
+                expected,
+                "{base:?}"
+            );
         }
         let whole = unit(&[], &["a", "b"]);
         let mut part = unit(&[], &["a"]);
@@ -219,11 +317,14 @@ mod tests {
         let mut policy = CoveragePolicy::default();
         let mut snapshot = fixtures::snapshot();
         if let ChangedFiles::Complete(files) = &mut snapshot.files {
-            files[1].patch = Some("@@ -0,0 +1,2 @@\n+#[test]\n+fn an_empty_cart_costs_nothing() {}".to_owned());
+            files[1].patch =
+                Some("@@ -0,0 +1,2 @@\n+#[test]\n+fn an_empty_cart_costs_nothing() {}".to_owned());
         }
         snapshot.evidence = vec![fixtures::evidence(snapshot.pull_request.head.sha, &[], &[])];
         let mut judge = |policy: &CoveragePolicy, proof: Option<&RegressionTrial>| {
-            let [ReceivedEvidence::Accepted(evidence)] = &mut snapshot.evidence[..] else { panic!("accepted") };
+            let [ReceivedEvidence::Accepted(evidence)] = &mut snapshot.evidence[..] else {
+                panic!("accepted")
+            };
             evidence.regression_proof = proof.cloned();
             standings(policy, &snapshot, [])
         };
@@ -236,12 +337,28 @@ mod tests {
             tests: Vec::new(),
             reason: "tests/round.rs passes on the base too.".to_owned(),
         };
-        let [not, proved, unknown] = [ProofVerdict::NotProved, ProofVerdict::Proved, ProofVerdict::Unknown].map(trial);
+        let [not, proved, unknown] = [
+            ProofVerdict::NotProved,
+            ProofVerdict::Proved,
+            ProofVerdict::Unknown,
+        ]
+        .map(trial);
         let judged = judge(&policy, Some(&not));
         assert_eq!(judged[&EdgeCases], Ok(()));
-        assert_eq!(judged[&ErrorHandling], Err(MissingTests::Named { patterns: vec!["fails|refuses".to_owned()] }));
-        assert!(matches!(&judged[&RegressionTest], Err(MissingTests::Proof { .. })));
-        assert_eq!(judge(&policy, Some(&proved))[&OriginalBugReproduction], Ok(()));
+        assert_eq!(
+            judged[&ErrorHandling],
+            Err(MissingTests::Named {
+                patterns: vec!["fails|refuses".to_owned()]
+            })
+        );
+        assert!(matches!(
+            &judged[&RegressionTest],
+            Err(MissingTests::Proof { .. })
+        ));
+        assert_eq!(
+            judge(&policy, Some(&proved))[&OriginalBugReproduction],
+            Ok(())
+        );
         assert!(!judge(&policy, Some(&unknown)).contains_key(&RegressionTest));
     }
 }
@@ -255,18 +372,34 @@ mod name_tests {
         let table: [(&str, &[&str], &[&str]); 8] = [
             (
                 "src/a.rs",
-                &["    #[test]", "    fn rounds_half() {", "        it(1);", "fn helper() {}"],
+                &[
+                    "    #[test]",
+                    "    fn rounds_half() {",
+                    "        it(1);",
+                    "fn helper() {}",
+                ],
                 &["rounds_half"],
             ),
-            ("tests/a.rs", &["#[tokio::test]", "async fn fails() {}"], &["fails"]),
+            (
+                "tests/a.rs",
+                &["#[tokio::test]", "async fn fails() {}"],
+                &["fails"],
+            ),
             (
                 "test_a.py",
-                &["class TestA:", "    def test_empty(self):", "    async def test_b():"],
+                &[
+                    "class TestA:",
+                    "    def test_empty(self):",
+                    "    async def test_b():",
+                ],
                 &["test_empty", "test_b"],
             ),
             (
                 "a_test.go",
-                &["func TestTotal(t *testing.T) {", "func (s *Suite) TestEdge() {"],
+                &[
+                    "func TestTotal(t *testing.T) {",
+                    "func (s *Suite) TestEdge() {",
+                ],
                 &["TestTotal", "TestEdge"],
             ),
             (
@@ -279,7 +412,11 @@ mod name_tests {
                 ],
                 &["cart", "refuses 0", "x ${n}", "a"],
             ),
-            ("ATest.java", &["  @DisplayName(\"adds tax\")", "  public void addsTax() {"], &["adds tax", "addsTax"]),
+            (
+                "ATest.java",
+                &["  @DisplayName(\"adds tax\")", "  public void addsTax() {"],
+                &["adds tax", "addsTax"],
+            ),
             ("ATest.kt", &["  fun `adds tax`() {"], &["adds tax"]),
             ("src/a.py", &["def test_data():"], &[]),
         ];
@@ -302,16 +439,36 @@ mod name_tests {
     #[test]
     fn tests_that_are_new_are_told_from_helpers_groups_and_edits() {
         let table = [
-            ("src/a.rs", "+#[cfg(test)]\n+fn helps() {}\n+#[tokio::test]\n+async fn adds() {}", vec![("adds", 4)]),
-            ("tests/a.rs", "+fn test_helper() {}\n+#[test]\n+fn adds() {}", vec![("adds", 3)]),
+            (
+                "src/a.rs",
+                "+#[cfg(test)]\n+fn helps() {}\n+#[tokio::test]\n+async fn adds() {}",
+                vec![("adds", 4)],
+            ),
+            (
+                "tests/a.rs",
+                "+fn test_helper() {}\n+#[test]\n+fn adds() {}",
+                vec![("adds", 3)],
+            ),
             (
                 "test_a.py",
                 "+def given():\n+    def test_b(self):\n-def test_c():\n+def test_c(tmp_path):",
                 vec![("test_b", 2)],
             ),
-            ("a_test.go", "+func helper() {}\n+func TestA(t *testing.T) {", vec![("TestA", 2)]),
-            ("a.test.ts", "+describe('cart', () => {\n+  it.only('adds', () => {", vec![("adds", 2)]),
-            ("ATest.java", "+  @Test\n+  void adds() {\n+  void helps() {", vec![("adds", 2)]),
+            (
+                "a_test.go",
+                "+func helper() {}\n+func TestA(t *testing.T) {",
+                vec![("TestA", 2)],
+            ),
+            (
+                "a.test.ts",
+                "+describe('cart', () => {\n+  it.only('adds', () => {",
+                vec![("adds", 2)],
+            ),
+            (
+                "ATest.java",
+                "+  @Test\n+  void adds() {\n+  void helps() {",
+                vec![("adds", 2)],
+            ),
             ("src/a.py", "+def test_data():", vec![]),
         ];
         for (path, patch, expected) in table {
@@ -319,7 +476,10 @@ mod name_tests {
             (file.path, file.additions) = (path.to_owned(), 1);
             file.patch = Some(format!("@@ -1,1 +1,4 @@\n{patch}"));
             let files = ChangedFiles::Complete(vec![file]);
-            let found: Vec<_> = new_tests(&files).iter().map(|test| (test.name, test.line)).collect();
+            let found: Vec<_> = new_tests(&files)
+                .iter()
+                .map(|test| (test.name, test.line))
+                .collect();
             assert_eq!(found, expected, "{path}");
         }
     }

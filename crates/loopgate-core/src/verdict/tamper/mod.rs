@@ -83,30 +83,48 @@ impl Tampering {
         let line = new.first().or(old.first()).map_or(0, |line| line.number);
         let removed = old.iter().map(|line| format!("-{}", line.text));
         let lines = removed.chain(new.iter().map(|line| format!("+{}", line.text)));
-        Self { path: Some(path.to_owned()), line, hunk: lines.take(MOST_SHOWN).collect(), ..self }
+        Self {
+            path: Some(path.to_owned()),
+            line,
+            hunk: lines.take(MOST_SHOWN).collect(),
+            ..self
+        }
     }
 
     /// What it is, wherever in its file: lines move with every push.
     fn key(&self) -> String {
-        self.path.iter().map(|path| format!("{path}: ")).chain([self.deed.clone()]).collect()
+        self.path
+            .iter()
+            .map(|path| format!("{path}: "))
+            .chain([self.deed.clone()])
+            .collect()
     }
 }
 
 /// Each way of weakening without its line, and how often it occurs: what a person takes responsibility for.
 pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
-    found.iter().for_each(|one| *counts.entry(one.key()).or_default() += 1);
+    found
+        .iter()
+        .for_each(|one| *counts.entry(one.key()).or_default() += 1);
     counts
 }
 
 /// The finding that holds the change, of those that no person accepted: a proof, or one of the grounds that two
 /// comparisons find.
-pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
+pub fn not_accepted<'f>(
+    found: &'f [Tampering],
+    accepted: &BTreeMap<String, u32>,
+) -> Option<&'f Tampering> {
     let counts = counts(found);
-    let is_open = |one: &&Tampering| one.weight > Weight::Shown && counts.get(&one.key()) > accepted.get(&one.key());
+    let is_open = |one: &&Tampering| {
+        one.weight > Weight::Shown && counts.get(&one.key()) > accepted.get(&one.key())
+    };
     let open: Vec<_> = found.iter().filter(is_open).collect();
     let comparisons: BTreeSet<Comparison> = open.iter().map(|one| one.comparison).collect();
-    let heaviest = open.iter().max_by_key(|one| (one.weight, std::cmp::Reverse(one.comparison)))?;
+    let heaviest = open
+        .iter()
+        .max_by_key(|one| (one.weight, std::cmp::Reverse(one.comparison)))?;
     (heaviest.weight > Weight::Ground || comparisons.len() > 1).then_some(*heaviest)
 }
 
@@ -135,33 +153,72 @@ impl<'a> Change<'a> {
         state: Option<&'a LoopState>,
     ) -> Self {
         let wrong = state.map(runs::settled_as_wrong).unwrap_or_default();
-        let runs = Runs { failed, wrong, ..Runs::default() };
-        Self { files, contents, before: Some(before), head, is_of_fixer: true, runs }
+        let runs = Runs {
+            failed,
+            wrong,
+            ..Runs::default()
+        };
+        Self {
+            files,
+            contents,
+            before: Some(before),
+            head,
+            is_of_fixer: true,
+            runs,
+        }
     }
 
     /// A pull request, or a loop's head, with what its evidence and its earlier attempts say.
     pub fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
         let (head, before) = (snapshot.pull_request.head.sha, snapshot.merge_base);
         let runs = Runs::of_head(snapshot, state);
-        Self { files: &snapshot.files, contents: &snapshot.contents, before, head, is_of_fixer: false, runs }
+        Self {
+            files: &snapshot.files,
+            contents: &snapshot.contents,
+            before,
+            head,
+            is_of_fixer: false,
+            runs,
+        }
     }
 
     /// Whether the tests of the file, as they were, pass on the head: what was edited is not why they pass.
     fn passes_as_it_was(&self, file: &ChangedFile) -> bool {
-        let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && file.paths().any(|path| path == run.file);
+        let passes = |run: &&BaseTestRun| {
+            run.on_head == ProofEnd::Passed && file.paths().any(|path| path == run.file)
+        };
         self.runs.base_tests.iter().any(passes)
     }
 
     /// A finding. One of a fixer holds its edits, whatever it is.
-    fn finding(&self, comparison: Comparison, holds_alone: bool, deed: impl Into<String>) -> Tampering {
-        let weight = if holds_alone || self.is_of_fixer { Weight::Proof } else { Weight::Ground };
-        Tampering { comparison, weight, deed: deed.into(), gone: None, path: None, line: 0, hunk: Vec::new() }
+    fn finding(
+        &self,
+        comparison: Comparison,
+        holds_alone: bool,
+        deed: impl Into<String>,
+    ) -> Tampering {
+        let weight = if holds_alone || self.is_of_fixer {
+            Weight::Proof
+        } else {
+            Weight::Ground
+        };
+        Tampering {
+            comparison,
+            weight,
+            deed: deed.into(),
+            gone: None,
+            path: None,
+            line: 0,
+            hunk: Vec::new(),
+        }
     }
 }
 
 /// Whether one of these reports' tests is declared by this name.
 fn names(reported: &BTreeSet<&str>, declared: &str) -> bool {
-    reported.iter().any(|reported| is_declared(reported, declared))
+    reported
+        .iter()
+        .any(|reported| is_declared(reported, declared))
 }
 
 /// Files whose text the comparisons need beside the patches, at [`Snapshot::merge_base`] and at the head.
@@ -170,7 +227,10 @@ pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BT
         let old = before.map(|before| (before, file.old_path().to_owned()));
         old.into_iter().chain([(head, file.path.clone())])
     };
-    written::with_tests(files).take(written::MOST_FILES).flat_map(read).collect()
+    written::with_tests(files)
+        .take(written::MOST_FILES)
+        .flat_map(read)
+        .collect()
 }
 
 /// Whether a change touches files that hold tests.
@@ -184,7 +244,12 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
     let mut found = written::compare(change);
     found.extend(selection::compare(change));
     found.extend(fewer_ran(change, &found));
-    let of_base: Vec<_> = change.runs.base_tests.iter().filter_map(|run| base_test(change, run, &found)).collect();
+    let of_base: Vec<_> = change
+        .runs
+        .base_tests
+        .iter()
+        .filter_map(|run| base_test(change, run, &found))
+        .collect();
     found.extend(of_base);
     found.truncate(MOST_FOUND);
     found
@@ -196,8 +261,13 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
 fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     let (before, now) = change.runs.ran?;
     // As many may have another name now. What a fixer takes away is refused, so that then none has.
-    let gone = found.iter().filter(|one| one.gone.is_some() && !change.runs.follow_fix).count() as u64;
-    let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
+    let gone = found
+        .iter()
+        .filter(|one| one.gone.is_some() && !change.runs.follow_fix)
+        .count() as u64;
+    let selects = found
+        .iter()
+        .any(|one| one.comparison == Comparison::Selection);
     let holds = selects || change.runs.follow_fix || change.runs.lack_failed();
     let deed = format!("fewer tests run now: {before} before, {now} after");
     (before > now.saturating_add(gone)).then(|| change.finding(Comparison::Ran, holds, deed))
@@ -206,18 +276,41 @@ fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
 /// A changed test that passes as changed and fails as it was, unless each that fails so was settled to be wrong, or is
 /// shown to go with the code that it calls.
 fn base_test(change: &Change<'_>, run: &BaseTestRun, found: &[Tampering]) -> Option<Tampering> {
-    let is_shown = |one: &&Tampering| one.weight == Weight::Ground && one.path.as_ref() == Some(&run.file);
-    let gone = found.iter().filter(is_shown).filter_map(|one| one.gone.as_deref());
-    let is_cleared =
-        |test: &String| names(&change.runs.wrong, test) || gone.clone().any(|gone| is_declared(test, gone));
-    if run.on_head != ProofEnd::Failed || !run.failing.is_empty() && run.failing.iter().all(is_cleared) {
+    let is_shown =
+        |one: &&Tampering| one.weight == Weight::Ground && one.path.as_ref() == Some(&run.file);
+    let gone = found
+        .iter()
+        .filter(is_shown)
+        .filter_map(|one| one.gone.as_deref());
+    let is_cleared = |test: &String| {
+        names(&change.runs.wrong, test) || gone.clone().any(|gone| is_declared(test, gone))
+    };
+    if run.on_head != ProofEnd::Failed
+        || !run.failing.is_empty() && run.failing.iter().all(is_cleared)
+    {
         return None;
     }
     let fail = "the checks fail with the file as it was before";
-    let failing: Vec<String> = run.failing.iter().take(3).map(|test| format!("“{test}”")).collect();
-    let deed = if failing.is_empty() { fail.to_owned() } else { format!("{fail}: {}", failing.join(", ")) };
-    let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));
-    Some(change.finding(Comparison::BaseTests, failed, deed).at(&run.file, &[], &[]))
+    let failing: Vec<String> = run
+        .failing
+        .iter()
+        .take(3)
+        .map(|test| format!("“{test}”"))
+        .collect();
+    let deed = if failing.is_empty() {
+        fail.to_owned()
+    } else {
+        format!("{fail}: {}", failing.join(", "))
+    };
+    let failed = run
+        .failing
+        .iter()
+        .any(|test| names(&change.runs.failed, test));
+    Some(
+        change
+            .finding(Comparison::BaseTests, failed, deed)
+            .at(&run.file, &[], &[]),
+    )
 }
 
 #[cfg(test)]

@@ -40,8 +40,16 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| data!("test_runs.toml"));
 /// settings and commands, by a name that begins with a dot, or because it is loaded in the place of the tool.
 pub fn decides_what_runs(path: &str) -> bool {
     let is_hidden = path.split('/').any(|part| part.starts_with('.'));
-    let is_runner = |name: &str| WORDS.runners.find(name).is_some_and(|found| found.len() == name.len());
-    let is_named_as_a_runner = path.split('/').filter_map(|part| part.split('.').next()).any(is_runner);
+    let is_runner = |name: &str| {
+        WORDS
+            .runners
+            .find(name)
+            .is_some_and(|found| found.len() == name.len())
+    };
+    let is_named_as_a_runner = path
+        .split('/')
+        .filter_map(|part| part.split('.').next())
+        .any(is_runner);
     // A script may be the program itself.
     let holds_commands = WORDS.commands.is_match(file_name(path)) && language_of(path).is_none();
     is_hidden || is_named_as_a_runner || holds_commands || settings(path).next().is_some()
@@ -50,7 +58,11 @@ pub fn decides_what_runs(path: &str) -> bool {
 /// The words of settings in such a file.
 fn settings(path: &str) -> impl Iterator<Item = &'static Pattern> {
     let name = file_name(path);
-    WORDS.settings.iter().filter(move |(files, _)| files.is_match(name)).map(|(_, words)| words)
+    WORDS
+        .settings
+        .iter()
+        .filter(move |(files, _)| files.is_match(name))
+        .map(|(_, words)| words)
 }
 
 fn quoted(text: &str) -> String {
@@ -60,12 +72,24 @@ fn quoted(text: &str) -> String {
 pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     let mut found = Vec::new();
     // A workflow opens the security gate instead.
-    for file in change.files.known().iter().filter(|file| !file.path.starts_with(".github/")) {
+    for file in change
+        .files
+        .known()
+        .iter()
+        .filter(|file| !file.path.starts_with(".github/"))
+    {
         let patch = file.read_patch().unwrap_or_default();
         let sides = &sides_of_patch(file, &patch);
         let [goes, comes] = [missing(&sides[0], &sides[1]), missing(&sides[1], &sides[0])];
         let has_commands = WORDS.commands.is_match(file_name(&file.path));
-        let edit = Edit { change, file, has_commands, sides, goes, comes };
+        let edit = Edit {
+            change,
+            file,
+            has_commands,
+            sides,
+            goes,
+            comes,
+        };
         // Where the checks pass with the file as it was, only what makes failures count for nothing is left.
         let is_proven = change.runs.proven.contains(file.old_path());
         if has_commands && !is_proven {
@@ -89,8 +113,16 @@ struct Edit<'a> {
 }
 
 impl Edit<'_> {
-    fn finding(&self, alone: bool, deed: String, old: &[&CodeLine], new: &[&CodeLine]) -> Tampering {
-        self.change.finding(Comparison::Selection, alone, deed).at(&self.file.path, old, new)
+    fn finding(
+        &self,
+        alone: bool,
+        deed: String,
+        old: &[&CodeLine],
+        new: &[&CodeLine],
+    ) -> Tampering {
+        self.change
+            .finding(Comparison::Selection, alone, deed)
+            .at(&self.file.path, old, new)
     }
 
     /// Added lines with words that mean something in such a file.
@@ -101,20 +133,61 @@ impl Edit<'_> {
         let is_program = language_of(path).is_some() && !is_test(path);
         let configures = self.has_commands || settings(path).next().is_some();
         // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
-        let runs_check = || self.comes.iter().any(|line| WORDS.runners.is_match(&line.text));
-        let ignores = configures && (!is_program || language_of(path) != Some("shell") || runs_check());
+        let runs_check = || {
+            self.comes
+                .iter()
+                .any(|line| WORDS.runners.is_match(&line.text))
+        };
+        let ignores =
+            configures && (!is_program || language_of(path) != Some("shell") || runs_check());
         let runs_tests = is_test(path) || self.has_commands && file_name(path).contains("test");
         let rules = [
-            (ignores, &WORDS.ignores_failures, false, "failures are ignored"),
-            (is_program, &WORDS.asks, feigned, "the program asks whether it is tested"),
-            (runs_tests, &WORDS.ends_run, feigned, "the test run is ended with success"),
-            (configures, &WORDS.thresholds, false, "a threshold is set or changed"),
+            (
+                ignores,
+                &WORDS.ignores_failures,
+                false,
+                "failures are ignored",
+            ),
+            (
+                is_program,
+                &WORDS.asks,
+                feigned,
+                "the program asks whether it is tested",
+            ),
+            (
+                runs_tests,
+                &WORDS.ends_run,
+                feigned,
+                "the test run is ended with success",
+            ),
+            (
+                configures,
+                &WORDS.thresholds,
+                false,
+                "a threshold is set or changed",
+            ),
         ];
-        let settings = settings(path).map(|words| (!is_proven, words, false, "a setting selects or retries tests"));
+        let settings = settings(path).map(|words| {
+            (
+                !is_proven,
+                words,
+                false,
+                "a setting selects or retries tests",
+            )
+        });
         let mut found = Vec::new();
-        for (_, words, holds, deed) in rules.into_iter().chain(settings).filter(|(counts, ..)| *counts) {
+        for (_, words, holds, deed) in rules
+            .into_iter()
+            .chain(settings)
+            .filter(|(counts, ..)| *counts)
+        {
             for line in self.comes.iter().filter(|line| words.is_match(&line.text)) {
-                found.push(self.finding(holds, format!("{deed}: `{}`", quoted(&line.text)), &[], &[line]));
+                found.push(self.finding(
+                    holds,
+                    format!("{deed}: `{}`", quoted(&line.text)),
+                    &[],
+                    &[line],
+                ));
             }
         }
         found
@@ -123,18 +196,30 @@ impl Edit<'_> {
     /// Commands that ran tests and go or change; and those of a script or a target that is named as a check and stays:
     /// such a program may have any name. Where the tests are counted, the count shows whether they still run.
     fn commands(&self) -> Vec<Tampering> {
-        let [olds, news] = self.sides.each_ref().map(|lines| commands_of(&self.file.path, lines));
+        let [olds, news] = self
+            .sides
+            .each_ref()
+            .map(|lines| commands_of(&self.file.path, lines));
         let is_lost = |old: &&TestCommand<'_>| {
-            let mut of_target = news.iter().filter(|new| new.target == old.target).peekable();
+            let mut of_target = news
+                .iter()
+                .filter(|new| new.target == old.target)
+                .peekable();
             let names_check = WORDS.targets.is_match(old.target) && of_target.peek().is_some();
             let does_nothing = WORDS.nothing.is_match(old.text.trim_start_matches('@'));
-            self.goes.binary_search_by_key(&old.line.number, |line| line.number).is_ok()
+            self.goes
+                .binary_search_by_key(&old.line.number, |line| line.number)
+                .is_ok()
                 && (WORDS.runners.is_match(old.text) || names_check)
                 && !does_nothing
                 && of_target.all(|new| selecting(new.text) != selecting(old.text))
         };
         let finding = |TestCommand { line, text, .. }: &TestCommand<'_>| {
-            let near = self.comes.iter().find(|new| new.number.abs_diff(line.number) <= NEAR).copied();
+            let near = self
+                .comes
+                .iter()
+                .find(|new| new.number.abs_diff(line.number) <= NEAR)
+                .copied();
             let deed = format!("the test command `{}` is gone or changed", quoted(text));
             self.finding(!self.change.runs.is_read, deed, &[line], near.as_slice())
         };
@@ -145,10 +230,13 @@ impl Edit<'_> {
     /// failed is not seen to end; of recorded output and data of tests, after one failed; of any test file where an
     /// exit status alone says that it passes. Test files that pass as they were are no reason.
     fn unseen(&self) -> Option<Tampering> {
-        let (path, runs, is_of_fixer) = (&self.file.path, &self.change.runs, self.change.is_of_fixer);
+        let (path, runs, is_of_fixer) =
+            (&self.file.path, &self.change.runs, self.change.is_of_fixer);
         // Of data with commands among it the other values decide nothing.
         let [goes, comes] = [&self.goes, &self.comes].map(|lines| match self.has_commands {
-            true => commands_of(path, lines.iter().copied()).first().map(|command| command.line),
+            true => commands_of(path, lines.iter().copied())
+                .first()
+                .map(|command| command.line),
             false => lines.first().copied(),
         });
         let is_new = self.file.status != FileStatus::Modified;
@@ -174,15 +262,31 @@ impl Edit<'_> {
 
     /// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
     fn suppressions(&self, patch: &Patch<'_>) -> Vec<Tampering> {
-        let is_named = |line: u32| self.change.runs.named.contains(format!("{}:{line}", self.file.path).as_str());
-        let is_near = |line: u32| (line.saturating_sub(NEAR)..=line.saturating_add(NEAR)).any(is_named);
+        let is_named = |line: u32| {
+            self.change
+                .runs
+                .named
+                .contains(format!("{}:{line}", self.file.path).as_str())
+        };
+        let is_near =
+            |line: u32| (line.saturating_sub(NEAR)..=line.saturating_add(NEAR)).any(is_named);
         // With their comments.
-        let added = patch.added().filter(|line| WORDS.suppressions.is_match(line.text));
-        let marked = added.filter(|line| self.change.is_of_fixer || is_near(line.new)).map(|line| {
-            let deed = format!("a finding that failed before is suppressed: `{}`", quoted(line.text));
-            let line = CodeLine { number: line.new, text: line.text.to_owned() };
-            self.finding(true, deed, &[], &[&line])
-        });
+        let added = patch
+            .added()
+            .filter(|line| WORDS.suppressions.is_match(line.text));
+        let marked = added
+            .filter(|line| self.change.is_of_fixer || is_near(line.new))
+            .map(|line| {
+                let deed = format!(
+                    "a finding that failed before is suppressed: `{}`",
+                    quoted(line.text)
+                );
+                let line = CodeLine {
+                    number: line.new,
+                    text: line.text.to_owned(),
+                };
+                self.finding(true, deed, &[], &[&line])
+            });
         marked.collect()
     }
 }
@@ -197,19 +301,29 @@ struct TestCommand<'l> {
 /// The words of a command by which it may select tests: not those that say how it prints, measures, or is spread over
 /// processes.
 fn selecting(command: &str) -> Vec<&str> {
-    let words = command.trim_start_matches(['@', '-', '+']).split_whitespace();
+    let words = command
+        .trim_start_matches(['@', '-', '+'])
+        .split_whitespace();
     let plain = words.map(|word| word.trim_matches(['"', '\'', ',', '\\']));
-    plain.filter(|word| !WORDS.harmless.is_match(word)).collect()
+    plain
+        .filter(|word| !WORDS.harmless.is_match(word))
+        .collect()
 }
 
 /// The commands among lines of a file: values of data, else all lines. In a make file each belongs to the target above
 /// it.
-fn commands_of<'l>(path: &str, lines: impl IntoIterator<Item = &'l CodeLine>) -> Vec<TestCommand<'l>> {
+fn commands_of<'l>(
+    path: &str,
+    lines: impl IntoIterator<Item = &'l CodeLine>,
+) -> Vec<TestCommand<'l>> {
     let pair = pattern!(r#"^\s*["']?([\w:.-]+)["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
-    let version =
-        pattern!(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d");
+    let version = pattern!(
+        r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d"
+    );
     let head = pattern!(r"^([\w.-]+)\s*:(?:[^=]|$)");
-    let is_data = [".json", ".jsonc", ".toml", ".exs"].iter().any(|end| path.ends_with(end));
+    let is_data = [".json", ".jsonc", ".toml", ".exs"]
+        .iter()
+        .any(|end| path.ends_with(end));
     let mut open = "";
     let command = |line: &'l CodeLine| {
         let text = line.text.trim();
@@ -217,10 +331,16 @@ fn commands_of<'l>(path: &str, lines: impl IntoIterator<Item = &'l CodeLine>) ->
             let (_, [target, text]) = pair.captures(&line.text)?.extract();
             return Some(TestCommand { line, target, text }).filter(|_| !version.is_match(text));
         }
-        let head = head.captures(&line.text).and_then(|found| first_group(&found));
+        let head = head
+            .captures(&line.text)
+            .and_then(|found| first_group(&found));
         open = head.unwrap_or(open);
         let is_command = head.is_none() || WORDS.runners.is_match(text);
-        Some(TestCommand { line, target: open, text: if is_command { text } else { "" } })
+        Some(TestCommand {
+            line,
+            target: open,
+            text: if is_command { text } else { "" },
+        })
     };
     lines.into_iter().filter_map(command).collect()
 }

@@ -34,26 +34,45 @@ impl CodeLine {
 /// The lines of code before a change and after it: of the whole file where both sides were read, else what the patch
 /// shows. `None` if nothing is known of a side.
 pub(super) fn sides(change: &Change<'_>, file: &ChangedFile) -> Option<[Vec<CodeLine>; 2]> {
-    let old = change.before.and_then(|commit| change.contents.text(commit, file.old_path()));
+    let old = change
+        .before
+        .and_then(|commit| change.contents.text(commit, file.old_path()));
     let new = change.contents.text(change.head, &file.path);
     if let (Some(old), Some(new)) = (old, new) {
         let lines = |(path, text): (&str, &str)| code_lines(path, (1..).zip(text.lines()));
         return Some([(file.old_path(), old), (file.path.as_str(), new)].map(lines));
     }
-    let is_only_renamed = file.status == FileStatus::Renamed && file.additions + file.deletions == 0;
-    let patch = file.read_patch().or_else(|| is_only_renamed.then(Patch::default))?;
+    let is_only_renamed =
+        file.status == FileStatus::Renamed && file.additions + file.deletions == 0;
+    let patch = file
+        .read_patch()
+        .or_else(|| is_only_renamed.then(Patch::default))?;
     Some(sides_of_patch(file, &patch))
 }
 
 /// What a patch shows of both sides. The heading of a hunk stands above it on both.
 pub(super) fn sides_of_patch(file: &ChangedFile, patch: &Patch<'_>) -> [Vec<CodeLine>; 2] {
-    let sides = [(file.old_path(), LineChange::Added), (file.path.as_str(), LineChange::Removed)];
+    let sides = [
+        (file.old_path(), LineChange::Added),
+        (file.path.as_str(), LineChange::Removed),
+    ];
     sides.map(|(path, absent)| {
-        let number = |line: &DiffLine<'_>| if absent == LineChange::Added { line.old } else { line.new };
+        let number = |line: &DiffLine<'_>| {
+            if absent == LineChange::Added {
+                line.old
+            } else {
+                line.new
+            }
+        };
         let lines = patch.hunks.iter().flat_map(|hunk| {
-            let heading = hunk.lines.first().map(|first| (number(first).saturating_sub(1), hunk.heading));
+            let heading = hunk
+                .lines
+                .first()
+                .map(|first| (number(first).saturating_sub(1), hunk.heading));
             let of_side = hunk.lines.iter().filter(|line| line.change != absent);
-            heading.into_iter().chain(of_side.map(|line| (number(line), line.text)))
+            heading
+                .into_iter()
+                .chain(of_side.map(|line| (number(line), line.text)))
         });
         code_lines(path, lines)
     })
@@ -62,9 +81,14 @@ pub(super) fn sides_of_patch(file: &ChangedFile, patch: &Patch<'_>) -> [Vec<Code
 /// The lines that hold code, without comments.
 fn code_lines<'a>(path: &str, lines: impl Iterator<Item = (u32, &'a str)>) -> Vec<CodeLine> {
     let (numbers, texts): (Vec<u32>, Vec<&str>) = lines.unzip();
-    let texts = texts.into_iter().map(|text| &text[..text.floor_char_boundary(LONGEST_LINE)]);
+    let texts = texts
+        .into_iter()
+        .map(|text| &text[..text.floor_char_boundary(LONGEST_LINE)]);
     let (code, _) = Syntax::of(path).without_comments(texts);
-    let lines = numbers.into_iter().zip(code).map(|(number, text)| CodeLine { number, text });
+    let lines = numbers
+        .into_iter()
+        .zip(code)
+        .map(|(number, text)| CodeLine { number, text });
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
@@ -73,10 +97,17 @@ pub(super) type Bag = BTreeMap<String, usize>;
 
 /// Takes these texts out of the bag if all of them are in it.
 pub(super) fn take(bag: &mut Bag, texts: &[String]) -> bool {
-    let lacks = |text: &String| bag.get_mut(text).filter(|left| **left > 0).map(|left| *left -= 1).is_none();
+    let lacks = |text: &String| {
+        bag.get_mut(text)
+            .filter(|left| **left > 0)
+            .map(|left| *left -= 1)
+            .is_none()
+    };
     let lacking = texts.iter().position(lacks);
     if let Some(taken) = lacking {
-        texts[..taken].iter().for_each(|text| *bag.entry(text.clone()).or_default() += 1);
+        texts[..taken]
+            .iter()
+            .for_each(|text| *bag.entry(text.clone()).or_default() += 1);
     }
     lacking.is_none()
 }
@@ -87,8 +118,13 @@ pub(super) fn missing<'a, 'b>(
     others: impl IntoIterator<Item = &'b CodeLine>,
 ) -> Vec<&'a CodeLine> {
     let mut had = Bag::default();
-    others.into_iter().for_each(|line| *had.entry(line.words()).or_default() += 1);
-    lines.into_iter().filter(|line| had.is_empty() || !take(&mut had, &[line.words()])).collect()
+    others
+        .into_iter()
+        .for_each(|line| *had.entry(line.words()).or_default() += 1);
+    lines
+        .into_iter()
+        .filter(|line| had.is_empty() || !take(&mut had, &[line.words()]))
+        .collect()
 }
 
 /// A test, a helper, or, without a name, what stands outside of both.
@@ -106,15 +142,33 @@ pub(super) struct Part<'a> {
 
 /// Splits a file into its parts by indentation: a part ends before the next line that is indented no deeper than its
 /// declaration and does not close a bracket. The first part is what stands outside of all others.
-pub(super) fn parts<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, lines: Vec<CodeLine>) -> Vec<Part<'a>> {
-    let part = |name, is_test, line, lines, indent| Part { file, syntax, name, is_test, line, lines, indent };
+pub(super) fn parts<'a>(
+    file: &'a ChangedFile,
+    syntax: &'static TestSyntax,
+    lines: Vec<CodeLine>,
+) -> Vec<Part<'a>> {
+    let part = |name, is_test, line, lines, indent| Part {
+        file,
+        syntax,
+        name,
+        is_test,
+        line,
+        lines,
+        indent,
+    };
     let (mut parts, mut open) = (vec![part(String::new(), false, u32::MAX, Vec::new(), 0)], 0);
     let mut above: Vec<CodeLine> = Vec::new();
     for line in lines {
         let (text, indent) = (line.text.trim_start(), line.indent());
-        let closes = text.starts_with([')', ']', '}', '{', '>']) || text == "end" || text.starts_with("end ");
+        let closes = text.starts_with([')', ']', '}', '{', '>'])
+            || text == "end"
+            || text.starts_with("end ");
         let test = syntax.test(&line.text);
-        if test.is_none() && above.first().is_some_and(|first| indent > first.indent() || closes) {
+        if test.is_none()
+            && above
+                .first()
+                .is_some_and(|first| indent > first.indent() || closes)
+        {
             above.push(line);
             continue;
         }
@@ -124,12 +178,23 @@ pub(super) fn parts<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, line
         let begins_rows = || syntax.is_row(&line.text) && text.ends_with(['[', '(', '`']);
         let is_attribute = text.starts_with(['@', '[']) || text.starts_with("#[") || begins_rows();
         let is_nested = open > 0 && parts[open].is_test;
-        let helper = || syntax.function(&line.text).filter(|_| !is_nested && test.is_none());
+        let helper = || {
+            syntax
+                .function(&line.text)
+                .filter(|_| !is_nested && test.is_none())
+        };
         let name = test.filter(|name| !name.is_empty()).or_else(helper);
         if let Some(name) = name {
             let is_marked = || above.iter().any(|line| syntax.test(&line.text).is_some());
-            let (name, is_test, number) = (name.to_owned(), test.is_some() || is_marked(), line.number);
-            parts.push(part(name, is_test, number, above.drain(..).chain([line]).collect(), indent));
+            let (name, is_test, number) =
+                (name.to_owned(), test.is_some() || is_marked(), line.number);
+            parts.push(part(
+                name,
+                is_test,
+                number,
+                above.drain(..).chain([line]).collect(),
+                indent,
+            ));
             open = parts.len() - 1;
         } else if test.is_some() || is_attribute && !is_nested {
             above.push(line);
@@ -178,7 +243,9 @@ impl Part<'_> {
                 continue;
             }
             // A decorator may register what stands below it.
-            let is_registered = lines.last().is_some_and(|above| above.text.trim_start().starts_with('@'));
+            let is_registered = lines
+                .last()
+                .is_some_and(|above| above.text.trim_start().starts_with('@'));
             let function = function.captures(text).filter(|_| !is_registered);
             let name = function.and_then(|found| first_group(&found));
             let is_idle = is_body && (name.is_some_and(is_named_once) || never.is_match(text));
@@ -196,16 +263,24 @@ impl Part<'_> {
         let is_data = text.starts_with(['[', '(', '{', '|', '"', '\'', '-'])
             && text.ends_with([',', ']', ')', '}', '|', '"', '\''])
             && !text.contains("=> {");
-        let is_loop = text.starts_with("for ") && text.contains(['[', '{']) && values(text).nth(1).is_some();
+        let is_loop =
+            text.starts_with("for ") && text.contains(['[', '{']) && values(text).nth(1).is_some();
         self.syntax.is_row(&line.text) || (is_data || is_loop) && self.syntax.assertions(text) == 0
     }
 
     /// A mark that keeps the part from running and was not among its old lines: its line and its words.
     pub(super) fn skip_more(&self, old: &[CodeLine]) -> Option<(&CodeLine, String)> {
         let is_mark = |line: &&CodeLine| self.syntax.skip(&line.text).is_some();
-        let are_more = self.lines.iter().filter(is_mark).count() > old.iter().filter(is_mark).count();
-        let line = missing(&self.lines, old).into_iter().filter(|_| are_more).find(is_mark)?;
-        Some((line, self.syntax.skip(&line.text)?.chars().take(QUOTED).collect()))
+        let are_more =
+            self.lines.iter().filter(is_mark).count() > old.iter().filter(is_mark).count();
+        let line = missing(&self.lines, old)
+            .into_iter()
+            .filter(|_| are_more)
+            .find(is_mark)?;
+        Some((
+            line,
+            self.syntax.skip(&line.text)?.chars().take(QUOTED).collect(),
+        ))
     }
 
     /// The lines below its declaration.
@@ -228,8 +303,15 @@ pub(super) fn is_loose(line: &CodeLine) -> bool {
 
 /// Texts and numbers of a line, with their quotes, and errors by name.
 pub(super) fn values(line: &str) -> impl Iterator<Item = &str> {
-    let value = pattern!(r#""[^"]*"|'[^']*'|`[^`]*`|\b[A-Z]\w*(?:Error|Exception)\b|(?:^|[^\w.])(-?\d[\w.]*)"#);
-    value.captures_iter(line).filter_map(|found| found.get(1).or_else(|| found.get(0)).map(|value| value.as_str()))
+    let value = pattern!(
+        r#""[^"]*"|'[^']*'|`[^`]*`|\b[A-Z]\w*(?:Error|Exception)\b|(?:^|[^\w.])(-?\d[\w.]*)"#
+    );
+    value.captures_iter(line).filter_map(|found| {
+        found
+            .get(1)
+            .or_else(|| found.get(0))
+            .map(|value| value.as_str())
+    })
 }
 
 /// A value without its quotes; a number without its suffix and the zeros behind its point.

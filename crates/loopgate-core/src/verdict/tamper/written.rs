@@ -22,9 +22,15 @@ const MOST_BYTES: usize = 2 << 20;
 /// The files of a change that hold tests, by their place or by the words of their patch.
 pub(super) fn with_tests(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
     files.known().iter().filter(|file| {
-        let names_tests = || file.patch.as_deref().is_none_or(|patch| pattern!("test|assert").is_match(patch));
-        let holds = |path: &str, syntax: &TestSyntax| is_test(path) || syntax.inline && names_tests();
-        file.paths().any(|path| TestSyntax::of(path).is_some_and(|syntax| holds(path, syntax)))
+        let names_tests = || {
+            file.patch
+                .as_deref()
+                .is_none_or(|patch| pattern!("test|assert").is_match(patch))
+        };
+        let holds =
+            |path: &str, syntax: &TestSyntax| is_test(path) || syntax.inline && names_tests();
+        file.paths()
+            .any(|path| TestSyntax::of(path).is_some_and(|syntax| holds(path, syntax)))
     })
 }
 
@@ -36,7 +42,11 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     let is_in_question = |file: &&ChangedFile| !change.runs.proven.contains(file.old_path());
     for (index, file) in with_tests(change.files).filter(is_in_question).enumerate() {
         let sides = sides(change, file).filter(|sides| {
-            bytes += sides.iter().flatten().map(|line| line.text.len()).sum::<usize>();
+            bytes += sides
+                .iter()
+                .flatten()
+                .map(|line| line.text.len())
+                .sum::<usize>();
             index < MOST_FILES && bytes <= MOST_BYTES
         });
         let Some((sides, syntax)) = sides.zip(file.paths().find_map(TestSyntax::of)) else {
@@ -57,8 +67,15 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
             _ => {}
         }
     }
-    for file in change.files.known().iter().filter(|file| change.passes_as_it_was(file)) {
-        let of_file = found.iter_mut().filter(|one| one.path.as_ref() == Some(&file.path));
+    for file in change
+        .files
+        .known()
+        .iter()
+        .filter(|file| change.passes_as_it_was(file))
+    {
+        let of_file = found
+            .iter_mut()
+            .filter(|one| one.path.as_ref() == Some(&file.path));
         of_file.for_each(|one| one.weight = Weight::Shown);
     }
     found
@@ -66,18 +83,28 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
 
 /// The parts of a test file before and after. Of a file of the program only its tests matter, and marks outside of
 /// them.
-fn parts_of<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: [Vec<CodeLine>; 2]) -> [Vec<Part<'a>>; 2] {
+fn parts_of<'a>(
+    file: &'a ChangedFile,
+    syntax: &'static TestSyntax,
+    sides: [Vec<CodeLine>; 2],
+) -> [Vec<Part<'a>>; 2] {
     let [old, new] = sides;
     let of_side = |path: &str, lines| -> Vec<Part<'a>> {
         let mut parts = parts(file, syntax, lines);
         if !is_test(path) {
             parts.retain(|part| part.is_test || part.name.is_empty());
-            parts[0].lines.retain(|line| syntax.skip(&line.text).is_some());
+            parts[0]
+                .lines
+                .retain(|line| syntax.skip(&line.text).is_some());
         }
         parts
     };
     let is_new = file.status == FileStatus::Added;
-    let old = if is_new { Vec::new() } else { of_side(file.old_path(), old) };
+    let old = if is_new {
+        Vec::new()
+    } else {
+        of_side(file.old_path(), old)
+    };
     let mut new = of_side(&file.path, new);
     // A mark on the whole of a new file takes nothing but the tests that come from another file.
     let is_marked = is_new && new[0].skip_more(&[]).is_some();
@@ -90,11 +117,19 @@ fn parts_of<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: [Vec<
 /// Puts together what has one name in one file.
 fn pairs<'a>(olds: &'a [Part<'a>], news: &'a [Part<'a>]) -> Vec<Pair<'a>> {
     let mut named: BTreeMap<(&str, &str), Vec<&Part<'_>>> = BTreeMap::new();
-    news.iter().for_each(|new| named.entry((&new.file.path, &new.name)).or_default().push(new));
+    news.iter().for_each(|new| {
+        named
+            .entry((&new.file.path, &new.name))
+            .or_default()
+            .push(new)
+    });
     let paired = olds.iter().map(|old| {
         let news = named.get_mut(&(old.file.path.as_str(), old.name.as_str()));
         let fits = |new: &&Part<'_>| new.is_test || !old.is_test;
-        (Some(old), news.and_then(|news| Some(news.remove(news.iter().position(fits)?))))
+        (
+            Some(old),
+            news.and_then(|news| Some(news.remove(news.iter().position(fits)?))),
+        )
     });
     let mut pairs: Vec<Pair<'_>> = paired.collect();
     pairs.extend(named.into_values().flatten().map(|new| (None, Some(new))));
@@ -117,7 +152,10 @@ impl<'a> Rest<'a> {
     fn of(change: &Change<'_>, pairs: &[Pair<'a>]) -> Self {
         let Runs { failed, wrong, .. } = &change.runs;
         let news = || pairs.iter().filter_map(|(old, new)| Some((*old, (*new)?)));
-        let tests: Vec<_> = news().map(|(_, new)| new).filter(|new| new.is_test).collect();
+        let tests: Vec<_> = news()
+            .map(|(_, new)| new)
+            .filter(|new| new.is_test)
+            .collect();
         let is_failed = |test: &&&Part<'_>| names(failed, &test.name) && !names(wrong, &test.name);
         let failed: Vec<_> = tests.iter().filter(is_failed).copied().collect();
         let named = used_by(&tests, pairs);
@@ -126,10 +164,15 @@ impl<'a> Rest<'a> {
             true => old.is_some() || new.skip_more(&[]).is_none(),
             false => named.contains(new.name.as_str()),
         };
-        let is_removed = |(old, new): &Pair<'_>| new.is_none() && old.is_some_and(|old| old.is_test);
+        let is_removed =
+            |(old, new): &Pair<'_>| new.is_none() && old.is_some_and(|old| old.is_test);
         Self {
             brought: brought(&news().filter(counts).collect::<Vec<_>>()),
-            gone: if pairs.iter().any(is_removed) { gone(change) } else { BTreeSet::new() },
+            gone: if pairs.iter().any(is_removed) {
+                gone(change)
+            } else {
+                BTreeSet::new()
+            },
             used: used_by(&failed, pairs),
             failed: failed.iter().map(|test| test.file.path.as_str()).collect(),
         }
@@ -139,8 +182,12 @@ impl<'a> Rest<'a> {
 /// Words of tests, and of the helpers that they name.
 fn used_by<'a>(tests: &[&'a Part<'a>], pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
     let mut used: BTreeSet<&str> = tests.iter().flat_map(|test| test.words()).collect();
-    let helpers = pairs.iter().filter_map(|(_, new)| new.filter(|new| !new.is_test));
-    let named: Vec<&Part<'_>> = helpers.filter(|helper| used.contains(helper.name.as_str())).collect();
+    let helpers = pairs
+        .iter()
+        .filter_map(|(_, new)| new.filter(|new| !new.is_test));
+    let named: Vec<&Part<'_>> = helpers
+        .filter(|helper| used.contains(helper.name.as_str()))
+        .collect();
     used.extend(named.into_iter().flat_map(Part::words));
     used
 }
@@ -150,15 +197,24 @@ const LOOSE: &str = "\0";
 
 /// The lines that come to these parts. A call of a helper that asserts states values as an assertion does.
 fn brought(parts: &[(Option<&Part<'_>>, &Part<'_>)]) -> Bag {
-    let asserting = parts.iter().filter(|(_, part)| part.asserting().next().is_some());
+    let asserting = parts
+        .iter()
+        .filter(|(_, part)| part.asserting().next().is_some());
     let asserting: BTreeSet<&str> = asserting.map(|(_, part)| part.name.as_str()).collect();
     let mut bag = Bag::default();
     for (old, new) in parts {
         for line in missing(new.reached(), old.iter().flat_map(|old| &old.lines)) {
             *bag.entry(line.words()).or_default() += 1;
             let is_assertion = new.asserts(line);
-            if is_assertion || new.is_row(line) || words(&line.text).any(|word| asserting.contains(word)) {
-                let mark = if is_assertion && is_loose(line) { LOOSE } else { "" };
+            if is_assertion
+                || new.is_row(line)
+                || words(&line.text).any(|word| asserting.contains(word))
+            {
+                let mark = if is_assertion && is_loose(line) {
+                    LOOSE
+                } else {
+                    ""
+                };
                 let values = values(&line.text).map(|value| format!("{mark}{}", plain(value)));
                 values.for_each(|value| *bag.entry(value).or_default() += 1);
             }
@@ -171,9 +227,13 @@ fn brought(parts: &[(Option<&Part<'_>>, &Part<'_>)]) -> Bag {
 /// lets pass others.
 fn take_line(bag: &mut Bag, syntax: &TestSyntax, line: &CodeLine) -> bool {
     let values: Vec<String> = values(&line.text).map(plain).collect();
-    let loose: Vec<String> = values.iter().map(|value| format!("{LOOSE}{value}")).collect();
+    let loose: Vec<String> = values
+        .iter()
+        .map(|value| format!("{LOOSE}{value}"))
+        .collect();
     let is_exact = syntax.exact.is_match(&line.text) && !is_loose(line);
-    take(bag, &[line.words()]) || !values.is_empty() && (take(bag, &values) || !is_exact && take(bag, &loose))
+    take(bag, &[line.words()])
+        || !values.is_empty() && (take(bag, &values) || !is_exact && take(bag, &loose))
 }
 
 /// A test that stands in its file no more, unless its assertions all stand in new tests. Nothing clears one that
@@ -184,49 +244,107 @@ fn removed(change: &Change<'_>, old: &Part<'_>, rest: &mut Rest<'_>) -> Option<T
     if lines.is_empty() {
         lines.extend(old.below());
     }
-    let stand = lines.iter().filter(|line| take_line(&mut rest.brought, old.syntax, line)).count();
+    let stand = lines
+        .iter()
+        .filter(|line| take_line(&mut rest.brought, old.syntax, line))
+        .count();
     if !failed && !lines.is_empty() && stand == lines.len() {
         return None;
     }
-    let with_subject = !failed && old.words().any(|word| word != old.name && rest.gone.contains(word));
-    let goes = if with_subject { "is removed with the code that it calls" } else { "is removed" };
-    let (deed, lines) = (format!("the test “{}” {goes}", old.name), Vec::from_iter(&old.lines));
-    let found = change.finding(Comparison::Written, !with_subject, deed).at(&old.file.path, &lines, &[]);
-    Some(Tampering { gone: Some(old.name.clone()), ..found })
+    let with_subject = !failed
+        && old
+            .words()
+            .any(|word| word != old.name && rest.gone.contains(word));
+    let goes = if with_subject {
+        "is removed with the code that it calls"
+    } else {
+        "is removed"
+    };
+    let (deed, lines) = (
+        format!("the test “{}” {goes}", old.name),
+        Vec::from_iter(&old.lines),
+    );
+    let found =
+        change
+            .finding(Comparison::Written, !with_subject, deed)
+            .at(&old.file.path, &lines, &[]);
+    Some(Tampering {
+        gone: Some(old.name.clone()),
+        ..found
+    })
 }
 
 /// What became less in a part that stands on both sides.
-fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<Tampering> {
-    if old.lines.iter().map(CodeLine::words).eq(new.lines.iter().map(CodeLine::words)) {
+fn changed(
+    change: &Change<'_>,
+    old: &Part<'_>,
+    new: &Part<'_>,
+    rest: &mut Rest<'_>,
+) -> Vec<Tampering> {
+    if old
+        .lines
+        .iter()
+        .map(CodeLine::words)
+        .eq(new.lines.iter().map(CodeLine::words))
+    {
         return Vec::new();
     }
     let path = &old.file.path;
-    let [taken, brought] = [missing(&old.lines, &new.lines), missing(&new.lines, &old.lines)];
+    let [taken, brought] = [
+        missing(&old.lines, &new.lines),
+        missing(&new.lines, &old.lines),
+    ];
     let failed = failed(change, new, [&taken, &brought], rest);
-    let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
+    let test = if new.name.is_empty() {
+        "the file".to_owned()
+    } else {
+        format!("“{}”", new.name)
+    };
     if let Some((line, mark)) = new.skip_more(&old.lines) {
         let deed = format!("`{mark}` keeps {test} from running");
-        let marked = change.finding(Comparison::Written, true, deed).at(path, &[], &[line]);
-        return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
+        let marked = change
+            .finding(Comparison::Written, true, deed)
+            .at(path, &[], &[line]);
+        return vec![Tampering {
+            gone: Some(new.name.clone()),
+            ..marked
+        }];
     }
     let mut deeds = lost(old, new, rest);
     // What stands above the declaration may turn a failure into a success.
-    let is_more = |line: &&CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
+    let is_more =
+        |line: &&CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
-    let is_cleared = only_grows || names(&change.runs.wrong, &new.name) || change.passes_as_it_was(old.file);
+    let is_cleared =
+        only_grows || names(&change.runs.wrong, &new.name) || change.passes_as_it_was(old.file);
     if deeds.is_empty() && failed && !is_cleared {
-        let edited =
-            if new.is_test { "failed before, and is edited" } else { "is edited, and a test that failed uses it" };
+        let edited = if new.is_test {
+            "failed before, and is edited"
+        } else {
+            "is edited, and a test that failed uses it"
+        };
         deeds.push(edited.to_owned());
     }
     let deeds = deeds.into_iter().map(|deed| format!("{test} {deed}"));
-    deeds.map(|deed| change.finding(Comparison::Written, failed, deed).at(path, &taken, &brought)).collect()
+    deeds
+        .map(|deed| {
+            change
+                .finding(Comparison::Written, failed, deed)
+                .at(path, &taken, &brought)
+        })
+        .collect()
 }
 
 /// Whether a part failed before, or a test that did uses it: a helper by its name, and what stands outside of the tests
 /// of its file. Imports that come replace nothing.
-fn failed(change: &Change<'_>, new: &Part<'_>, [taken, brought]: [&[&CodeLine]; 2], rest: &Rest<'_>) -> bool {
-    let import = pattern!(r"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*require\(");
+fn failed(
+    change: &Change<'_>,
+    new: &Part<'_>,
+    [taken, brought]: [&[&CodeLine]; 2],
+    rest: &Rest<'_>,
+) -> bool {
+    let import =
+        pattern!(r"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*require\(");
     let replaces = || !taken.is_empty() || brought.iter().any(|line| !import.is_match(&line.text));
     // An assertion may be a test by itself, whose name it states.
     let states = |line: &&CodeLine| {
@@ -241,24 +359,58 @@ fn failed(change: &Change<'_>, new: &Part<'_>, [taken, brought]: [&[&CodeLine]; 
 
 /// What a part asserts less, or less strictly, that stands nowhere else.
 fn lost(old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<String> {
-    let catch =
-        pattern!(r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\(");
-    let catches = |part: &Part<'_>| part.lines.iter().filter(|line| catch.is_match(&line.text)).count();
+    let catch = pattern!(
+        r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\("
+    );
+    let catches = |part: &Part<'_>| {
+        part.lines
+            .iter()
+            .filter(|line| catch.is_match(&line.text))
+            .count()
+    };
     let stated = |lines: &[&CodeLine]| lines.iter().flat_map(|line| values(&line.text)).count();
-    let [then, now] = [old, new].map(|part| part.lines.iter().filter(|line| part.is_row(line)).collect::<Vec<_>>());
+    let [then, now] = [old, new].map(|part| {
+        part.lines
+            .iter()
+            .filter(|line| part.is_row(line))
+            .collect::<Vec<_>>()
+    });
     let loses_rows = stated(&now) < stated(&then);
-    let counts = |line: &&CodeLine| old.asserts(line) || loses_rows && old.is_row(line) && stated(&[line]) > 0;
-    let gone = missing(old.reached(), new.reached()).into_iter().filter(counts);
+    let counts = |line: &&CodeLine| {
+        old.asserts(line) || loses_rows && old.is_row(line) && stated(&[line]) > 0
+    };
+    let gone = missing(old.reached(), new.reached())
+        .into_iter()
+        .filter(counts);
     let gone = gone.filter(|line| !take_line(&mut rest.brought, old.syntax, line));
     let (lost, rows): (Vec<_>, Vec<_>) = gone.partition(|line| old.asserts(line));
     let [then, now] = [old, new].map(|part| part.asserting().collect::<Vec<_>>());
-    let count = |lines: &[&CodeLine]| lines.iter().map(|line| old.syntax.assertions(&line.text)).sum::<usize>();
-    let exact = |lines: &[&CodeLine]| lines.iter().filter(|line| old.syntax.exact.is_match(&line.text)).count();
-    let weaker = match (count(&now).cmp(&count(&then)), exact(&now).cmp(&exact(&then))) {
+    let count = |lines: &[&CodeLine]| {
+        lines
+            .iter()
+            .map(|line| old.syntax.assertions(&line.text))
+            .sum::<usize>()
+    };
+    let exact = |lines: &[&CodeLine]| {
+        lines
+            .iter()
+            .filter(|line| old.syntax.exact.is_match(&line.text))
+            .count()
+    };
+    let weaker = match (
+        count(&now).cmp(&count(&then)),
+        exact(&now).cmp(&exact(&then)),
+    ) {
         _ if lost.is_empty() => None,
-        (Less, _) => Some(format!("asserts less: {} before, {} after", count(&then), count(&now))),
+        (Less, _) => Some(format!(
+            "asserts less: {} before, {} after",
+            count(&then),
+            count(&now)
+        )),
         (_, Less) => Some("accepts values that it refused before".to_owned()),
-        (Equal, Equal) if stated(&now) < stated(&then) => Some("computes a value that it stated before".to_owned()),
+        (Equal, Equal) if stated(&now) < stated(&then) => {
+            Some("computes a value that it stated before".to_owned())
+        }
         _ => None,
     };
     let rows = (!rows.is_empty()).then(|| "loses rows of parameters".to_owned());
@@ -270,12 +422,21 @@ fn lost(old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<String> {
 /// Names of files that are removed, and of functions that are removed without another in their place.
 fn gone(change: &Change<'_>) -> BTreeSet<String> {
     let (mut gone, mut added): (BTreeSet<String>, BTreeSet<String>) = Default::default();
-    for file in change.files.known().iter().filter(|file| !is_test(&file.path)) {
-        let Some(syntax) = TestSyntax::of(&file.path) else { continue };
+    for file in change
+        .files
+        .known()
+        .iter()
+        .filter(|file| !is_test(&file.path))
+    {
+        let Some(syntax) = TestSyntax::of(&file.path) else {
+            continue;
+        };
         if file.status == FileStatus::Removed {
             gone.insert(stem(&file.path).to_owned());
         }
-        let Some(patch) = file.read_patch() else { continue };
+        let Some(patch) = file.read_patch() else {
+            continue;
+        };
         let declared = |line: &DiffLine<'_>| syntax.function(line.text).map(str::to_owned);
         let taken: Vec<String> = patch.removed().filter_map(declared).collect();
         let brought: Vec<String> = patch.added().filter_map(declared).collect();

@@ -1,6 +1,8 @@
 //! One block: what a tool printed of one failing test, or one finding of a compiler or linter.
 
-use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestState};
+use loopgate_core::evidence::{
+    ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestState,
+};
 
 use super::tools::{self, BlockReader, MatchedRow, Means, Tool};
 use crate::{Case, Clip, MAX_MESSAGE, numbers, severity, text};
@@ -45,7 +47,13 @@ pub(super) struct FailedTest {
 impl Block {
     pub fn new(found: &MatchedRow<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
         let (row, group) = (found.row, |name: &str| found.group(name));
-        let first = |texts: &[&'_ str]| texts.iter().find(|text| !text.is_empty()).unwrap_or(&"").to_string();
+        let first = |texts: &[&'_ str]| {
+            texts
+                .iter()
+                .find(|text| !text.is_empty())
+                .unwrap_or(&"")
+                .to_string()
+        };
         let mut block = Self {
             tool: row.tool,
             is_finding: row.means == Means::Finding,
@@ -84,7 +92,9 @@ impl Block {
     /// Whether a line still explains this finding.
     pub fn goes_on(&self, line: &str) -> bool {
         // What Biome found stands below an empty line.
-        let is_heading = || self.lines == 1 && self.message.is_empty() && self.text.text().trim_end().ends_with('━');
+        let is_heading = || {
+            self.lines == 1 && self.message.is_empty() && self.text.text().trim_end().ends_with('━')
+        };
         (!line.is_empty() || is_heading()) && self.lines < MAX_FINDING_LINES
     }
 
@@ -93,38 +103,77 @@ impl Block {
         let trace = self.text.text().trim_end().to_owned();
         let (mut file, mut line) = (self.file, self.line);
         if file.is_empty() {
-            let place = |line: &str| text::place(line.strip_prefix("--> ").or(line.strip_prefix("Location: "))?);
+            let place = |line: &str| {
+                text::place(
+                    line.strip_prefix("--> ")
+                        .or(line.strip_prefix("Location: "))?,
+                )
+            };
             let found = trace.lines().map(str::trim_start).find_map(place)?;
             (file, line) = (found.file, found.line);
         }
         // Biome: `! Unexpected any.`, `× Use the Number.isNaN function.`
         let below = text::first_line(trace.split_once("━\n").map_or("", |(_, below)| below));
-        let level = self.level.or(below.starts_with('!').then_some(FindingSeverity::Medium));
+        let level = self
+            .level
+            .or(below.starts_with('!').then_some(FindingSeverity::Medium));
         let (rule, message) = match self.message.is_empty() {
-            true if !below.is_empty() => (self.rule, below.trim_start_matches(['!', '×', 'i', ' ']).to_owned()),
+            true if !below.is_empty() => (
+                self.rule,
+                below.trim_start_matches(['!', '×', 'i', ' ']).to_owned(),
+            ),
             // A formatter shows no more than which file it would write otherwise.
             true => (self.rule, text::first_line(&trace).to_owned()),
             false => {
                 let message = wrapped(&self.message, &trace);
                 // The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)`
                 // of pyright.
-                let last = trace.lines().last().and_then(|line| line.strip_suffix(')')?.rsplit_once(" (report"));
-                match message.strip_suffix(']').and_then(|whole| whole.rsplit_once(" [")) {
+                let last = trace
+                    .lines()
+                    .last()
+                    .and_then(|line| line.strip_suffix(')')?.rsplit_once(" (report"));
+                match message
+                    .strip_suffix(']')
+                    .and_then(|whole| whole.rsplit_once(" ["))
+                {
                     _ if !self.rule.is_empty() => (self.rule, message),
                     Some((before, rule)) => (rule.to_owned(), before.trim_end().to_owned()),
-                    None => (last.map(|(_, rule)| format!("report{rule}")).unwrap_or_default(), message),
+                    None => (
+                        last.map(|(_, rule)| format!("report{rule}"))
+                            .unwrap_or_default(),
+                        message,
+                    ),
                 }
             }
         };
         let severity = level.unwrap_or(FindingSeverity::High);
         // `-fpermissive` would let an error pass.
         let is_compiler = rule.is_empty()
-            || ["TS", "CS", "-f"].iter().any(|start| rule.starts_with(start))
+            || ["TS", "CS", "-f"]
+                .iter()
+                .any(|start| rule.starts_with(start))
             || trace.contains("): error ");
-        let error_type = if is_compiler { ErrorType::CompileError } else { ErrorType::LintError };
+        let error_type = if is_compiler {
+            ErrorType::CompileError
+        } else {
+            ErrorType::LintError
+        };
         let error_type = (severity >= FindingSeverity::High).then_some(error_type);
-        let location = Some(SourceLocation { file, line, function: None });
-        Some((Finding { rule, severity, message, location }, error_type, trace))
+        let location = Some(SourceLocation {
+            file,
+            line,
+            function: None,
+        });
+        Some((
+            Finding {
+                rule,
+                severity,
+                message,
+                location,
+            },
+            error_type,
+            trace,
+        ))
     }
 
     pub fn tool(&self) -> &'static Tool {
@@ -133,8 +182,15 @@ impl Block {
 
     /// The failing tests; with what the block shows of them, if that is wanted.
     pub fn failures(self, wanted: bool) -> Vec<FailedTest> {
-        let text = if wanted { self.text.text() } else { String::new() };
-        let (name, others) = self.names.split_first().map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
+        let text = if wanted {
+            self.text.text()
+        } else {
+            String::new()
+        };
+        let (name, others) = self
+            .names
+            .split_first()
+            .map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
         let mut first = match self.tool().reader {
             Some(BlockReader::Pytest) => pytest(name, &text),
             Some(BlockReader::Ctest) => ctest(name, &self.message, &text),
@@ -148,9 +204,21 @@ impl Block {
         let mut tests = vec![first];
         for heading in others {
             let FailedTest { file, name, .. } = self.by_expression(heading, "");
-            let (test_name, test_file) = ((!name.is_empty()).then(|| name.clone()), Some(file.clone()));
-            let failure = Failure { test_name, test_file, line_number: None, ..tests[0].failure.clone() };
-            tests.push(FailedTest { file, name, failure, class: tests[0].class.clone(), is_error: tests[0].is_error });
+            let (test_name, test_file) =
+                ((!name.is_empty()).then(|| name.clone()), Some(file.clone()));
+            let failure = Failure {
+                test_name,
+                test_file,
+                line_number: None,
+                ..tests[0].failure.clone()
+            };
+            tests.push(FailedTest {
+                file,
+                name,
+                failure,
+                class: tests[0].class.clone(),
+                is_error: tests[0].is_error,
+            });
         }
         tests
     }
@@ -160,12 +228,25 @@ impl Block {
         let tool = self.tool();
         let whole = format!("{heading}\n{text}");
         let found = tool.block.as_ref().and_then(|block| block.captures(&whole));
-        let group = |name: &str| found.as_ref().and_then(|found| found.name(name)).map(|group| group.as_str());
+        let group = |name: &str| {
+            found
+                .as_ref()
+                .and_then(|found| found.name(name))
+                .map(|group| group.as_str())
+        };
         let plain = |text: &str| match &tool.margin {
-            Some(margin) => text.lines().map(|line| margin.replace(line, "")).collect::<Vec<_>>().join("\n"),
+            Some(margin) => text
+                .lines()
+                .map(|line| margin.replace(line, ""))
+                .collect::<Vec<_>>()
+                .join("\n"),
             None => text.to_owned(),
         };
-        let name = if found.is_some() { group("name").unwrap_or_default() } else { heading };
+        let name = if found.is_some() {
+            group("name").unwrap_or_default()
+        } else {
+            heading
+        };
         let mut name = name.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         if let Some(between) = &tool.parts {
             name = name.replace(between, " > ");
@@ -173,18 +254,27 @@ impl Block {
         let file = group("test_file").map_or_else(|| self.file.clone(), text::path);
         let trace = plain(group("text").unwrap_or(text));
         let message = match group("message").map(plain) {
-            Some(message) if message.trim().is_empty() && !name.is_empty() => format!("the test '{name}' failed"),
-            Some(message) => tool.without.as_ref().map_or(message.clone(), |not| not.replace_all(&message, "").into()),
+            Some(message) if message.trim().is_empty() && !name.is_empty() => {
+                format!("the test '{name}' failed")
+            }
+            Some(message) => tool
+                .without
+                .as_ref()
+                .map_or(message.clone(), |not| not.replace_all(&message, "").into()),
             None => String::new(),
         };
         let mut test = FailedTest::new(&file, &name, &message, &trace);
-        test.failure.line_number = test.failure.line_number.or(group("test_line").and_then(numbers::line));
+        test.failure.line_number = test
+            .failure
+            .line_number
+            .or(group("test_line").and_then(numbers::line));
         if let Some(file) = group("file") {
             let line = group("line").and_then(numbers::line);
             test.failure.source = Some(text::location(file, line));
         }
         if let (Some(expected), Some(actual)) = (group("expected"), group("actual")) {
-            (test.failure.expected, test.failure.actual) = (Some(expected.to_owned()), Some(actual.to_owned()));
+            (test.failure.expected, test.failure.actual) =
+                (Some(expected.to_owned()), Some(actual.to_owned()));
         }
         test
     }
@@ -194,9 +284,19 @@ impl FailedTest {
     /// Reads the message out of `message`, or if that is empty out of the whole text.
     pub(super) fn new(file: &str, name: &str, message: &str, trace: &str) -> Self {
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let test = Failure { test_name: known(name), test_file: known(file), ..Failure::default() };
+        let test = Failure {
+            test_name: known(name),
+            test_file: known(file),
+            ..Failure::default()
+        };
         let failure = text::failure(test, message, trace);
-        Self { file: file.to_owned(), class: String::new(), name: name.to_owned(), is_error: false, failure }
+        Self {
+            file: file.to_owned(),
+            class: String::new(),
+            name: name.to_owned(),
+            is_error: false,
+            failure,
+        }
     }
 }
 
@@ -214,11 +314,20 @@ fn level(word: &str) -> Option<FindingSeverity> {
 fn wrapped(message: &str, trace: &str) -> String {
     let mut whole = message.to_owned();
     // A line above a caret is source, whatever it begins with.
-    if trace.lines().nth(2).is_some_and(|below| below.trim_start().starts_with('^')) {
+    if trace
+        .lines()
+        .nth(2)
+        .is_some_and(|below| below.trim_start().starts_with('^'))
+    {
         return whole;
     }
-    for line in trace.lines().skip(1).take_while(|line| !line.starts_with([' ', '\t', '|', '-'])) {
-        let is_prose = line.starts_with(['"', '\'', '[']) || line.starts_with(|c: char| c.is_ascii_lowercase());
+    for line in trace
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.starts_with([' ', '\t', '|', '-']))
+    {
+        let is_prose = line.starts_with(['"', '\'', '['])
+            || line.starts_with(|c: char| c.is_ascii_lowercase());
         if !is_prose || line.contains(": ") {
             break;
         }
@@ -239,38 +348,65 @@ patterns! {
 
 /// `ERROR at setup of test_db`, `ERROR collecting tests/test_cart.py`, `TestCart.test_total`.
 fn pytest(heading: &str, text: &str) -> FailedTest {
-    let trace = CAPTURED.find(text).map_or(text, |captured| &text[..captured.start()]);
+    let trace = CAPTURED
+        .find(text)
+        .map_or(text, |captured| &text[..captured.start()]);
     // The error that was raised last: the last lines marked with `E`.
     let lines: Vec<&str> = trace.lines().collect();
     let is_marked = |line: &str| line == "E" || line.starts_with("E  ");
-    let last = lines.chunk_by(|one, next| is_marked(one) == is_marked(next)).rfind(|lines| is_marked(lines[0]));
-    let lines = last.unwrap_or_default().iter().map(|line| line.strip_prefix("E   ").unwrap_or("").trim_end());
+    let last = lines
+        .chunk_by(|one, next| is_marked(one) == is_marked(next))
+        .rfind(|lines| is_marked(lines[0]));
+    let lines = last
+        .unwrap_or_default()
+        .iter()
+        .map(|line| line.strip_prefix("E   ").unwrap_or("").trim_end());
     let message = lines.collect::<Vec<_>>().join("\n");
     // All fixtures that there are stand below one that there is not.
-    let end = if message.starts_with("fixture '") { message.find('\n') } else { None };
+    let end = if message.starts_with("fixture '") {
+        message.find('\n')
+    } else {
+        None
+    };
     let message = &message[..end.unwrap_or(message.len())];
     // A fixture's frames do not show where the test stands.
-    for (words, phase) in [("ERROR at setup of ", "setup"), ("ERROR at teardown of ", "teardown")] {
+    for (words, phase) in [
+        ("ERROR at setup of ", "setup"),
+        ("ERROR at teardown of ", "teardown"),
+    ] {
         if let Some(name) = heading.strip_prefix(words) {
             let class = phase.to_owned();
-            return FailedTest { class, is_error: true, ..FailedTest::new("", name, message, trace) };
+            return FailedTest {
+                class,
+                is_error: true,
+                ..FailedTest::new("", name, message, trace)
+            };
         }
     }
     if let Some(file) = heading.strip_prefix("ERROR collecting ") {
         return FailedTest::new(file, "", message, trace);
     }
     // The test stands at the outermost frame, but for those of plugins that run it.
-    let mut files = FRAME.captures_iter(trace).map(|frame| text::path(&frame["file"]));
-    let file = files.find(|file| !file.contains("/lib/python")).unwrap_or_default();
+    let mut files = FRAME
+        .captures_iter(trace)
+        .map(|frame| text::path(&frame["file"]));
+    let file = files
+        .find(|file| !file.contains("/lib/python"))
+        .unwrap_or_default();
     FailedTest::new(&file, heading, message, trace)
 }
 
 /// Class and method of a test as unittest names it: `test_total (cart.tests.CartTests.test_total) (n=2)`.
 pub(super) fn of_unittest(name: &str) -> (String, String) {
-    let Some(found) = UNITTEST.captures(name) else { return (String::new(), name.to_owned()) };
+    let Some(found) = UNITTEST.captures(name) else {
+        return (String::new(), name.to_owned());
+    };
     let (method, part) = (&found[1], found.get(3).map_or("", |part| part.as_str()));
     // Since Python 3.11 the method stands in the parentheses too.
-    let class = found[2].strip_suffix(method).and_then(|class| class.strip_suffix('.')).unwrap_or(&found[2]);
+    let class = found[2]
+        .strip_suffix(method)
+        .and_then(|class| class.strip_suffix('.'))
+        .unwrap_or(&found[2]);
     (class.to_owned(), format!("{method}{part}"))
 }
 
@@ -282,8 +418,17 @@ fn unittest(heading: &str, text: &str) -> FailedTest {
     // What a test printed is quoted below what went wrong.
     let error = trace.split("\nStdout:").next().unwrap_or_default();
     let title = Case::new(&class, &name, TestState::Failed).title();
-    let failure = Failure { test_name: Some(title), ..text::failure(Failure::default(), error, trace.trim()) };
-    FailedTest { file: String::new(), class, name, is_error: word == "ERROR", failure }
+    let failure = Failure {
+        test_name: Some(title),
+        ..text::failure(Failure::default(), error, trace.trim())
+    };
+    FailedTest {
+        file: String::new(),
+        class,
+        name,
+        is_error: word == "ERROR",
+        failure,
+    }
 }
 
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.
@@ -296,7 +441,11 @@ fn ctest(name: &str, ending: &str, text: &str) -> FailedTest {
         test.failure = Failure {
             test_name: Some(name.to_owned()),
             error_message: format!("the test ended with: {ending}"),
-            error_type: if ending == "Timeout" { ErrorType::TimeoutError } else { ErrorType::RuntimeError },
+            error_type: if ending == "Timeout" {
+                ErrorType::TimeoutError
+            } else {
+                ErrorType::RuntimeError
+            },
             error_class: Some(ending.trim_start_matches("Exception: ").to_owned()),
             ..test.failure
         };

@@ -29,22 +29,32 @@ const WORDS: [&str; 5] = [
     "skipped skip skips pending todo xfailed incomplete risky disabled excluded not",
     "rerun",
 ];
-const TOTAL: &str =
-    "tests test examples example specs spec doctests doctest properties property total completed run runs";
+const TOTAL: &str = "tests test examples example specs spec doctests doctest properties property total completed run runs";
 
 impl Counts {
     /// Adds what a line sums up: numbers in front of their words, or words in front of their numbers.
     pub fn add(&mut self, text: &str) {
         self.has_sums = true;
-        let words: Vec<String> =
-            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        let words: Vec<String> = text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect();
         let number = |word: &String| word.parse::<u64>().ok();
         let starts_with_number = words.first().and_then(number).is_some();
         let mut total = None;
         let mut parts = 0;
-        for (at, count) in words.iter().enumerate().filter_map(|(at, word)| Some((at, number(word)?.min(1 << 40)))) {
+        for (at, count) in words
+            .iter()
+            .enumerate()
+            .filter_map(|(at, word)| Some((at, number(word)?.min(1 << 40))))
+        {
             let meant: Vec<&str> = match starts_with_number {
-                true => words[at + 1..].iter().take_while(|word| number(word).is_none()).map(String::as_str).collect(),
+                true => words[at + 1..]
+                    .iter()
+                    .take_while(|word| number(word).is_none())
+                    .map(String::as_str)
+                    .collect(),
                 false => words[..at].last().map(String::as_str).into_iter().collect(),
             };
             let is = |known: &str| known.split(' ').any(|word| meant.contains(&word));
@@ -60,7 +70,11 @@ impl Counts {
         }
         if let Some(total) = total {
             // A tool that prints the sum may leave out how many passed, and unittest how many failed.
-            let parts = if parts > 0 { parts } else { std::mem::take(&mut self.unsummed) };
+            let parts = if parts > 0 {
+                parts
+            } else {
+                std::mem::take(&mut self.unsummed)
+            };
             self.total += total.saturating_sub(parts);
         }
     }
@@ -80,12 +94,15 @@ impl Counts {
         // Blocks do not always show which of both a failing test is.
         let errors_found = self.errors_found + self.failures_found.saturating_sub(failed);
         let failures_found = self.failures_found.min(failed);
-        let (more_failed, more_errors) = (failed - failures_found, errors.saturating_sub(errors_found));
+        let (more_failed, more_errors) =
+            (failed - failures_found, errors.saturating_sub(errors_found));
         out.anonymous_cases(TestState::Failed, more_failed);
         out.anonymous_cases(TestState::Errored, more_errors);
         if more_failed + more_errors > 0 {
             let (announced, found) = (failed + errors, failures_found + errors_found);
-            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{announced} failures, of which {found} are told of"));
+            out.notes.flaw(Flaw::WRONG_TOTAL, || {
+                format!("{announced} failures, of which {found} are told of")
+            });
         }
         true
     }
@@ -98,29 +115,48 @@ mod tests {
     #[test]
     fn sums_of_many_tools() {
         let cases = [
-            ("2 failed, 5 passed, 1 skipped, 3 warnings, 1 error", (2, 1, 5, 1)),
+            (
+                "2 failed, 5 passed, 1 skipped, 3 warnings, 1 error",
+                (2, 1, 5, 1),
+            ),
             ("1 failed, 2 passed, 21 total", (1, 0, 20, 0)),
             ("17 failed | 2 passed | 2 skipped", (17, 0, 2, 2)),
             ("4 examples, 1 failure, 1 pending", (1, 0, 2, 1)),
-            ("Tests: 5, Assertions: 9, Errors: 1, Failures: 1, Skipped: 1", (1, 1, 2, 1)),
+            (
+                "Tests: 5, Assertions: 9, Errors: 1, Failures: 1, Skipped: 1",
+                (1, 1, 2, 1),
+            ),
             ("1 tests failed out of 3", (1, 0, 2, 0)),
             ("3 tests completed, 1 failed", (1, 0, 2, 0)),
-            ("Tests run: 3, Failures: 1, Errors: 1, Skipped: 0", (1, 1, 1, 0)),
+            (
+                "Tests run: 3, Failures: 1, Errors: 1, Skipped: 0",
+                (1, 1, 1, 0),
+            ),
             ("2 did not run", (0, 0, 0, 2)),
             ("no tests ran", (0, 0, 0, 0)),
             ("fail 7", (7, 0, 0, 0)),
             ("FAILED  ] 2", (2, 0, 0, 0)),
-            ("5 runs, 5 assertions, 3 failures, 1 errors, 0 skips", (3, 1, 1, 0)),
+            (
+                "5 runs, 5 assertions, 3 failures, 1 errors, 0 skips",
+                (3, 1, 1, 0),
+            ),
             ("2 doctests, 5 tests, 4 failures, 1 excluded", (4, 0, 2, 1)),
             ("1 passed | 3 failed (1 step) (81ms)", (3, 0, 1, 0)),
             ("4 | 1 passed | 3 failed", (3, 0, 1, 0)),
-            ("Failed:     1, Passed:     3, Skipped:     0, Total:     4", (1, 0, 3, 0)),
+            (
+                "Failed:     1, Passed:     3, Skipped:     0, Total:     4",
+                (1, 0, 3, 0),
+            ),
         ];
         for (text, (failed, errors, passed, skipped)) in cases {
             let mut counts = Counts::default();
             counts.add(text);
             let [f, e, p, s, _] = counts.sums;
-            assert_eq!((f, e, p + counts.total, s), (failed, errors, passed, skipped), "{text}");
+            assert_eq!(
+                (f, e, p + counts.total, s),
+                (failed, errors, passed, skipped),
+                "{text}"
+            );
         }
     }
 }

@@ -41,7 +41,9 @@ impl Go {
         const MARKS: [&str; 4] = ["RUN   ", "CONT  ", "NAME  ", "PAUSE "];
         let is_of_build = || {
             go_text::compile_error(line).is_some()
-                || ["\t", "too many errors"].iter().any(|start| line.starts_with(start))
+                || ["\t", "too many errors"]
+                    .iter()
+                    .any(|start| line.starts_with(start))
         };
         if let Some((package, end)) = package_end(line) {
             // Without `-v` no test of a package that passes is named or counted.
@@ -58,13 +60,22 @@ impl Go {
             self.is_open = true;
             // A race is reported above the test that it makes fail.
             let is_reported_above = state == TestState::Failed && !line.starts_with(' ');
-            let above = if is_reported_above { std::mem::take(&mut self.package.output) } else { Clip::default() };
+            let above = if is_reported_above {
+                std::mem::take(&mut self.package.output)
+            } else {
+                Clip::default()
+            };
             if let Some(test) = self.test(name) {
                 test.state = Some(state);
-                test.output = if test.output.held() > 0 { std::mem::take(&mut test.output) } else { above };
+                test.output = if test.output.held() > 0 {
+                    std::mem::take(&mut test.output)
+                } else {
+                    above
+                };
             }
-        } else if let Some(name) =
-            line.strip_prefix("=== ").and_then(|rest| MARKS.iter().find_map(|m| rest.strip_prefix(m)))
+        } else if let Some(name) = line
+            .strip_prefix("=== ")
+            .and_then(|rest| MARKS.iter().find_map(|m| rest.strip_prefix(m)))
         {
             self.is_open = true;
             self.test(name);
@@ -108,7 +119,10 @@ impl Go {
         if self.held > MAX_HELD {
             return;
         }
-        let test = self.current.as_ref().and_then(|name| self.package.tests.get_mut(name));
+        let test = self
+            .current
+            .as_ref()
+            .and_then(|name| self.package.tests.get_mut(name));
         let output = test.map_or(&mut self.package.output, |test| &mut test.output);
         output.push_line(line);
     }
@@ -116,8 +130,15 @@ impl Go {
     fn end_package(&mut self, package: &str, end: PackageEnd, out: &mut Collector) {
         out.framework = Some(TestFramework::GoTest);
         out.expect_tests();
-        let Self { package: mut ended, above, .. } = std::mem::take(self);
-        let mut failed = ended.tests.values_mut().filter(|test| test.state == Some(TestState::Failed));
+        let Self {
+            package: mut ended,
+            above,
+            ..
+        } = std::mem::take(self);
+        let mut failed = ended
+            .tests
+            .values_mut()
+            .filter(|test| test.state == Some(TestState::Failed));
         if let (Some(only), None) = (failed.next(), failed.next())
             && only.output.held() == 0
         {
@@ -129,7 +150,10 @@ impl Go {
 
 /// `    --- FAIL: TestRates/it (0.00s)`
 fn result(line: &str) -> Option<(&str, TestState)> {
-    let (word, rest) = line.trim_start_matches(' ').strip_prefix("--- ")?.split_once(": ")?;
+    let (word, rest) = line
+        .trim_start_matches(' ')
+        .strip_prefix("--- ")?
+        .split_once(": ")?;
     let state = match word {
         "FAIL" => TestState::Failed,
         "PASS" => TestState::Passed,
@@ -144,14 +168,18 @@ fn result(line: &str) -> Option<(&str, TestState)> {
 fn package_end(line: &str) -> Option<(&str, PackageEnd)> {
     let (word, rest) = line.split_once('\t')?;
     let end = match word {
-        "FAIL" if rest.ends_with("[build failed]") || rest.ends_with("[setup failed]") => PackageEnd::NotBuilt,
+        "FAIL" if rest.ends_with("[build failed]") || rest.ends_with("[setup failed]") => {
+            PackageEnd::NotBuilt
+        }
         "FAIL" => PackageEnd::Failed,
         "ok  " | "?   " => PackageEnd::Passed,
         _ => return None,
     };
     let package = rest.split(['\t', ' ']).next()?;
     // A module may have a plain name.
-    let is_timed = rest.rsplit_once('\t').is_some_and(|(_, time)| time.ends_with('s') && time.starts_with("0."));
+    let is_timed = rest
+        .rsplit_once('\t')
+        .is_some_and(|(_, time)| time.ends_with('s') && time.starts_with("0."));
     (is_package(package) || is_timed && !package.is_empty()).then_some((package, end))
 }
 
@@ -171,12 +199,32 @@ mod tests {
 
     #[test]
     fn a_package_that_passes_counts_no_test_and_one_without_tests_counts_none() {
-        let total = |text: &str| read("go", text.as_bytes(), &ReadOptions::default()).results.map(|it| it.total);
+        let total = |text: &str| {
+            read("go", text.as_bytes(), &ReadOptions::default())
+                .results
+                .map(|it| it.total)
+        };
         assert_eq!(total("ok  \texample.com/shop\t0.002s\n"), None);
-        assert_eq!(total("ok  \texample.com/shop\t(cached)\n?   \texample.com/shop/cmd\t[no test files]\n"), None);
-        assert_eq!(total("?   \texample.com/shop/cmd\t[no test files]\n"), Some(0));
-        assert_eq!(total("ok  \texample.com/shop\t0.002s [no tests to run]\n"), Some(0));
-        assert_eq!(total("=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \texample.com/shop\t0.002s\n"), Some(1));
+        assert_eq!(
+            total(
+                "ok  \texample.com/shop\t(cached)\n?   \texample.com/shop/cmd\t[no test files]\n"
+            ),
+            None
+        );
+        assert_eq!(
+            total("?   \texample.com/shop/cmd\t[no test files]\n"),
+            Some(0)
+        );
+        assert_eq!(
+            total("ok  \texample.com/shop\t0.002s [no tests to run]\n"),
+            Some(0)
+        );
+        assert_eq!(
+            total(
+                "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \texample.com/shop\t0.002s\n"
+            ),
+            Some(1)
+        );
     }
 
     #[test]
@@ -184,13 +232,20 @@ mod tests {
         let text = "\nFAIL: cart_test.go:17: S.TestSums\n\ncart_test.go:18:\n    c.Assert(Total(45, 2), Equals, 90)\n\
                     ... obtained int = 45\n... expected int = 90\n\n--- FAIL: Test (0.01s)\nFAIL\nFAIL\tshop\t0.008s\n";
         let failures = read("go", text.as_bytes(), &ReadOptions::default()).failures;
-        let [only] = failures.as_slice() else { panic!("{failures:?}") };
+        let [only] = failures.as_slice() else {
+            panic!("{failures:?}")
+        };
         assert_eq!(
-            only.source.as_ref().map(|source| (source.file.as_str(), source.line)),
+            only.source
+                .as_ref()
+                .map(|source| (source.file.as_str(), source.line)),
             Some(("shop/cart_test.go", Some(18)))
         );
         let both = text.replace("FAIL\nFAIL", "--- FAIL: TestOther (0.01s)\nFAIL\nFAIL");
         let failures = read("go", both.as_bytes(), &ReadOptions::default()).failures;
-        assert!(failures.len() == 2 && failures.iter().all(|failure| failure.source.is_none()), "{failures:?}");
+        assert!(
+            failures.len() == 2 && failures.iter().all(|failure| failure.source.is_none()),
+            "{failures:?}"
+        );
     }
 }

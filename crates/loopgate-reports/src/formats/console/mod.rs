@@ -26,7 +26,9 @@ use crate::{Case, Clip, Collector, Flaw, Mark, numbers, text};
 /// A tool shows with its own lines that it begins.
 pub(super) const MARK: Mark = Mark::Text {
     own: |line| {
-        line.starts_with("=====") && line.ends_with("=====") && line.contains(" test session starts ")
+        line.starts_with("=====")
+            && line.ends_with("=====")
+            && line.contains(" test session starts ")
             || line.starts_with(" RUN  v")
             || line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
     },
@@ -45,9 +47,14 @@ const MAX_ANNOTATIONS: usize = 200;
 const MAX_LINE: usize = 4 * 1024;
 
 pub(super) fn is_line(line: &str) -> bool {
-    let is_silent =
-        |row: &Row| matches!(row.means, Means::File | Means::End | Means::Pass | Means::Begun | Means::Ended);
-    Go::begins_with(line) || tools::first(line, |row| row.within.is_none() && !is_silent(row)).is_some()
+    let is_silent = |row: &Row| {
+        matches!(
+            row.means,
+            Means::File | Means::End | Means::Pass | Means::Begun | Means::Ended
+        )
+    };
+    Go::begins_with(line)
+        || tools::first(line, |row| row.within.is_none() && !is_silent(row)).is_some()
 }
 
 /// Whether only Python's `unittest` writes such a line.
@@ -108,7 +115,9 @@ impl Console {
         self.close(out);
         self.go.end(out);
         if out.holds_nothing() {
-            self.annotations.into_iter().for_each(|finding| github_annotations::report(finding, out));
+            self.annotations
+                .into_iter()
+                .for_each(|finding| github_annotations::report(finding, out));
         }
         if !self.counts.count_rest(out) && (!self.reported.is_empty() || self.counts.unsummed > 0) {
             out.notes.flaw(Flaw::NO_END, || "the run is not summed up");
@@ -118,12 +127,17 @@ impl Console {
     /// Takes a cleaned line.
     pub fn line(&mut self, line: &str, out: &mut Collector) {
         if self.annotations.len() < MAX_ANNOTATIONS {
-            self.annotations.extend(github_annotations::annotation(line));
+            self.annotations
+                .extend(github_annotations::annotation(line));
         }
         if line.len() > MAX_LINE {
             return self.plain(line, out);
         }
-        let line = match self.shown.as_mut().and_then(|shown| Some((line.strip_prefix(&shown.mark)?, shown))) {
+        let line = match self
+            .shown
+            .as_mut()
+            .and_then(|shown| Some((line.strip_prefix(&shown.mark)?, shown)))
+        {
             Some((rest, shown)) => {
                 shown.text.push_line(rest);
                 rest
@@ -138,7 +152,9 @@ impl Console {
         if self.open.is_none() && self.go.line(line, out) {
             return;
         }
-        let Some(found) = tools::first(line, |row| self.counts_here(row, line)) else { return self.plain(line, out) };
+        let Some(found) = tools::first(line, |row| self.counts_here(row, line)) else {
+            return self.plain(line, out);
+        };
         let row = found.row;
         // The row names a test of the open block, instead of beginning another: its name stands below its place, or one
         // text belongs to several tests.
@@ -164,7 +180,9 @@ impl Console {
 
     /// A line that matters, behind the block that was open.
     fn found(&mut self, found: &MatchedRow<'_>, line: &str, out: &mut Collector) {
-        let (row, group) = (found.row, |name: &str| Some(found.group(name)).filter(|text| !text.is_empty()));
+        let (row, group) = (found.row, |name: &str| {
+            Some(found.group(name)).filter(|text| !text.is_empty())
+        });
         if let Some(counts) = group("counts") {
             self.counts.add(counts);
             self.framework(row.tool, out);
@@ -186,19 +204,37 @@ impl Console {
                 self.close(out);
             }
             // The first line is the test, the others its sections.
-            Means::Title => self.title = self.title.take().or(Some((row.tool, found.group("name").to_owned()))),
+            Means::Title => {
+                self.title = self
+                    .title
+                    .take()
+                    .or(Some((row.tool, found.group("name").to_owned())))
+            }
             Means::File => {
                 let scenario = group("name").map(|name| (row.tool, name.to_owned()));
                 self.title = scenario.or_else(|| self.title.take());
-                self.file = group("file").map(|file| (row.tool, text::path(file), numbers::line(found.group("line"))));
+                self.file = group("file").map(|file| {
+                    (
+                        row.tool,
+                        text::path(file),
+                        numbers::line(found.group("line")),
+                    )
+                });
             }
             Means::Listed => self.listed(found, out),
             Means::Begun => self.begun = group("name").map(str::to_owned),
             Means::Passed | Means::Ended => {
                 let begun = self.begun.take();
                 // A failing test has its own block further down.
-                let name = group("name").map(str::to_owned).or(begun).filter(|_| group("failed").is_none());
-                let state = if group("skipped").is_some() { TestState::Skipped } else { TestState::Passed };
+                let name = group("name")
+                    .map(str::to_owned)
+                    .or(begun)
+                    .filter(|_| group("failed").is_none());
+                let state = if group("skipped").is_some() {
+                    TestState::Skipped
+                } else {
+                    TestState::Passed
+                };
                 if let Some((class, method)) = name.as_deref().map(block::of_unittest) {
                     self.counts.unsummed += 1;
                     self.framework(row.tool, out);
@@ -207,7 +243,11 @@ impl Console {
             }
             Means::End if !found.group("number").is_empty() => {
                 let mark = format!("{}: ", found.group("number"));
-                self.shown = Some(RunningProgram { mark, text: Clip::default(), found: self.counts.failures_found });
+                self.shown = Some(RunningProgram {
+                    mark,
+                    text: Clip::default(),
+                    found: self.counts.failures_found,
+                });
             }
             Means::Counts | Means::End | Means::Pass => {}
         }
@@ -228,9 +268,12 @@ impl Console {
         let is_apart = row.means != Means::Ended || self.begun.is_some();
         let is_announced = || {
             let begins = |known: &String| {
-                known.strip_prefix(line.trim()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+                known
+                    .strip_prefix(line.trim())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
             };
-            !(row.tool().announces && row.means == Means::Block) || self.announced.iter().any(begins)
+            !(row.tool().announces && row.means == Means::Block)
+                || self.announced.iter().any(begins)
         };
         is_in_section && is_meant && is_apart && is_announced()
     }
@@ -266,7 +309,9 @@ impl Console {
             None => {
                 // Node prints the place of the source line above an uncaught error, and its own version below it.
                 let is_place = line.rsplit_once(':').is_some_and(|(file, at)| {
-                    let is_file = ["node:internal/", "/", "file:///"].iter().any(|start| file.starts_with(start));
+                    let is_file = ["node:internal/", "/", "file:///"]
+                        .iter()
+                        .any(|start| file.starts_with(start));
                     is_file && !file.contains(' ') && numbers::line(at).is_some()
                 });
                 if is_place {
@@ -281,7 +326,9 @@ impl Console {
 
     /// The open block is over.
     fn close(&mut self, out: &mut Collector) {
-        let Some(block) = self.open.take().filter(|block| !block.is_output) else { return };
+        let Some(block) = self.open.take().filter(|block| !block.is_output) else {
+            return;
+        };
         if block.is_finding {
             if let Some((finding, error_type, trace)) = block.finding() {
                 out.diagnostic(finding, error_type, Some(trace));
@@ -292,21 +339,40 @@ impl Console {
         // The failures that the program's own tests reported are more exact, and it is not counted as another one.
         if is_ctest(tool) && self.counts.failures_found > block.found {
             self.counts.reported_inside += 1;
-            return block.failures(false).into_iter().for_each(|test| self.remember(&test.file, &test.name));
+            return block
+                .failures(false)
+                .into_iter()
+                .for_each(|test| self.remember(&test.file, &test.name));
         }
         self.framework(tool, out);
-        block.failures(out.wants_failures()).into_iter().for_each(|test| self.report(tool, test, out));
+        block
+            .failures(out.wants_failures())
+            .into_iter()
+            .for_each(|test| self.report(tool, test, out));
     }
 
     fn report(&mut self, at: usize, test: FailedTest, out: &mut Collector) {
-        let (tool, FailedTest { file, class, name, is_error, mut failure }) = (tools::tool(at), test);
+        let (
+            tool,
+            FailedTest {
+                file,
+                class,
+                name,
+                is_error,
+                mut failure,
+            },
+        ) = (tools::tool(at), test);
         failure = explained(failure, &file, self.crashes.iter().map(Clip::text));
         if tool.repeats && self.is_reported(&file, &name) {
             return;
         }
         self.remember(&file, &name);
         let is_error = is_error || tool.counts_files && name.is_empty();
-        let state = if is_error { TestState::Errored } else { TestState::Failed };
+        let state = if is_error {
+            TestState::Errored
+        } else {
+            TestState::Failed
+        };
         if name.is_empty() {
             // A file that could not be loaded is no test, but these count it.
             out.problem(|| failure);
@@ -316,9 +382,19 @@ impl Console {
             }
             return;
         }
-        out.case(Case { class: &class, ..Case::in_file(&file, &name, state) }, || failure);
+        out.case(
+            Case {
+                class: &class,
+                ..Case::in_file(&file, &name, state)
+            },
+            || failure,
+        );
         self.counts.unsummed += u64::from(tool.reader == Some(BlockReader::Unittest));
-        *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
+        *(if is_error {
+            &mut self.counts.errors_found
+        } else {
+            &mut self.counts.failures_found
+        }) += 1;
     }
 
     /// A test in a list: one that passed when it was tried again, or one that has no block.
@@ -328,13 +404,18 @@ impl Console {
             for FailedTest { file, name, .. } in Block::new(found, "", ("", None)).failures(false) {
                 self.framework(tool, out);
                 self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
-                out.case(Case::in_file(&file, &name, TestState::Passed), Failure::default);
+                out.case(
+                    Case::in_file(&file, &name, TestState::Passed),
+                    Failure::default,
+                );
             }
             return;
         }
         let (file, name) = match group("name").split_once("::") {
             Some((file, name)) => (text::path(file), name.replace("::", ".")),
-            None if found.row.tool().reader == Some(BlockReader::Pytest) => (text::path(group("name")), String::new()),
+            None if found.row.tool().reader == Some(BlockReader::Pytest) => {
+                (text::path(group("name")), String::new())
+            }
             None => (String::new(), group("name").to_owned()),
         };
         if self.is_reported(&file, &name) {
@@ -344,17 +425,34 @@ impl Console {
         let failure = Failure {
             test_name: known(&text::name(&name)),
             test_file: known(&file),
-            error_message: text::name(Some(group("message")).filter(|it| !it.is_empty()).unwrap_or("the test failed")),
-            source: known(group("file")).map(|file| text::location(&file, numbers::line(group("line")))),
+            error_message: text::name(
+                Some(group("message"))
+                    .filter(|it| !it.is_empty())
+                    .unwrap_or("the test failed"),
+            ),
+            source: known(group("file"))
+                .map(|file| text::location(&file, numbers::line(group("line")))),
             ..Failure::default()
         };
-        self.report(tool, FailedTest { file, class: String::new(), name, is_error: false, failure }, out);
+        self.report(
+            tool,
+            FailedTest {
+                file,
+                class: String::new(),
+                name,
+                is_error: false,
+                failure,
+            },
+            out,
+        );
     }
 
     fn remember(&mut self, file: &str, name: &str) {
         let has_room = self.reported.len() < MAX_REPORTED || self.reported.contains_key(name);
         let files = has_room.then(|| self.reported.entry(name.to_owned()).or_default());
-        let is_new = |files: &&mut Vec<String>| files.len() < MAX_FILES && !files.iter().any(|known| known == file);
+        let is_new = |files: &&mut Vec<String>| {
+            files.len() < MAX_FILES && !files.iter().any(|known| known == file)
+        };
         if let Some(files) = files.filter(is_new) {
             files.push(file.to_owned());
         }
@@ -362,8 +460,12 @@ impl Console {
 
     /// Whether a block reported the test. It may have named the file from another directory, or not at all.
     fn is_reported(&self, file: &str, name: &str) -> bool {
-        let is_same = |known: &String| known.is_empty() || known.ends_with(file) || file.ends_with(known.as_str());
-        self.reported.get(name).is_some_and(|files| files.iter().any(is_same))
+        let is_same = |known: &String| {
+            known.is_empty() || known.ends_with(file) || file.ends_with(known.as_str())
+        };
+        self.reported
+            .get(name)
+            .is_some_and(|files| files.iter().any(is_same))
     }
 
     fn framework(&self, tool: usize, out: &mut Collector) {
@@ -388,33 +490,55 @@ mod tests {
         let failures = read("node", log.as_bytes(), &ReadOptions::default()).failures;
         let failure = failures.first().expect("it is told");
         assert_eq!(failure.error_message, "Unexpected token '='");
-        assert_eq!(failure.source.as_ref().and_then(|source| source.line), Some(3));
+        assert_eq!(
+            failure.source.as_ref().and_then(|source| source.line),
+            Some(3)
+        );
     }
 
     #[test]
     fn what_ctest_shows_ahead_of_an_end_is_read_once_and_a_tests_own_words_are_its_own() {
         let failures = |log: &str| -> Vec<(String, String)> {
             let read = read("test", log.as_bytes(), &ReadOptions::default());
-            read.failures.into_iter().map(|it| (it.test_name.unwrap_or_default(), it.error_message)).collect()
+            read.failures
+                .into_iter()
+                .map(|it| (it.test_name.unwrap_or_default(), it.error_message))
+                .collect()
         };
         let end = "1/1 Test #9: port ....***Failed    0.00 sec\n\n0% tests passed, 1 tests failed out of 1\n\n\
                    The following tests FAILED:\n\t  9 - port (Failed)\n";
         let googletest = "    Start 9: port\n9: [ RUN      ] port\n9: a.cc:4: Failure\n9: Expected equality\n\
                           9: [  FAILED  ] port (0 ms)\n";
         let told = failures(&format!("{googletest}{end}"));
-        assert_eq!(told.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["port"], "{told:?}");
-        let plain = failures(&format!("    Start 9: port\n9: a.c:4: port is closed, expected open\n{end}"));
-        assert!(plain.len() == 1 && plain[0].1.contains("expected open"), "{plain:?}");
+        assert_eq!(
+            told.iter()
+                .map(|(name, _)| name.as_str())
+                .collect::<Vec<_>>(),
+            ["port"],
+            "{told:?}"
+        );
+        let plain = failures(&format!(
+            "    Start 9: port\n9: a.c:4: port is closed, expected open\n{end}"
+        ));
+        assert!(
+            plain.len() == 1 && plain[0].1.contains("expected open"),
+            "{plain:?}"
+        );
         let printed = "=================================== FAILURES ===================================\n\
                        ____ test_warm ____\nStart 1: warm up\nE       assert 2 == 3\n\na.py:3: AssertionError\n\
                        ========================= 1 failed in 0.01s =========================\n";
-        assert_eq!(failures(printed), [("test_warm".to_owned(), "assert 2 == 3".to_owned())]);
+        assert_eq!(
+            failures(printed),
+            [("test_warm".to_owned(), "assert 2 == 3".to_owned())]
+        );
         // A program with tests of its own fails, and so does its test.
         let inside = format!(
             "    Start 9: port\n1/1 Test #9: port ....***Failed    0.00 sec\n{printed}{}",
             &end[end.find("\n\n0%").unwrap()..]
         );
-        let results = read("test", inside.as_bytes(), &ReadOptions::default()).results.unwrap();
+        let results = read("test", inside.as_bytes(), &ReadOptions::default())
+            .results
+            .unwrap();
         assert_eq!((results.total, results.failed), (2, 2));
     }
 }

@@ -151,17 +151,38 @@ struct ToolTable {
 }
 
 static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
-    let tools: Vec<Tool> = FILES.iter().map(|(_, text)| toml::from_str(text).expect(PROOF)).collect();
-    let fields = || tools.iter().enumerate().flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)));
+    let tools: Vec<Tool> = FILES
+        .iter()
+        .map(|(_, text)| toml::from_str(text).expect(PROOF))
+        .collect();
+    let fields = || {
+        tools
+            .iter()
+            .enumerate()
+            .flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)))
+    };
     let patterns = Patterns::new(fields().map(|(_, row)| &row.pattern));
     let row = |(tool, fields): (usize, &RowFields)| {
-        let at = |name: &String| FILES.iter().position(|(file, _)| file == name).expect(PROOF);
+        let at = |name: &String| {
+            FILES
+                .iter()
+                .position(|(file, _)| file == name)
+                .expect(PROOF)
+        };
         let whose = fields.of.as_ref().map_or(tool, at);
         let section = fields.section.map(|part| Means::Section((tool, part)));
-        Row { tool, within: fields.within.map(|part| (whose, part)), means: section.or(fields.means).expect(PROOF) }
+        Row {
+            tool,
+            within: fields.within.map(|part| (whose, part)),
+            means: section.or(fields.means).expect(PROOF),
+        }
     };
     let rows = fields().map(row).collect();
-    ToolTable { rows, patterns, tools }
+    ToolTable {
+        rows,
+        patterns,
+        tools,
+    }
 });
 
 impl Row {
@@ -184,14 +205,23 @@ pub(super) struct MatchedRow<'t> {
 impl MatchedRow<'_> {
     /// What a group of the row's expression captures; empty where it captures nothing.
     pub fn group(&self, name: &str) -> &str {
-        self.captures.name(name).map_or("", |group| group.as_str().trim())
+        self.captures
+            .name(name)
+            .map_or("", |group| group.as_str().trim())
     }
 }
 
 /// The first row that matches a line and counts by `counts`.
 pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<MatchedRow<'t>> {
-    let at = TABLE.patterns.matching(line).into_iter().find(|at| counts(&TABLE.rows[*at]))?;
-    Some(MatchedRow { row: &TABLE.rows[at], captures: TABLE.patterns.captures(at, line)? })
+    let at = TABLE
+        .patterns
+        .matching(line)
+        .into_iter()
+        .find(|at| counts(&TABLE.rows[*at]))?;
+    Some(MatchedRow {
+        row: &TABLE.rows[at],
+        captures: TABLE.patterns.captures(at, line)?,
+    })
 }
 
 #[cfg(test)]
@@ -215,13 +245,20 @@ mod tests {
 
     #[test]
     fn each_tool_s_sample_is_read_as_its_file_says() {
-        let options =
-            ReadOptions { format: Some(loopgate_core::evidence::ReportFormat::Console), ..Default::default() };
+        let options = ReadOptions {
+            format: Some(loopgate_core::evidence::ReportFormat::Console),
+            ..Default::default()
+        };
         for (file, text) in FILES {
-            let Samples { sample } = toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let Samples { sample } =
+                toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"));
             assert!(!sample.is_empty(), "{file} has no sample");
             for Sample { text, failures } in sample {
-                let found: Vec<String> = read("log", text.as_bytes(), &options).failures.iter().map(shown).collect();
+                let found: Vec<String> = read("log", text.as_bytes(), &options)
+                    .failures
+                    .iter()
+                    .map(shown)
+                    .collect();
                 assert_eq!(found, failures, "{file}");
             }
         }
@@ -234,6 +271,11 @@ mod tests {
             None => file.to_owned(),
         });
         let message = failure.error_message.lines().next().unwrap_or_default();
-        [failure.test_name.clone().unwrap_or_default(), place.unwrap_or_default(), message.to_owned()].join(" | ")
+        [
+            failure.test_name.clone().unwrap_or_default(),
+            place.unwrap_or_default(),
+            message.to_owned(),
+        ]
+        .join(" | ")
     }
 }

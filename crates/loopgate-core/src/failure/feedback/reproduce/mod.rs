@@ -39,11 +39,14 @@ pub struct CheckContext<'a> {
 /// with `command` in `directory`; without a better one, the check's own.
 pub fn reproduce(failure: &Failure, command: &str, directory: &str) -> Option<String> {
     let (directory, command) = placed(command, directory);
-    let whole = || Some(text::one_line(&without_reports(&command), 300)).filter(|command| !command.is_empty());
+    let whole = || {
+        Some(text::one_line(&without_reports(&command), 300)).filter(|command| !command.is_empty())
+    };
     match failure.error_type {
-        ErrorType::LintError | ErrorType::CompileError => {
-            at(&directory, whole().or_else(|| of_source(&seen_from(&directory, failure)))?)
-        }
+        ErrorType::LintError | ErrorType::CompileError => at(
+            &directory,
+            whole().or_else(|| of_source(&seen_from(&directory, failure)))?,
+        ),
         _ => runner(failure, &command)
             .and_then(|runner| one(failure, runner, &command, &directory))
             .or_else(|| at(&directory, whole()?)),
@@ -55,7 +58,8 @@ pub fn reproduce(failure: &Failure, command: &str, directory: &str) -> Option<St
 pub fn alone(test: &Failure, command: &str, directory: &str) -> Option<String> {
     let (directory, command) = placed(command, directory);
     let language = language_of(test.test_file.as_deref()?)?;
-    let runner = runner(test, &command).filter(|runner| runner.languages.iter().any(|known| known == language))?;
+    let runner = runner(test, &command)
+        .filter(|runner| runner.languages.iter().any(|known| known == language))?;
     let command = one(test, runner, &command, &directory)?;
     // Of a file, every failing test is wanted.
     let command = match test.test_name {
@@ -69,7 +73,14 @@ pub fn alone(test: &Failure, command: &str, directory: &str) -> Option<String> {
 fn placed<'c>(command: &'c str, directory: &str) -> (String, Cow<'c, str>) {
     let (within, command) = own::placed(command);
     let parts = [directory, within.unwrap_or_default()].map(|path| path.trim_matches('/'));
-    (parts.into_iter().filter(|path| !matches!(*path, "" | ".")).collect::<Vec<_>>().join("/"), command)
+    (
+        parts
+            .into_iter()
+            .filter(|path| !matches!(*path, "" | "."))
+            .collect::<Vec<_>>()
+            .join("/"),
+        command,
+    )
 }
 
 /// One test, or one file of tests, by its own tool, in the directory in which that ran it.
@@ -78,19 +89,25 @@ fn one(failure: &Failure, runner: &Runner, command: &str, directory: &str) -> Op
     let mut start = Start::of(runner, command);
     let mut directory = directory;
     // Words by which the command itself chooses a package of a workspace.
-    let choices =
-        pattern!("^(?:-p|--package|--manifest-path|-C|-f|--file|-pl|--projects|--project-dir|--filter)(?:=|$)");
+    let choices = pattern!(
+        "^(?:-p|--package|--manifest-path|-C|-f|--file|-pl|--projects|--project-dir|--filter)(?:=|$)"
+    );
     let chooses_package = start.words.iter().any(|word| choices.is_match(word));
     let known = failure.directory.as_deref().filter(|_| !chooses_package);
     // Where the runner of the tests did not report it: one that goes through all packages of a workspace.
     let seen = || own::package(command, tool::test_file(failure)?).filter(|_| directory.is_empty());
     if let Some(package) = known.or_else(seen) {
-        let inner = package.strip_prefix(directory).unwrap_or(package).trim_start_matches('/');
+        let inner = package
+            .strip_prefix(directory)
+            .unwrap_or(package)
+            .trim_start_matches('/');
         match runner.tool {
             // Their wrappers stand at the top, and modules need each other built.
             Tool::Maven => {
                 let inner = word(inner)?;
-                start.options.push_str(&format!(" -pl {inner} -am -Dsurefire.failIfNoSpecifiedTests=false"));
+                start.options.push_str(&format!(
+                    " -pl {inner} -am -Dsurefire.failIfNoSpecifiedTests=false"
+                ));
             }
             Tool::Gradle => start.options.push_str(&format!(" -p {}", word(inner)?)),
             // A program that the command names by its path is not found from elsewhere.
@@ -98,7 +115,10 @@ fn one(failure: &Failure, runner: &Runner, command: &str, directory: &str) -> Op
             _ => {}
         }
     }
-    at(directory, select::command(runner, &seen_from(directory, failure), &start)?)
+    at(
+        directory,
+        select::command(runner, &seen_from(directory, failure), &start)?,
+    )
 }
 
 /// The command in a directory below the top.
@@ -112,11 +132,23 @@ fn at(directory: &str, command: String) -> Option<String> {
 /// The failure with the paths that its files have inside a directory.
 fn seen_from(directory: &str, failure: &Failure) -> Failure {
     let inside = |file: &str| {
-        let inner = file.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
-        inner.filter(|_| !directory.is_empty()).unwrap_or(file).to_owned()
+        let inner = file
+            .strip_prefix(directory)
+            .and_then(|rest| rest.strip_prefix('/'));
+        inner
+            .filter(|_| !directory.is_empty())
+            .unwrap_or(file)
+            .to_owned()
     };
-    let source = failure.source.clone().map(|source| SourceLocation { file: inside(&source.file), ..source });
-    Failure { test_file: failure.test_file.as_deref().map(inside), source, ..failure.clone() }
+    let source = failure.source.clone().map(|source| SourceLocation {
+        file: inside(&source.file),
+        ..source
+    });
+    Failure {
+        test_file: failure.test_file.as_deref().map(inside),
+        source,
+        ..failure.clone()
+    }
 }
 
 #[cfg(test)]
@@ -136,10 +168,22 @@ mod tests {
     #[test]
     fn what_only_writes_a_report_goes_with_its_option() {
         let cases = [
-            ("phpunit --log-junit \"$LOOPGATE_REPORTS/phpunit.xml\"", "phpunit"),
-            ("phpstan analyse --error-format=x > \"$LOOPGATE_REPORTS/x.xml\"", "phpstan analyse --error-format=x"),
-            ("pytest -q --junitxml=$LOOPGATE_REPORTS/x.xml tests", "pytest -q tests"),
-            ("npm test -- --reporter=junit --outputFile $LOOPGATE_REPORTS/x.xml", "npm test"),
+            (
+                "phpunit --log-junit \"$LOOPGATE_REPORTS/phpunit.xml\"",
+                "phpunit",
+            ),
+            (
+                "phpstan analyse --error-format=x > \"$LOOPGATE_REPORTS/x.xml\"",
+                "phpstan analyse --error-format=x",
+            ),
+            (
+                "pytest -q --junitxml=$LOOPGATE_REPORTS/x.xml tests",
+                "pytest -q tests",
+            ),
+            (
+                "npm test -- --reporter=junit --outputFile $LOOPGATE_REPORTS/x.xml",
+                "npm test",
+            ),
         ];
         for (command, typed) in cases {
             assert_eq!(without_reports(command), typed);
@@ -148,7 +192,12 @@ mod tests {
 
     #[test]
     fn a_word_within_another_names_no_tool() {
-        let django = run("python -m django test", "cart.tests.CartTests.test_total", "").unwrap();
+        let django = run(
+            "python -m django test",
+            "cart.tests.CartTests.test_total",
+            "",
+        )
+        .unwrap();
         assert!(!django.contains("go test ."), "{django}");
         assert_eq!(
             run("go test ./...", "TestTotal", "cart/cart_test.go").as_deref(),
@@ -159,10 +208,30 @@ mod tests {
     #[test]
     fn each_framework_has_its_command() {
         let cases = [
-            ("cargo test", "cart::tests::totals", "src/cart.rs", "cargo test cart::tests::totals"),
-            ("cargo nextest run", "shop::it adds", "", "cargo nextest run adds"),
-            ("cargo test", "src/cart.rs - cart::total (line 3)", "", "cargo test --doc cart::total"),
-            ("pytest -q", "test_total[1-2]", "tests/test_cart.py", "pytest 'tests/test_cart.py::test_total[1-2]' -x"),
+            (
+                "cargo test",
+                "cart::tests::totals",
+                "src/cart.rs",
+                "cargo test cart::tests::totals",
+            ),
+            (
+                "cargo nextest run",
+                "shop::it adds",
+                "",
+                "cargo nextest run adds",
+            ),
+            (
+                "cargo test",
+                "src/cart.rs - cart::total (line 3)",
+                "",
+                "cargo test --doc cart::total",
+            ),
+            (
+                "pytest -q",
+                "test_total[1-2]",
+                "tests/test_cart.py",
+                "pytest 'tests/test_cart.py::test_total[1-2]' -x",
+            ),
             (
                 "pytest",
                 "tests.test_cart.TestCart::test_total",
@@ -187,7 +256,12 @@ mod tests {
                 "cart/tests.py",
                 "python3 manage.py test cart.tests.CartTests.test_total",
             ),
-            ("python -m unittest", "test_cart.Cart.test_total", "", "python -m unittest test_cart.Cart.test_total"),
+            (
+                "python -m unittest",
+                "test_cart.Cart.test_total",
+                "",
+                "python -m unittest test_cart.Cart.test_total",
+            ),
             (
                 "python -m unittest",
                 "test_total (test_cart.Cart) [both] (i=2)",
@@ -224,31 +298,96 @@ mod tests {
                 "tests/test_cart.py",
                 "python -m unittest tests.test_cart.Cart.test_x",
             ),
-            ("cargo test", "UTS #46 line 3384", "idna/tests/uts46.rs", "cargo test --test uts46"),
-            ("cargo test", "UTS #46 line 3384", "src/lib.rs", "cargo test"),
-            ("pytest", "tests/test_cart.py::test_total", "", "pytest tests/test_cart.py::test_total -x"),
+            (
+                "cargo test",
+                "UTS #46 line 3384",
+                "idna/tests/uts46.rs",
+                "cargo test --test uts46",
+            ),
+            (
+                "cargo test",
+                "UTS #46 line 3384",
+                "src/lib.rs",
+                "cargo test",
+            ),
+            (
+                "pytest",
+                "tests/test_cart.py::test_total",
+                "",
+                "pytest tests/test_cart.py::test_total -x",
+            ),
             (
                 "npx vitest run",
                 "cart > adds two",
                 "test/cart.test.ts",
                 "npx vitest run test/cart.test.ts -t 'adds two'",
             ),
-            ("npm run jest", "cart › adds", "test/cart.test.ts", "npx jest test/cart.test.ts -t adds"),
-            ("mocha", "adds", "test/cart.spec.js", "mocha test/cart.spec.js -g adds"),
-            ("go test ./...", "TestTotal/empty", "cart/cart_test.go", "go test ./cart -run '^TestTotal$/^empty$'"),
-            ("go test ./...", "github.com/acme/shop/cart.TestTotal", "", "go test ./... -run '^TestTotal$'"),
-            ("mvn -B verify", "com.acme.CartTest.total", "", "mvn -Dtest=CartTest#total test"),
+            (
+                "npm run jest",
+                "cart › adds",
+                "test/cart.test.ts",
+                "npx jest test/cart.test.ts -t adds",
+            ),
+            (
+                "mocha",
+                "adds",
+                "test/cart.spec.js",
+                "mocha test/cart.spec.js -g adds",
+            ),
+            (
+                "go test ./...",
+                "TestTotal/empty",
+                "cart/cart_test.go",
+                "go test ./cart -run '^TestTotal$/^empty$'",
+            ),
+            (
+                "go test ./...",
+                "github.com/acme/shop/cart.TestTotal",
+                "",
+                "go test ./... -run '^TestTotal$'",
+            ),
+            (
+                "mvn -B verify",
+                "com.acme.CartTest.total",
+                "",
+                "mvn -Dtest=CartTest#total test",
+            ),
             (
                 "./gradlew check",
                 "total()",
                 "src/test/java/com/acme/CartTest.java",
                 "./gradlew test --tests CartTest.total",
             ),
-            ("gradle test", "com.acme.CartTest adds tax", "", "gradle test --tests 'CartTest.adds tax'"),
-            ("gradle test", "com.acme.CartTest > adds", "", "gradle test --tests CartTest.adds"),
-            ("mvn test", "com.acme.CartTest.total(int)[1]", "", "mvn -Dtest=CartTest#total test"),
-            ("mvn test", "com.acme.CartTest total{int, long}[1]", "", "mvn -Dtest=CartTest#total test"),
-            ("mvn test", "com.acme.CartTest$Tax.adds", "", "mvn -Dtest='CartTest$Tax#adds' test"),
+            (
+                "gradle test",
+                "com.acme.CartTest adds tax",
+                "",
+                "gradle test --tests 'CartTest.adds tax'",
+            ),
+            (
+                "gradle test",
+                "com.acme.CartTest > adds",
+                "",
+                "gradle test --tests CartTest.adds",
+            ),
+            (
+                "mvn test",
+                "com.acme.CartTest.total(int)[1]",
+                "",
+                "mvn -Dtest=CartTest#total test",
+            ),
+            (
+                "mvn test",
+                "com.acme.CartTest total{int, long}[1]",
+                "",
+                "mvn -Dtest=CartTest#total test",
+            ),
+            (
+                "mvn test",
+                "com.acme.CartTest$Tax.adds",
+                "",
+                "mvn -Dtest='CartTest$Tax#adds' test",
+            ),
             (
                 "vendor/bin/phpunit",
                 "Tests\\CartTest.testTotal with data set #0",
@@ -256,15 +395,30 @@ mod tests {
                 "vendor/bin/phpunit --filter testTotal",
             ),
             ("rspec", "Cart adds", "", "rspec -e 'Cart adds'"),
-            ("dotnet test", "Shop.CartTests.Total", "", "dotnet test --filter FullyQualifiedName~Shop.CartTests.Total"),
-            ("bundle exec rspec", "Cart adds", "spec/cart_spec.rb", "bundle exec rspec spec/cart_spec.rb:12"),
+            (
+                "dotnet test",
+                "Shop.CartTests.Total",
+                "",
+                "dotnet test --filter FullyQualifiedName~Shop.CartTests.Total",
+            ),
+            (
+                "bundle exec rspec",
+                "Cart adds",
+                "spec/cart_spec.rb",
+                "bundle exec rspec spec/cart_spec.rb:12",
+            ),
             (
                 "vendor/bin/phpunit",
                 "CartTest::testTotal",
                 "tests/CartTest.php",
                 "vendor/bin/phpunit --filter testTotal tests/CartTest.php",
             ),
-            ("swift test", "ShopTests.CartTests testTotal", "", "swift test --filter ShopTests.CartTests/testTotal"),
+            (
+                "swift test",
+                "ShopTests.CartTests testTotal",
+                "",
+                "swift test --filter ShopTests.CartTests/testTotal",
+            ),
             ("make check", "anything", "", "make check"),
             (
                 "node --import tsx --test",
@@ -278,33 +432,66 @@ mod tests {
                 "tests/cart.spec.ts",
                 "npx playwright test --project chromium tests/cart.spec.ts -g 'adds two'",
             ),
-            ("ctest --test-dir build -j 4", "adds.two", "", r"ctest --test-dir build -R '^adds\.two$'"),
+            (
+                "ctest --test-dir build -j 4",
+                "adds.two",
+                "",
+                r"ctest --test-dir build -R '^adds\.two$'",
+            ),
             (
                 "java -jar lib/junit-platform-console-standalone-1.9.1.jar -cp out --scan-class-path",
                 "CartTest > addsTwo()",
                 "",
                 "java -jar lib/junit-platform-console-standalone-1.9.1.jar -cp out --select-method CartTest#addsTwo",
             ),
-            ("cargo test --workspace --no-fail-fast", "cart::adds", "", "cargo test --workspace cart::adds"),
-            ("pytest", "", "tests/test_cart.py", "pytest tests/test_cart.py -x"),
-            ("vitest", "test/a.test.ts", "test/a.test.ts", "vitest run test/a.test.ts"),
+            (
+                "cargo test --workspace --no-fail-fast",
+                "cart::adds",
+                "",
+                "cargo test --workspace cart::adds",
+            ),
+            (
+                "pytest",
+                "",
+                "tests/test_cart.py",
+                "pytest tests/test_cart.py -x",
+            ),
+            (
+                "vitest",
+                "test/a.test.ts",
+                "test/a.test.ts",
+                "vitest run test/a.test.ts",
+            ),
             ("jest", "adds", "/srv/shop/test/a.test.ts", "jest -t adds"),
         ];
         for (command, test, file, expected) in cases {
-            assert_eq!(run(command, test, file).as_deref(), Some(expected), "{test}");
+            assert_eq!(
+                run(command, test, file).as_deref(),
+                Some(expected),
+                "{test}"
+            );
         }
     }
 
     #[test]
     fn options_for_reports_are_ours_and_not_the_readers() {
         for (command, expected) in [
-            (r#"npm run test -- --json --outputFile="$LOOPGATE_REPORTS/jest.json""#, "npm run test"),
+            (
+                r#"npm run test -- --json --outputFile="$LOOPGATE_REPORTS/jest.json""#,
+                "npm run test",
+            ),
             (
                 r#"npm run test -- --run --reporter=default --reporter=junit --outputFile.junit="$LOOPGATE_REPORTS/v.xml""#,
                 "npm run test -- --run",
             ),
-            (r#"python -m pytest --junitxml="$LOOPGATE_REPORTS/p.xml" -q"#, "python -m pytest -q"),
-            (r#"yarn run test --reporter xunit --reporter-option output="$LOOPGATE_REPORTS/m.xml""#, "yarn run test"),
+            (
+                r#"python -m pytest --junitxml="$LOOPGATE_REPORTS/p.xml" -q"#,
+                "python -m pytest -q",
+            ),
+            (
+                r#"yarn run test --reporter xunit --reporter-option output="$LOOPGATE_REPORTS/m.xml""#,
+                "yarn run test",
+            ),
             ("make check --json", "make check --json"),
         ] {
             assert_eq!(without_reports(command), expected);
@@ -323,10 +510,19 @@ mod tests {
         assert_eq!(in_web("npx vitest run", &failure).as_deref(), Some(there));
         let at_top = |command| reproduce(&failure, command, "");
         assert_eq!(at_top("cd web && npx vitest run").as_deref(), Some(there));
-        assert_eq!(at_top("npm --prefix web run test:vitest").as_deref(), Some(there));
+        assert_eq!(
+            at_top("npm --prefix web run test:vitest").as_deref(),
+            Some(there)
+        );
         failure.error_type = ErrorType::LintError;
-        assert_eq!(in_web("npx vitest run", &failure).as_deref(), Some("cd web && npx vitest run"));
-        assert_eq!(in_web("cd app && make lint", &failure).as_deref(), Some("cd web/app && make lint"));
+        assert_eq!(
+            in_web("npx vitest run", &failure).as_deref(),
+            Some("cd web && npx vitest run")
+        );
+        assert_eq!(
+            in_web("cd app && make lint", &failure).as_deref(),
+            Some("cd web/app && make lint")
+        );
     }
 
     #[test]
@@ -339,25 +535,54 @@ mod tests {
         };
         let told = |command, file| reproduce(&failure(file), command, "");
         let there = Some("cd packages/web && npx vitest run src/slug.test.js -t spaces".to_owned());
-        for command in
-            ["npm test --workspaces", "npm run test -w @acme/web", "pnpm -r test", "yarn workspaces run test"]
-        {
-            assert_eq!(told(command, "packages/web/src/slug.test.js"), there, "{command}");
+        for command in [
+            "npm test --workspaces",
+            "npm run test -w @acme/web",
+            "pnpm -r test",
+            "yarn workspaces run test",
+        ] {
+            assert_eq!(
+                told(command, "packages/web/src/slug.test.js"),
+                there,
+                "{command}"
+            );
         }
         let flat = "cd packages/web && npx vitest run slug.test.js -t spaces";
-        assert_eq!(told("npm test -ws", "packages/web/slug.test.js").as_deref(), Some(flat));
+        assert_eq!(
+            told("npm test -ws", "packages/web/slug.test.js").as_deref(),
+            Some(flat)
+        );
         let at_top = Some("npx vitest run src/slug.test.js -t spaces");
-        assert_eq!(told("npm test --workspaces", "src/slug.test.js").as_deref(), at_top);
+        assert_eq!(
+            told("npm test --workspaces", "src/slug.test.js").as_deref(),
+            at_top
+        );
         assert_eq!(told("npm test", "src/slug.test.js").as_deref(), at_top);
     }
 
     #[test]
     fn a_script_of_a_package_runs_what_its_report_or_its_trace_shows() {
         for (report, trace, expected) in [
-            ("r.xml", "    at Context.<anonymous> (test/cart.js:6:12)", "npx mocha test/cart.js -g adds"),
-            ("r.xml", "    at async Context.<anonymous> (test/cart.js:6:12)", "npx mocha test/cart.js -g adds"),
-            ("r.xml", "    at UserContext.<anonymous> (test/cart.js:6:12)", "npm run test"),
-            ("jest.json", "    at Object.<anonymous> (test/cart.js:6:12)", "npx jest test/cart.js -t adds"),
+            (
+                "r.xml",
+                "    at Context.<anonymous> (test/cart.js:6:12)",
+                "npx mocha test/cart.js -g adds",
+            ),
+            (
+                "r.xml",
+                "    at async Context.<anonymous> (test/cart.js:6:12)",
+                "npx mocha test/cart.js -g adds",
+            ),
+            (
+                "r.xml",
+                "    at UserContext.<anonymous> (test/cart.js:6:12)",
+                "npm run test",
+            ),
+            (
+                "jest.json",
+                "    at Object.<anonymous> (test/cart.js:6:12)",
+                "npx jest test/cart.js -t adds",
+            ),
         ] {
             let failure = Failure {
                 test_name: Some("adds".into()),
@@ -365,8 +590,13 @@ mod tests {
                 stack_trace: Some(trace.into()),
                 ..Failure::default()
             };
-            let command = format!("npm run test -- --reporter-option output=\"$LOOPGATE_REPORTS/{report}\"");
-            assert_eq!(reproduce(&failure, &command, "").as_deref(), Some(expected), "{trace}");
+            let command =
+                format!("npm run test -- --reporter-option output=\"$LOOPGATE_REPORTS/{report}\"");
+            assert_eq!(
+                reproduce(&failure, &command, "").as_deref(),
+                Some(expected),
+                "{trace}"
+            );
         }
     }
 
@@ -394,15 +624,30 @@ mod tests {
                 "a.ATest.adds",
                 "./mvnw -pl packages/web -am -Dsurefire.failIfNoSpecifiedTests=false -Dtest=ATest#adds test",
             ),
-            ("./gradlew test", "", "a.ATest.adds", "./gradlew -p packages/web test --tests ATest.adds"),
-            ("mvn -pl packages/web test", "", "a.ATest.adds", "mvn -pl packages/web -Dtest=ATest#adds test"),
+            (
+                "./gradlew test",
+                "",
+                "a.ATest.adds",
+                "./gradlew -p packages/web test --tests ATest.adds",
+            ),
+            (
+                "mvn -pl packages/web test",
+                "",
+                "a.ATest.adds",
+                "mvn -pl packages/web -Dtest=ATest#adds test",
+            ),
             (
                 "./node_modules/.bin/jest",
                 "packages/web/a.test.ts",
                 "adds",
                 "./node_modules/.bin/jest packages/web/a.test.ts -t adds",
             ),
-            ("make test", "packages/web/a_test.go", "TestAdds", "make test"),
+            (
+                "make test",
+                "packages/web/a_test.go",
+                "TestAdds",
+                "make test",
+            ),
             (
                 "go test ./...",
                 "packages/web/a_test.go",
@@ -424,7 +669,12 @@ mod tests {
                 "tests/test_cart.py",
                 "poetry run pytest tests/test_cart.py::test_total -x",
             ),
-            ("cargo test -p shop --all-features", "cart::adds", "", "cargo test -p shop --all-features cart::adds"),
+            (
+                "cargo test -p shop --all-features",
+                "cart::adds",
+                "",
+                "cargo test -p shop --all-features cart::adds",
+            ),
             (
                 "go test -race -tags integration ./...",
                 "TestTotal",
@@ -450,11 +700,25 @@ mod tests {
                 "python3 backend/manage.py test --settings=ci cart.tests.Total",
             ),
             // Whatever it runs, it is not shown: a guess from the file's name would be another program.
-            ("./ci/test.sh", "test_total", "tests/test_cart.py", "./ci/test.sh"),
-            ("tox -e py312", "test_total", "tests/test_cart.py", "tox -e py312"),
+            (
+                "./ci/test.sh",
+                "test_total",
+                "tests/test_cart.py",
+                "./ci/test.sh",
+            ),
+            (
+                "tox -e py312",
+                "test_total",
+                "tests/test_cart.py",
+                "tox -e py312",
+            ),
         ];
         for (command, test, file, expected) in cases {
-            assert_eq!(run(command, test, file).as_deref(), Some(expected), "{command}");
+            assert_eq!(
+                run(command, test, file).as_deref(),
+                Some(expected),
+                "{command}"
+            );
         }
     }
 
@@ -469,7 +733,13 @@ mod tests {
             Some("npx vitest run -t '\\$\\(id\\) `id` \"'")
         );
         // An option or a second line: the check's own command instead.
-        assert_eq!(run("cargo test", "--config=x", "").as_deref(), Some("cargo test"));
-        assert_eq!(run("cargo test", "a\nrm -rf ~", "").as_deref(), Some("cargo test"));
+        assert_eq!(
+            run("cargo test", "--config=x", "").as_deref(),
+            Some("cargo test")
+        );
+        assert_eq!(
+            run("cargo test", "a\nrm -rf ~", "").as_deref(),
+            Some("cargo test")
+        );
     }
 }

@@ -6,20 +6,32 @@ use crate::failure::{classify::fingerprint::without_case, read::paths};
 pub fn class_and_method(name: &str, file: Option<&str>, between: char) -> Option<String> {
     let name = without_case(name);
     // Surefire writes the types of a method's parameters behind it: `adds{int, long}[2]`.
-    let name = name.split_once('{').filter(|(_, types)| types.ends_with('}')).map_or(name, |(name, _)| name);
+    let name = name
+        .split_once('{')
+        .filter(|(_, types)| types.ends_with('}'))
+        .map_or(name, |(name, _)| name);
     // A nested class is asked for with the one around it.
     let last = |class: &str| class.rsplit('.').next().unwrap_or(class).to_owned();
     let class_of_file = || paths::file_name(file?).split('.').next().map(str::to_owned);
     // As Gradle prints it: `shop.CouponTest > halves`.
     if let Some((class, rest)) = name.split_once(" > ") {
         let method = rest.rsplit(" > ").next().unwrap_or(rest);
-        return Some(format!("{}{between}{}", last(class), method.split('(').next().unwrap_or(method)));
+        return Some(format!(
+            "{}{between}{}",
+            last(class),
+            method.split('(').next().unwrap_or(method)
+        ));
     }
     let (class, method) = match name.split_once(' ') {
         Some((class, method)) if class.contains('.') => (last(class), method.to_owned()),
         Some(_) => (class_of_file()?, name.to_owned()),
         None => {
-            let name = name.split('(').next().unwrap_or(name).replace("::", ".").replace('#', ".");
+            let name = name
+                .split('(')
+                .next()
+                .unwrap_or(name)
+                .replace("::", ".")
+                .replace('#', ".");
             match name.rsplit_once('.') {
                 Some((class, method)) => (last(class), method.to_owned()),
                 None => (class_of_file()?, name),
@@ -34,14 +46,20 @@ pub fn class_and_method(name: &str, file: Option<&str>, between: char) -> Option
 pub fn dotted(name: &str, file: Option<&str>) -> Option<String> {
     let is_of_a_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let (name, rest) = name.trim().split_once(' ').unwrap_or((name.trim(), ""));
-    let class = rest.trim().strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(class, _)| class);
+    let class = rest
+        .trim()
+        .strip_prefix('(')
+        .and_then(|rest| rest.split_once(')'))
+        .map(|(class, _)| class);
     // What stands in parentheses may also name a subtest: `(i=2)`.
     let class = class.filter(|class| class.contains('.') && class.chars().all(is_of_a_name));
     let whole = match class {
         Some(class) if class.rsplit('.').next() == Some(name) => class.to_owned(),
         Some(class) => format!("{class}.{name}"),
         // As reports have it: `cart.tests.CartTests test_total (i=2)`.
-        None if rest.starts_with(char::is_alphabetic) => format!("{name}.{}", rest.split(' ').next()?),
+        None if rest.starts_with(char::is_alphabetic) => {
+            format!("{name}.{}", rest.split(' ').next()?)
+        }
         None => name.replace("::", "."),
     };
     let module = || Some(file?.strip_suffix(".py")?.replace('/', "."));
@@ -56,18 +74,26 @@ pub fn dotted(name: &str, file: Option<&str>) -> Option<String> {
 /// Whether a name is one that Rust's own harness gives: a path of names, or an example of a document. Programs that
 /// bring their own harness know none of its options.
 pub fn is_of_libtest(name: &str) -> bool {
-    name.contains("(line ") || name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '#')
+    name.contains("(line ")
+        || name
+            .chars()
+            .all(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '#')
 }
 
 /// nextest's reports put the binary in front: `shop::it adds`.
 pub fn without_binary(name: &str) -> &str {
-    name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test)
+    name.split_once(' ')
+        .filter(|(binary, _)| binary.contains("::"))
+        .map_or(name, |(_, test)| test)
 }
 
 /// The name without the package that reports put in front: `TestTotal/empty` of
 /// `github.com/acme/shop/cart.TestTotal/empty`.
 pub fn of_go(name: &str) -> Option<&str> {
-    let begins = ["Test", "Example", "Fuzz", "Benchmark"].iter().filter_map(|prefix| name.find(prefix)).min()?;
+    let begins = ["Test", "Example", "Fuzz", "Benchmark"]
+        .iter()
+        .filter_map(|prefix| name.find(prefix))
+        .min()?;
     Some(&name[begins..])
 }
 
@@ -78,13 +104,18 @@ pub fn leaf(name: &str) -> &str {
 
 /// A JavaScript regular expression that finds exactly `name`: that is what these runners select tests by.
 pub fn pattern(name: &str) -> String {
-    pattern!(r"[.*+?^${}()|\[\]\\/]").replace_all(name, r"\$0").into_owned()
+    pattern!(r"[.*+?^${}()|\[\]\\/]")
+        .replace_all(name, r"\$0")
+        .into_owned()
 }
 
 /// A text as one word of a POSIX shell. None for what is empty, too long, holds a control character, or reads as an
 /// option: no quoting makes that a harmless one.
 pub fn word(text: &str) -> Option<String> {
-    let odd = text.is_empty() || text.len() > 300 || text.starts_with('-') || text.chars().any(char::is_control);
+    let odd = text.is_empty()
+        || text.len() > 300
+        || text.starts_with('-')
+        || text.chars().any(char::is_control);
     if odd {
         return None;
     }

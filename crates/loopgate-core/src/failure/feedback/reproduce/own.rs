@@ -9,17 +9,29 @@ use crate::source_files::Runner;
 /// `npm --prefix web test`.
 pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
     let here = (None, Cow::Borrowed(command));
-    if let Some((directory, rest)) = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&")) {
+    if let Some((directory, rest)) = command
+        .strip_prefix("cd ")
+        .and_then(|rest| rest.split_once("&&"))
+    {
         let directory = directory.trim();
-        return if is_below(directory) { (Some(directory), Cow::Borrowed(rest.trim())) } else { here };
+        return if is_below(directory) {
+            (Some(directory), Cow::Borrowed(rest.trim()))
+        } else {
+            here
+        };
     }
     let mut words = command.split_whitespace();
     match (words.next(), words.next(), words.next()) {
-        (Some(manager @ ("npm" | "pnpm" | "yarn")), Some("--prefix" | "--cwd" | "--dir" | "-C"), Some(directory))
-            if is_below(directory) =>
-        {
+        (
+            Some(manager @ ("npm" | "pnpm" | "yarn")),
+            Some("--prefix" | "--cwd" | "--dir" | "-C"),
+            Some(directory),
+        ) if is_below(directory) => {
             let rest: Vec<&str> = words.collect();
-            (Some(directory), Cow::Owned(format!("{manager} {}", rest.join(" "))))
+            (
+                Some(directory),
+                Cow::Owned(format!("{manager} {}", rest.join(" "))),
+            )
         }
         _ => here,
     }
@@ -29,8 +41,16 @@ pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
 /// that is started there reads that package's own configuration.
 pub fn package<'f>(command: &str, file: &'f str) -> Option<&'f str> {
     const WITHIN: [&str; 7] = ["src", "lib", "test", "tests", "__tests__", "spec", "specs"];
-    let inner = file.split('/').take_while(|part| !WITHIN.contains(part)).map(|part| part.len() + 1).sum::<usize>();
-    let package = if inner > file.len() { file.rsplit_once('/')?.0 } else { file.get(..inner.checked_sub(1)?)? };
+    let inner = file
+        .split('/')
+        .take_while(|part| !WITHIN.contains(part))
+        .map(|part| part.len() + 1)
+        .sum::<usize>();
+    let package = if inner > file.len() {
+        file.rsplit_once('/')?.0
+    } else {
+        file.get(..inner.checked_sub(1)?)?
+    };
     // A package manager of JavaScript that runs something in packages of a workspace.
     let of_workspace = pattern!(
         r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:--workspaces?|-ws?|-r|--recursive|--filter|workspaces?)(?:=|\s|$)"
@@ -41,7 +61,10 @@ pub fn package<'f>(command: &str, file: &'f str) -> Option<&'f str> {
 /// A plain path to somewhere below.
 fn is_below(path: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
-    !path.is_empty() && path.chars().all(plain) && !path.starts_with(['/', '-']) && !path.contains("..")
+    !path.is_empty()
+        && path.chars().all(plain)
+        && !path.starts_with(['/', '-'])
+        && !path.contains("..")
 }
 
 /// How a tool is started by hand in the way the check starts it.
@@ -60,12 +83,23 @@ impl Start {
     pub fn of(runner: &Runner, command: &str) -> Self {
         let words: Vec<&str> = command.split_whitespace().collect();
         let is_shown = is_simple(command) && !is_package_script(command);
-        let at = words.iter().position(|word| is_program(runner, word)).filter(|_| is_shown);
+        let at = words
+            .iter()
+            .position(|word| is_program(runner, word))
+            .filter(|_| is_shown);
         let Some(at) = at else {
-            return Self { program: runner.start.clone(), options: String::new(), words: Vec::new() };
+            return Self {
+                program: runner.start.clone(),
+                options: String::new(),
+                words: Vec::new(),
+            };
         };
         // `cargo +nightly test`
-        let until = if words.get(at + 1).is_some_and(|word| word.starts_with('+')) { at + 1 } else { at };
+        let until = if words.get(at + 1).is_some_and(|word| word.starts_with('+')) {
+            at + 1
+        } else {
+            at
+        };
         let (start, behind) = words.split_at(until + 1);
         let has = |options: &[String], word: &str| options.iter().any(|option| option == word);
         let mut options = String::new();
@@ -81,7 +115,11 @@ impl Start {
                 words.next();
             }
         }
-        Self { program: start.join(" "), options, words: behind.iter().map(|word| (*word).to_owned()).collect() }
+        Self {
+            program: start.join(" "),
+            options,
+            words: behind.iter().map(|word| (*word).to_owned()).collect(),
+        }
     }
 }
 
@@ -94,7 +132,11 @@ mod tests {
     fn commands_that_go_somewhere() {
         let cases = [
             ("cd web && npm test", Some("web"), "npm test"),
-            ("npm --prefix apps/web run test", Some("apps/web"), "npm run test"),
+            (
+                "npm --prefix apps/web run test",
+                Some("apps/web"),
+                "npm run test",
+            ),
             ("yarn --cwd web jest --ci", Some("web"), "yarn jest --ci"),
             ("cd ../other && make", None, "cd ../other && make"),
             ("cd $HOME && make", None, "cd $HOME && make"),
@@ -102,18 +144,42 @@ mod tests {
             ("npm -C", None, "npm -C"),
         ];
         for (command, directory, rest) in cases {
-            assert_eq!(placed(command), (directory, Cow::Borrowed(rest)), "{command}");
+            assert_eq!(
+                placed(command),
+                (directory, Cow::Borrowed(rest)),
+                "{command}"
+            );
         }
     }
 
     #[test]
     fn a_tool_is_started_as_the_check_starts_it() {
         let cases = [
-            (Tool::Pytest, "poetry run pytest -q tests", "poetry run pytest", ""),
-            (Tool::Pytest, "CI=1 python3 -m pytest -c ci.ini", "CI=1 python3 -m pytest", " -c ci.ini"),
-            (Tool::Cargo, "cargo +nightly test -p shop --features=a,b -v", "cargo +nightly", " -p shop --features=a,b"),
+            (
+                Tool::Pytest,
+                "poetry run pytest -q tests",
+                "poetry run pytest",
+                "",
+            ),
+            (
+                Tool::Pytest,
+                "CI=1 python3 -m pytest -c ci.ini",
+                "CI=1 python3 -m pytest",
+                " -c ci.ini",
+            ),
+            (
+                Tool::Cargo,
+                "cargo +nightly test -p shop --features=a,b -v",
+                "cargo +nightly",
+                " -p shop --features=a,b",
+            ),
             (Tool::Cargo, "cargo test -- -p x", "cargo", ""),
-            (Tool::Maven, "./mvnw -B -pl cart -f b/pom.xml verify", "./mvnw", " -pl cart -f b/pom.xml"),
+            (
+                Tool::Maven,
+                "./mvnw -B -pl cart -f b/pom.xml verify",
+                "./mvnw",
+                " -pl cart -f b/pom.xml",
+            ),
             (
                 Tool::Jest,
                 "node --no-warnings node_modules/jest/bin/jest.js",
@@ -125,9 +191,17 @@ mod tests {
             (Tool::Rspec, "make spec", "bundle exec rspec", ""),
         ];
         for (tool, command, program, options) in cases {
-            let runner = LANGUAGES.runners.iter().find(|row| row.tool == tool).expect("a row");
+            let runner = LANGUAGES
+                .runners
+                .iter()
+                .find(|row| row.tool == tool)
+                .expect("a row");
             let start = Start::of(runner, command);
-            assert_eq!((start.program.as_str(), start.options.as_str()), (program, options), "{command}");
+            assert_eq!(
+                (start.program.as_str(), start.options.as_str()),
+                (program, options),
+                "{command}"
+            );
         }
     }
 }

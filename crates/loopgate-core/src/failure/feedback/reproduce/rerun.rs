@@ -26,17 +26,34 @@ pub fn rerun(command: &str, failures: &[Failure]) -> Option<String> {
     if failures.is_empty() || !is_simple(&fixed) {
         return None;
     }
-    let names: Vec<&str> =
-        failures.iter().map(|failure| failure.test_name.as_deref().map(str::trim)).collect::<Option<_>>()?;
+    let names: Vec<&str> = failures
+        .iter()
+        .map(|failure| failure.test_name.as_deref().map(str::trim))
+        .collect::<Option<_>>()?;
     let words: Vec<&str> = command.split_whitespace().collect();
     let runner = runner(failures.first()?, command)?;
     let dotted = || -> Option<BTreeSet<String>> {
-        failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref())).collect()
+        failures
+            .iter()
+            .zip(&names)
+            .map(|(failure, name)| dotted(name, failure.test_file.as_deref()))
+            .collect()
     };
     let behind = match runner.tool {
         Tool::Cargo if words.contains(&"nextest") => {
-            let chosen = |name: &&str| word(without_binary(name)).map(|_| format!("test(={})", without_binary(name)));
-            format!("-E {}", word(&names.iter().map(chosen).collect::<Option<Vec<_>>>()?.join(" + "))?)
+            let chosen = |name: &&str| {
+                word(without_binary(name)).map(|_| format!("test(={})", without_binary(name)))
+            };
+            format!(
+                "-E {}",
+                word(
+                    &names
+                        .iter()
+                        .map(chosen)
+                        .collect::<Option<Vec<_>>>()?
+                        .join(" + ")
+                )?
+            )
         }
         // Another harness than Rust's own takes none of these options.
         Tool::Cargo if !names.iter().all(|name| is_of_libtest(name)) => return None,
@@ -46,46 +63,77 @@ pub fn rerun(command: &str, failures: &[Failure]) -> Option<String> {
         }
         // pytest remembers by itself what failed, whatever paths and options the command has.
         Tool::Pytest => "--lf --lfnf=none".to_owned(),
-        Tool::Unittest if words.contains(&"discover") => {
-            dotted()?.iter().map(|name| format!("-k '*{name}'")).collect::<Vec<_>>().join(" ")
-        }
+        Tool::Unittest if words.contains(&"discover") => dotted()?
+            .iter()
+            .map(|name| format!("-k '*{name}'"))
+            .collect::<Vec<_>>()
+            .join(" "),
         // Behind the name of a file, options are the file's.
         Tool::NodeTest => {
-            let each: Option<Vec<String>> = names.iter().map(|name| word(&node_pattern(name)?)).collect();
-            let chosen: String = each?.iter().map(|name| format!(" --test-name-pattern {name}")).collect();
+            let each: Option<Vec<String>> = names
+                .iter()
+                .map(|name| word(&node_pattern(name)?))
+                .collect();
+            let chosen: String = each?
+                .iter()
+                .map(|name| format!(" --test-name-pattern {name}"))
+                .collect();
             let node = words.iter().find(|word| is_program(runner, word))?;
             return Some(command.replacen(node, &format!("{node}{chosen}"), 1));
         }
         Tool::Django | Tool::Unittest => {
             let is_module = |word: &&str| !word.starts_with('-');
-            let behind = words.iter().position(|word| *word == "unittest").map_or(words.len(), |at| at + 1);
+            let behind = words
+                .iter()
+                .position(|word| *word == "unittest")
+                .map_or(words.len(), |at| at + 1);
             let (start, options) = words.split_at(behind);
             if options.iter().any(is_module) {
                 // What it names would run as a whole beside the tests.
-                let kept = start.iter().chain(options.iter().filter(|word| !is_module(word))).copied();
+                let kept = start
+                    .iter()
+                    .chain(options.iter().filter(|word| !is_module(word)))
+                    .copied();
                 return rerun(&kept.collect::<Vec<_>>().join(" "), failures);
             }
             quoted(&dotted()?.iter().map(String::as_str).collect::<Vec<_>>())?
         }
         Tool::Jest | Tool::Vitest | Tool::Mocha | Tool::Playwright => {
             // npm keeps options to itself unless they come after two dashes.
-            let dashes = if words.first() == Some(&"npm") && !words.contains(&"--") { "-- " } else { "" };
-            let option = if matches!(runner.tool, Tool::Jest | Tool::Vitest) { "-t" } else { "-g" };
+            let dashes = if words.first() == Some(&"npm") && !words.contains(&"--") {
+                "-- "
+            } else {
+                ""
+            };
+            let option = if matches!(runner.tool, Tool::Jest | Tool::Vitest) {
+                "-t"
+            } else {
+                "-g"
+            };
             let each: Vec<String> = names.iter().map(|name| pattern(leaf(name))).collect();
-            let any = each.iter().all(|one| !one.is_empty()).then(|| each.join("|"))?;
+            let any = each
+                .iter()
+                .all(|one| !one.is_empty())
+                .then(|| each.join("|"))?;
             format!("{dashes}{option} {}", word(&any)?)
         }
         Tool::Go => {
             let top = |name: &&'_ str| {
                 let top = of_go(name)?.split('/').next()?;
-                top.chars().all(|c| c.is_alphanumeric() || c == '_').then(|| top.to_owned())
+                top.chars()
+                    .all(|c| c.is_alphanumeric() || c == '_')
+                    .then(|| top.to_owned())
             };
             let tops: BTreeSet<String> = names.iter().map(top).collect::<Option<_>>()?;
-            format!("-count=1 -v -run {}", word(&format!("^({})$", Vec::from_iter(tops).join("|")))?)
+            format!(
+                "-count=1 -v -run {}",
+                word(&format!("^({})$", Vec::from_iter(tops).join("|")))?
+            )
         }
         Tool::Maven => {
             let each = failures.iter().zip(&names);
-            let each = each.map(|(failure, name)| class_and_method(name, failure.test_file.as_deref(), '#'));
+            let each = each
+                .map(|(failure, name)| class_and_method(name, failure.test_file.as_deref(), '#'));
             let chosen = word(&each.collect::<Option<Vec<_>>>()?.join(","))?;
             format!("-Dtest={chosen} -Dsurefire.failIfNoSpecifiedTests=false")
         }
@@ -111,8 +159,13 @@ mod tests {
     use super::*;
 
     fn run(command: &str, tests: &[&str]) -> Option<String> {
-        let failures: Vec<Failure> =
-            tests.iter().map(|test| Failure { test_name: Some((*test).to_owned()), ..Failure::default() }).collect();
+        let failures: Vec<Failure> = tests
+            .iter()
+            .map(|test| Failure {
+                test_name: Some((*test).to_owned()),
+                ..Failure::default()
+            })
+            .collect();
         rerun(command, &failures)
     }
 
@@ -122,21 +175,52 @@ mod tests {
             ("cargo test", &["a::b", "UTS #46 line 3384"], None),
             (
                 "python manage.py test",
-                &["test_b (shop.tests.A.test_b) (i=1)", "test_b (shop.tests.A.test_b) (i=2)"],
+                &[
+                    "test_b (shop.tests.A.test_b) (i=1)",
+                    "test_b (shop.tests.A.test_b) (i=2)",
+                ],
                 Some("python manage.py test shop.tests.A.test_b"),
             ),
-            ("cargo test --no-fail-fast", &["a::b", "c"], Some("cargo test --no-fail-fast -- --exact a::b c")),
-            ("cargo test -- --test-threads 1", &["a"], Some("cargo test -- --test-threads 1 --exact a")),
-            ("cargo test", &["src/a.rs - add (line 3)"], Some("cargo test -- --exact 'src/a.rs - add (line 3)'")),
+            (
+                "cargo test --no-fail-fast",
+                &["a::b", "c"],
+                Some("cargo test --no-fail-fast -- --exact a::b c"),
+            ),
+            (
+                "cargo test -- --test-threads 1",
+                &["a"],
+                Some("cargo test -- --test-threads 1 --exact a"),
+            ),
+            (
+                "cargo test",
+                &["src/a.rs - add (line 3)"],
+                Some("cargo test -- --exact 'src/a.rs - add (line 3)'"),
+            ),
             (
                 "cargo nextest run",
                 &["shop::it adds", "shop::it mod::b"],
                 Some("cargo nextest run -E 'test(=adds) + test(=mod::b)'"),
             ),
-            ("python -m pytest tests", &["tests.a.test_b"], Some("python -m pytest tests --lf --lfnf=none")),
-            ("npx jest", &["cart › adds", "b (c)"], Some("npx jest -t 'adds|b \\(c\\)'")),
-            ("npm run test:jest", &["adds"], Some("npm run test:jest -- -t adds")),
-            ("npx vitest run", &["cart > adds"], Some("npx vitest run -t adds")),
+            (
+                "python -m pytest tests",
+                &["tests.a.test_b"],
+                Some("python -m pytest tests --lf --lfnf=none"),
+            ),
+            (
+                "npx jest",
+                &["cart › adds", "b (c)"],
+                Some("npx jest -t 'adds|b \\(c\\)'"),
+            ),
+            (
+                "npm run test:jest",
+                &["adds"],
+                Some("npm run test:jest -- -t adds"),
+            ),
+            (
+                "npx vitest run",
+                &["cart > adds"],
+                Some("npx vitest run -t adds"),
+            ),
             (
                 "go test -json ./...",
                 &["TestA/x", "TestA/y", "p.TestB"],
@@ -147,7 +231,11 @@ mod tests {
                 &["com.acme.CartTest.adds"],
                 Some("mvn -B test -Dtest=CartTest#adds -Dsurefire.failIfNoSpecifiedTests=false"),
             ),
-            ("cd api && go test ./...", &["TestA"], Some("cd api && go test ./... -count=1 -v -run '^(TestA)$'")),
+            (
+                "cd api && go test ./...",
+                &["TestA"],
+                Some("cd api && go test ./... -count=1 -v -run '^(TestA)$'"),
+            ),
             (
                 "python3 -m unittest discover -s tests",
                 &["test_b (test_cart.Cart.test_b)"],
@@ -181,6 +269,9 @@ mod tests {
         for (command, tests, expected) in table {
             assert_eq!(run(command, tests).as_deref(), expected, "{command}");
         }
-        assert_eq!(run("npx jest", &["a'; rm -rf ~"]).as_deref(), Some(r"npx jest -t 'a'\''; rm -rf ~'"));
+        assert_eq!(
+            run("npx jest", &["a'; rm -rf ~"]).as_deref(),
+            Some(r"npx jest -t 'a'\''; rm -rf ~'")
+        );
     }
 }

@@ -16,11 +16,20 @@ use crate::{
 pub fn command(runner: &Runner, failure: &Failure, start: &Start) -> Option<String> {
     let name = failure.test_name.as_deref().map(str::trim);
     let name = name.filter(|name| !name.is_empty() && Some(*name) != failure.test_file.as_deref());
-    let file = test_file(failure).map(paths::tidy).filter(|file| is_test(file));
-    let values = Values { name: name.unwrap_or_default(), file, failure, start };
+    let file = test_file(failure)
+        .map(paths::tidy)
+        .filter(|file| is_test(file));
+    let values = Values {
+        name: name.unwrap_or_default(),
+        file,
+        failure,
+        start,
+    };
     let of_test = runner.test.iter().filter(|_| name.is_some());
     let of_file = runner.file.iter().filter(|_| values.file.is_some());
-    of_test.chain(of_file).find_map(|template| values.fill(template))
+    of_test
+        .chain(of_file)
+        .find_map(|template| values.fill(template))
 }
 
 /// What the templates of a runner are filled with.
@@ -36,12 +45,19 @@ impl Values<'_> {
     /// The command of a template; `None` if a value that it needs is not known.
     fn fill(&self, template: &str) -> Option<String> {
         let template = match template.split_once("| ") {
-            Some((word, template)) => Some(template).filter(|_| self.start.words.iter().any(|own| own == word))?,
+            Some((word, template)) => {
+                Some(template).filter(|_| self.start.words.iter().any(|own| own == word))?
+            }
             None => template,
         };
-        let filled = |part: &str| part.split_whitespace().map(|word| self.word(word)).collect::<Option<Vec<_>>>();
+        let filled = |part: &str| {
+            part.split_whitespace()
+                .map(|word| self.word(word))
+                .collect::<Option<Vec<_>>>()
+        };
         // It is empty where the command would have to show it and does not.
-        let mut words = vec![Some(self.start.program.clone()).filter(|program| !program.is_empty())?];
+        let mut words =
+            vec![Some(self.start.program.clone()).filter(|program| !program.is_empty())?];
         for part in template.split_inclusive(']') {
             let (needed, dispensable) = part.split_once('[').unwrap_or((part, ""));
             words.extend(filled(needed)?);
@@ -53,7 +69,10 @@ impl Values<'_> {
 
     /// One word, quoted behind the `=` of an option.
     fn word(&self, template: &str) -> Option<String> {
-        let Some((before, value)) = template.strip_suffix('}').and_then(|template| template.split_once('{')) else {
+        let Some((before, value)) = template
+            .strip_suffix('}')
+            .and_then(|template| template.split_once('{'))
+        else {
             return Some(template.to_owned());
         };
         match value {
@@ -62,7 +81,10 @@ impl Values<'_> {
             _ => {}
         }
         let (option, before) = before.split_at(before.find('=').map_or(0, |at| at + 1));
-        Some(format!("{option}{}", word(&format!("{before}{}", self.value(value)?))?))
+        Some(format!(
+            "{option}{}",
+            word(&format!("{before}{}", self.value(value)?))?
+        ))
     }
 
     fn value(&self, value: &str) -> Option<String> {
@@ -82,14 +104,28 @@ impl Values<'_> {
             "node_pattern" => node_pattern(name),
             "pytest_id" => pytest_id(name, file),
             "php_method" => {
-                let method = without_case(name).split(" with data set").next().unwrap_or(name);
-                Some(method.rsplit([':', '.', '\\']).next().unwrap_or(method).to_owned())
+                let method = without_case(name)
+                    .split(" with data set")
+                    .next()
+                    .unwrap_or(name);
+                Some(
+                    method
+                        .rsplit([':', '.', '\\'])
+                        .next()
+                        .unwrap_or(method)
+                        .to_owned(),
+                )
             }
             // `[chromium] › tests/a.spec.ts:3:5 › suite › name`
             "browser" => Some(name.strip_prefix('[')?.split_once("] ")?.0.to_owned()),
             // The word right behind the subcommand, unless it is an option.
             "project" => {
-                let behind = self.start.words.iter().skip_while(|word| *word != "test").nth(1)?;
+                let behind = self
+                    .start
+                    .words
+                    .iter()
+                    .skip_while(|word| *word != "test")
+                    .nth(1)?;
                 (!behind.starts_with('-')).then(|| behind.clone())
             }
             "task" => {
@@ -98,7 +134,13 @@ impl Values<'_> {
                     let name = task.rsplit(':').next().unwrap_or_default();
                     !task.starts_with('-') && (name.starts_with("test") || name.ends_with("Test"))
                 };
-                Some(self.start.words.iter().find(is_tests).map_or_else(|| "test".to_owned(), String::clone))
+                Some(
+                    self.start
+                        .words
+                        .iter()
+                        .find(is_tests)
+                        .map_or_else(|| "test".to_owned(), String::clone),
+                )
             }
             // `src/lib.rs - cart::total (line 3)`
             "example" => Some(name.split_once(" - ")?.1.split_once(" (line")?.0.to_owned()),
@@ -109,7 +151,9 @@ impl Values<'_> {
             // What can be chosen is a target: the file of an integration test is one.
             "target" => {
                 let (directory, file) = printed?.rsplit_once('/')?;
-                let target = file.strip_suffix(".rs").filter(|_| paths::file_name(directory) == "tests")?;
+                let target = file
+                    .strip_suffix(".rs")
+                    .filter(|_| paths::file_name(directory) == "tests")?;
                 Some(target.to_owned())
             }
             // `tests/api/main.rs` and its modules are one.
@@ -118,7 +162,9 @@ impl Values<'_> {
                 Some(target.trim_end_matches(".rs").to_owned())
             }
             "package" => {
-                let directory = file.and_then(|file| file.rsplit_once('/')).map(|(directory, _)| directory);
+                let directory = file
+                    .and_then(|file| file.rsplit_once('/'))
+                    .map(|(directory, _)| directory);
                 Some(directory.map_or("./...".to_owned(), |directory| format!("./{directory}")))
             }
             "folder" => {
@@ -126,7 +172,9 @@ impl Values<'_> {
                 Some(format!("./{}", folder.trim_start_matches('.')))
             }
             "go_pattern" => {
-                let each = of_go(name)?.split('/').map(|part| format!("^{}$", regex::escape(part)));
+                let each = of_go(name)?
+                    .split('/')
+                    .map(|part| format!("^{}$", regex::escape(part)));
                 Some(each.collect::<Vec<_>>().join("/"))
             }
             _ => None,
@@ -137,7 +185,8 @@ impl Values<'_> {
     fn method_in_full(&self) -> Option<String> {
         let method = class_and_method(&self.name.replace(" > ", "."), self.file.as_deref(), '.')?;
         let frames = self.failure.stack_trace.as_deref().unwrap_or_default();
-        let in_full = |line: &str| Some(line.trim().split_once(&format!("{method}("))?.0.to_owned());
+        let in_full =
+            |line: &str| Some(line.trim().split_once(&format!("{method}("))?.0.to_owned());
         let package = frames.lines().find_map(in_full).unwrap_or_default();
         let package = package.rsplit([' ', '/']).next().unwrap_or_default();
         let (class, method) = method.rsplit_once('.')?;
@@ -151,7 +200,9 @@ pub fn node_pattern(name: &str) -> Option<String> {
     let name = name.replace(" > ", " ");
     let (before, last) = name.rsplit_once(' ').unwrap_or(("", &name));
     let words = before.split(' ').filter(|_| !before.is_empty());
-    let optional = words.fold(String::new(), |before, word| format!("({before}{} )?", pattern(word)));
+    let optional = words.fold(String::new(), |before, word| {
+        format!("({before}{} )?", pattern(word))
+    });
     (!last.is_empty()).then(|| format!("^{optional}{}$", pattern(last)))
 }
 
@@ -162,8 +213,11 @@ fn pytest_id(name: &str, file: Option<&str>) -> Option<String> {
         return Some(name.to_owned());
     }
     let (name, case) = name.split_at(without_case(name).len());
-    let parts: Vec<&str> =
-        name.split("::").flat_map(|part| part.split(['.', ' '])).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = name
+        .split("::")
+        .flat_map(|part| part.split(['.', ' ']))
+        .filter(|part| !part.is_empty())
+        .collect();
     let (function, before) = parts.split_last()?;
     // Modules come first; classes begin with a capital letter.
     let is_class = |part: &&&str| part.starts_with(|c: char| c.is_ascii_uppercase());
@@ -171,7 +225,11 @@ fn pytest_id(name: &str, file: Option<&str>) -> Option<String> {
     let file = match file {
         Some(file) => file.to_owned(),
         None => {
-            let modules: Vec<&str> = before.iter().take_while(|part| !is_class(part)).copied().collect();
+            let modules: Vec<&str> = before
+                .iter()
+                .take_while(|part| !is_class(part))
+                .copied()
+                .collect();
             if modules.is_empty() {
                 return None;
             }

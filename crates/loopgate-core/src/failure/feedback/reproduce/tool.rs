@@ -19,32 +19,53 @@ pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
     let typed = without_reports(command);
     // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from the
     // report's name or from the failure would be another program than the check's.
-    let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
+    let trace = failure
+        .stack_trace
+        .as_deref()
+        .map_or("", |trace| text::prefix(trace, 16 * 1024));
     // A command that is a program of the project itself printed what GoogleTest prints.
     let is_gtest = |row: &&Runner| {
         row.tool == Tool::Gtest
             && is_simple(&typed)
-            && typed.split_whitespace().next().is_some_and(|word| is_program(row, word))
+            && typed
+                .split_whitespace()
+                .next()
+                .is_some_and(|word| is_program(row, word))
             && trace.lines().any(|line| line.ends_with(": Failure"))
     };
     // The runner that the file and the texts of the failure itself show.
     let by_traces = || {
         let language = language_of(printed_file(failure)?)?;
-        let of_language = || all().filter(|row| row.languages.iter().any(|known| known == language));
+        let of_language =
+            || all().filter(|row| row.languages.iter().any(|known| known == language));
         // Playwright's names have line and column: `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in
         // front.
         let name = failure.test_name.as_deref().unwrap_or_default();
-        let is_placed = name.split(" › ").take(2).any(|part| pattern!(r":\d+:\d+$").is_match(part));
+        let is_placed = name
+            .split(" › ")
+            .take(2)
+            .any(|part| pattern!(r":\d+:\d+$").is_match(part));
         of_language()
             .find(|row| row.tool == Tool::Playwright && is_placed)
-            .or_else(|| of_language().find(|row| row.traces.iter().any(|word| trace.contains(word.as_str()))))
-            .or_else(|| of_language().find(|row| row.usual_for.iter().any(|known| known == language)))
+            .or_else(|| {
+                of_language()
+                    .find(|row| row.traces.iter().any(|word| trace.contains(word.as_str())))
+            })
+            .or_else(|| {
+                of_language().find(|row| row.usual_for.iter().any(|known| known == language))
+            })
     };
     let of_script = || named_in(command).filter(|_| is_package_script(&typed));
     named_in(&typed)
         .or_else(|| all().find(is_gtest))
         .or_else(of_script)
-        .or_else(|| if typed.is_empty() || is_package_script(&typed) { by_traces() } else { None })
+        .or_else(|| {
+            if typed.is_empty() || is_package_script(&typed) {
+                by_traces()
+            } else {
+                None
+            }
+        })
 }
 
 /// The command as a person types it: without the options that only make it write a report for Loopgate.
@@ -52,13 +73,16 @@ pub fn without_reports(command: &str) -> String {
     if !command.contains(REPORTS_VARIABLE) {
         return command.to_owned();
     }
-    let only_for_reports =
-        pattern!("^(?:--json|--format=json|--reporter=default|--reporter=junit|--reporter|xunit|--reporter-option)$");
+    let only_for_reports = pattern!(
+        "^(?:--json|--format=json|--reporter=default|--reporter=junit|--reporter|xunit|--reporter-option)$"
+    );
     let mut words: Vec<&str> = Vec::new();
     for word in command.split_whitespace() {
         if word.contains(REPORTS_VARIABLE) {
             // The option or the redirection that a bare file belongs to.
-            words.pop_if(|before| !word.starts_with('-') && (before.starts_with('-') || before.ends_with('>')));
+            words.pop_if(|before| {
+                !word.starts_with('-') && (before.starts_with('-') || before.ends_with('>'))
+            });
         } else if !only_for_reports.is_match(word) {
             words.push(word);
         }
@@ -76,7 +100,8 @@ fn has_word(command: &str, word: &str) -> bool {
     let is_apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
     command.match_indices(word).any(|(at, _)| {
         let (before, after) = (&command[..at], &command[at + word.len()..]);
-        (is_apart(before.chars().next_back()) || word.starts_with('-')) && is_apart(after.chars().next())
+        (is_apart(before.chars().next_back()) || word.starts_with('-'))
+            && is_apart(after.chars().next())
     })
 }
 
@@ -93,12 +118,16 @@ pub fn is_program(runner: &Runner, word: &str) -> bool {
 
 /// Whether a package manager of JavaScript runs a script of the package, which the command line does not show.
 pub fn is_package_script(command: &str) -> bool {
-    pattern!(r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:run|run-script|test|t)(?:\s|$)").is_match(command)
+    pattern!(r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:run|run-script|test|t)(?:\s|$)")
+        .is_match(command)
 }
 
 /// The file that a failure names, as it is printed.
 pub fn printed_file(failure: &Failure) -> Option<&str> {
-    failure.test_file.as_deref().or_else(|| failure.source.as_ref().map(|source| source.file.as_str()))
+    failure
+        .test_file
+        .as_deref()
+        .or_else(|| failure.source.as_ref().map(|source| source.file.as_str()))
 }
 
 /// The file of the test. An absolute path holds on one machine only.
@@ -108,11 +137,17 @@ pub fn test_file(failure: &Failure) -> Option<&str> {
 
 /// Compilers and linters without a configured command. A reviewer is neither.
 pub fn of_source(failure: &Failure) -> Option<String> {
-    let file = test_file(failure).filter(|_| failure.error_class.as_deref() != Some(Failure::OF_REVIEWER))?;
+    let file = test_file(failure)
+        .filter(|_| failure.error_class.as_deref() != Some(Failure::OF_REVIEWER))?;
     let tidy = paths::tidy(file);
     let lints = failure.error_type == ErrorType::LintError;
     match (language_of(file)?, lints) {
-        ("rust", true) if failure.error_class.as_deref().is_some_and(|class| class.starts_with("clippy")) => {
+        ("rust", true)
+            if failure
+                .error_class
+                .as_deref()
+                .is_some_and(|class| class.starts_with("clippy")) =>
+        {
             Some("cargo clippy --all-targets".to_owned())
         }
         ("rust", _) => Some("cargo check --all-targets".to_owned()),
@@ -121,8 +156,14 @@ pub fn of_source(failure: &Failure) -> Option<String> {
         ("python", true) => Some(format!("ruff check {}", word(&tidy)?)),
         ("python", false) => Some(format!("python -m py_compile {}", word(&tidy)?)),
         ("go", _) => {
-            let directory = tidy.rsplit_once('/').map_or(".".to_owned(), |(directory, _)| format!("./{directory}"));
-            Some(format!("go {} {}", if lints { "vet" } else { "build" }, word(&directory)?))
+            let directory = tidy
+                .rsplit_once('/')
+                .map_or(".".to_owned(), |(directory, _)| format!("./{directory}"));
+            Some(format!(
+                "go {} {}",
+                if lints { "vet" } else { "build" },
+                word(&directory)?
+            ))
         }
         _ => None,
     }

@@ -39,21 +39,39 @@ pub struct Frame {
 impl Frame {
     /// As printed, at the line and the column that a form captures: where it comes from is not looked up yet.
     fn printed(file: String, captures: &Captures<'_>, function: Option<String>) -> Self {
-        let number = |name| group(captures, name)?.parse().ok().filter(|number| *number > 0);
+        let number = |name| {
+            group(captures, name)?
+                .parse()
+                .ok()
+                .filter(|number| *number > 0)
+        };
         let [line, column] = ["line", "col"].map(number);
-        Self { file, line, column, function, origin: FrameOrigin::Repository }
+        Self {
+            file,
+            line,
+            column,
+            function,
+            origin: FrameOrigin::Repository,
+        }
     }
 
     pub fn location(&self) -> SourceLocation {
-        SourceLocation { file: self.file.clone(), line: self.line, function: self.function.clone() }
+        SourceLocation {
+            file: self.file.clone(),
+            line: self.line,
+            function: self.function.clone(),
+        }
     }
 }
 
-static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(LANGUAGES.frames.iter().map(|form| &form.pattern)));
+static FORMS: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::new(LANGUAGES.frames.iter().map(|form| &form.pattern)));
 
 /// Looks printed places up among a pull request's files.
 pub(in crate::failure) fn located(printed: &[Frame], changes: &Changes) -> Vec<Frame> {
-    let root = printed.iter().find_map(|place| changes.root_of(&place.file));
+    let root = printed
+        .iter()
+        .find_map(|place| changes.root_of(&place.file));
     let mut frames: Vec<Frame> = Vec::with_capacity(printed.len());
     for place in printed {
         let (file, origin) = changes.locate(&place.file, root.as_deref());
@@ -61,8 +79,15 @@ pub(in crate::failure) fn located(printed: &[Frame], changes: &Changes) -> Vec<F
         if file.is_empty() || file.ends_with(".log") {
             continue;
         }
-        let frame = Frame { file, origin, ..place.clone() };
-        match frames.iter_mut().find(|known| known.file == frame.file && known.line == frame.line) {
+        let frame = Frame {
+            file,
+            origin,
+            ..place.clone()
+        };
+        match frames
+            .iter_mut()
+            .find(|known| known.file == frame.file && known.line == frame.line)
+        {
             // The line of a panic or an assertion names the place, the trace below it the function.
             Some(known) if known.function.is_none() => known.function = frame.function,
             Some(_) => {}
@@ -74,15 +99,20 @@ pub(in crate::failure) fn located(printed: &[Frame], changes: &Changes) -> Vec<F
 
 /// Whether the line belongs to a trace or names a place, rather than saying what went wrong.
 pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
-    FORMS.matching(line).into_iter().any(|row| match LANGUAGES.frames[row].names {
-        // A diagnostic names its place and goes on with its message.
-        FrameLine::Frame | FrameLine::Callee => FORMS
-            .captures(row, line)
-            .and_then(|captures| captures.get(0))
-            .is_some_and(|found| found.end() == line.len() && line[..found.start()].trim().is_empty()),
-        FrameLine::Function => line.ends_with(')'),
-        FrameLine::Heading => false,
-    })
+    FORMS
+        .matching(line)
+        .into_iter()
+        .any(|row| match LANGUAGES.frames[row].names {
+            // A diagnostic names its place and goes on with its message.
+            FrameLine::Frame | FrameLine::Callee => FORMS
+                .captures(row, line)
+                .and_then(|captures| captures.get(0))
+                .is_some_and(|found| {
+                    found.end() == line.len() && line[..found.start()].trim().is_empty()
+                }),
+            FrameLine::Function => line.ends_with(')'),
+            FrameLine::Heading => false,
+        })
 }
 
 /// The places of a cleaned trace, the deepest cause first.
@@ -92,7 +122,11 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Frame> {
     for error in cause::chain(trace) {
         let mut section = Section::default();
         for line in error {
-            found += if found < MAX_FRAMES { section.read(line) } else { 0 };
+            found += if found < MAX_FRAMES {
+                section.read(line)
+            } else {
+                0
+            };
         }
         if section.innermost_last {
             section.places.reverse();
@@ -106,9 +140,17 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Frame> {
     };
     let in_sentence = || {
         let (_, captures) = trace.lines().find_map(|line| IN_SENTENCES.first(line))?;
-        Some(Frame::printed(group(&captures, "file")?.to_owned(), &captures, None))
+        Some(Frame::printed(
+            group(&captures, "file")?.to_owned(),
+            &captures,
+            None,
+        ))
     };
-    let of_message = if places.iter().all(is_foreign) { in_words(trace).or_else(in_sentence) } else { None };
+    let of_message = if places.iter().all(is_foreign) {
+        in_words(trace).or_else(in_sentence)
+    } else {
+        None
+    };
     of_message.into_iter().chain(places).collect()
 }
 
@@ -137,30 +179,77 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
 fn in_words(trace: &str) -> Option<Frame> {
     let lines: Vec<&str> = trace.lines().filter(|line| !is_trace_line(line)).collect();
     // No address and no version has a column.
-    let anywhere = || lines.iter().find_map(|line| in_line(line).filter(|place| place.column.is_some()));
+    let anywhere = || {
+        lines
+            .iter()
+            .find_map(|line| in_line(line).filter(|place| place.column.is_some()))
+    };
     let Some(at) = lines.iter().position(|line| text::names_failure(line)) else {
         // A linter's finding need not show that it is one, but begins with its place.
-        let mut words =
-            lines.iter().filter_map(|line| line.split_whitespace().next()).filter(|word| word.contains(':'));
-        let of_place = || lines.iter().filter(|line| describes_place(line)).find_map(|line| in_line(line));
+        let mut words = lines
+            .iter()
+            .filter_map(|line| line.split_whitespace().next())
+            .filter(|word| word.contains(':'));
+        let of_place = || {
+            lines
+                .iter()
+                .filter(|line| describes_place(line))
+                .find_map(|line| in_line(line))
+        };
         // `gofmt -l` shows no more than the names of files.
-        let named = || lines.iter().map(|line| line.trim()).find(|line| !line.contains(' ') && is_code(line));
+        let named = || {
+            lines
+                .iter()
+                .map(|line| line.trim())
+                .find(|line| !line.contains(' ') && is_code(line))
+        };
         let (line, column, function, origin) = (None, None, None, FrameOrigin::Repository);
-        let listed = || Some(Frame { file: named()?.to_owned(), line, column, function, origin });
-        return words.find_map(in_line).or_else(of_place).or_else(anywhere).or_else(listed);
+        let listed = || {
+            Some(Frame {
+                file: named()?.to_owned(),
+                line,
+                column,
+                function,
+                origin,
+            })
+        };
+        return words
+            .find_map(in_line)
+            .or_else(of_place)
+            .or_else(anywhere)
+            .or_else(listed);
     };
     let is_there = |line: &&&str| !line.trim().is_empty();
-    let above = lines[..at].iter().rev().take_while(is_there).find_map(|line| in_line(line));
-    let below = || lines[at + 1..].iter().take_while(is_there).find_map(|line| in_line(line));
-    in_line(lines[at]).or(above).or_else(below).or_else(anywhere)
+    let above = lines[..at]
+        .iter()
+        .rev()
+        .take_while(is_there)
+        .find_map(|line| in_line(line));
+    let below = || {
+        lines[at + 1..]
+            .iter()
+            .take_while(is_there)
+            .find_map(|line| in_line(line))
+    };
+    in_line(lines[at])
+        .or(above)
+        .or_else(below)
+        .or_else(anywhere)
 }
 
 /// Whether a line that is no remark names a place and shows something of it.
 pub(in crate::failure) fn describes_place(line: &str) -> bool {
-    let place = IN_WORDS.first(line).map(|(_, captures)| captures.get_match().range());
+    let place = IN_WORDS
+        .first(line)
+        .map(|(_, captures)| captures.get_match().range());
     let has_words = |place: std::ops::Range<usize>| {
-        let words = line[..place.start].split_whitespace().chain(line[place.end..].split_whitespace());
-        words.filter(|word| word.contains(char::is_alphabetic)).count() > 1
+        let words = line[..place.start]
+            .split_whitespace()
+            .chain(line[place.end..].split_whitespace());
+        words
+            .filter(|word| word.contains(char::is_alphabetic))
+            .count()
+            > 1
     };
     // Cucumber and its like write beside each step where it stands.
     !text::is_remark(line)
@@ -172,12 +261,20 @@ pub(in crate::failure) fn describes_place(line: &str) -> bool {
 /// The place that a line names in its words.
 fn in_line(line: &str) -> Option<Frame> {
     // pip shows of each package which line of the requirements asked for it.
-    let (_, captures) = IN_WORDS.first(line).filter(|_| !line.contains("(from -r "))?;
+    let (_, captures) = IN_WORDS
+        .first(line)
+        .filter(|_| !line.contains("(from -r "))?;
     // `name@https://…`: the rest of an address is no path.
-    let file = group(&captures, "file").filter(|file| !file.starts_with("//"))?.to_owned();
+    let file = group(&captures, "file")
+        .filter(|file| !file.starts_with("//"))?
+        .to_owned();
     let is_feature = file.ends_with(".feature") || file.ends_with(".robot");
     let says_line = captures.get_match().as_str().contains("line ");
-    let is_source = is_code(&file) || is_test(&file) || is_feature || says_line || captures.name("col").is_some();
+    let is_source = is_code(&file)
+        || is_test(&file)
+        || is_feature
+        || says_line
+        || captures.name("col").is_some();
     let is_foreign = paths::foreign(&paths::tidy(&file)).is_some();
     (is_source && !is_foreign).then(|| Frame::printed(file, &captures, None))
 }
@@ -198,10 +295,14 @@ impl Section {
     /// Returns how many places the line added.
     fn read(&mut self, line: &str) -> usize {
         let above = self.above.take();
-        let Some((row, captures)) = FORMS.first(line) else { return 0 };
+        let Some((row, captures)) = FORMS.first(line) else {
+            return 0;
+        };
         let form = &LANGUAGES.frames[row];
         let function = group(&captures, "fun").and_then(tidy_function);
-        let file = group(&captures, "file").filter(|file| !file.contains("<anonymous>")).map(str::to_owned);
+        let file = group(&captures, "file")
+            .filter(|file| !file.contains("<anonymous>"))
+            .map(str::to_owned);
         match form.names {
             FrameLine::Function => self.above = function,
             FrameLine::Heading => {
@@ -209,7 +310,9 @@ impl Section {
                 self.heading_function = function;
             }
             FrameLine::Frame | FrameLine::Callee => {
-                let Some(file) = file.or_else(|| self.heading_file.clone()) else { return 0 };
+                let Some(file) = file.or_else(|| self.heading_file.clone()) else {
+                    return 0;
+                };
                 self.innermost_last |= form.innermost_last;
                 let function = if form.names == FrameLine::Callee {
                     if let Some(caller) = self.places.last_mut() {
@@ -228,11 +331,22 @@ impl Section {
                 let file = match group(&captures, "class") {
                     None => file,
                     Some(class) => {
-                        let package = class.rsplit_once('.').map_or("", |(package, _)| package).replace('.', "/");
-                        let path = if package.is_empty() { file } else { format!("{package}/{file}") };
-                        let is_of = |packages: &[String]| packages.iter().any(|start| class.starts_with(start));
+                        let package = class
+                            .rsplit_once('.')
+                            .map_or("", |(package, _)| package)
+                            .replace('.', "/");
+                        let path = if package.is_empty() {
+                            file
+                        } else {
+                            format!("{package}/{file}")
+                        };
+                        let is_of = |packages: &[String]| {
+                            packages.iter().any(|start| class.starts_with(start))
+                        };
                         match &LANGUAGES.foreign {
-                            foreign if is_of(&foreign.jvm_packages) => format!("<internal:jvm>/{path}"),
+                            foreign if is_of(&foreign.jvm_packages) => {
+                                format!("<internal:jvm>/{path}")
+                            }
                             foreign if is_of(&foreign.jvm_libraries) => format!(".m2/{path}"),
                             _ => path,
                         }
@@ -247,7 +361,10 @@ impl Section {
 }
 
 fn group<'t>(captures: &Captures<'t>, name: &str) -> Option<&'t str> {
-    captures.name(name).map(|found| found.as_str()).filter(|found| !found.is_empty())
+    captures
+        .name(name)
+        .map(|found| found.as_str())
+        .filter(|found| !found.is_empty())
 }
 
 /// A function's name without arguments, hashes, closures and the words traces put around it.
@@ -262,8 +379,9 @@ pub(in crate::failure) fn tidy_function(printed: &str) -> Option<String> {
         name = &name[..index];
     }
     // Ruby: `block (2 levels) in total`
-    if let Some((_, method)) =
-        name.split_once(" in ").filter(|(before, _)| RUBY_BLOCKS.iter().any(|b| before.starts_with(b)))
+    if let Some((_, method)) = name
+        .split_once(" in ")
+        .filter(|(before, _)| RUBY_BLOCKS.iter().any(|b| before.starts_with(b)))
     {
         name = method;
     }
@@ -272,16 +390,27 @@ pub(in crate::failure) fn tidy_function(printed: &str) -> Option<String> {
         name = &name[..index];
     }
     // `name(arguments) const` → `name`; Go's `pkg.(*T).Method` keeps its receiver.
-    let end = name.find('(').filter(|at| *at > 0 && !name[..*at].ends_with('.'));
+    let end = name
+        .find('(')
+        .filter(|at| *at > 0 && !name[..*at].ends_with('.'));
     let name = end.map_or(name, |end| name[..end].trim_end());
-    let name: String =
-        ["::{{closure}}", "{{closure}}", "{closure}", "::{closure#0}", "<anonymous>", "Object.", "Module."]
-            .iter()
-            .fold(name.to_owned(), |name, noise| name.replace(noise, ""));
-    let name = name.trim_matches(|c: char| matches!(c, '.' | ':' | ' ')).to_owned();
+    let name: String = [
+        "::{{closure}}",
+        "{{closure}}",
+        "{closure}",
+        "::{closure#0}",
+        "<anonymous>",
+        "Object.",
+        "Module.",
+    ]
+    .iter()
+    .fold(name.to_owned(), |name, noise| name.replace(noise, ""));
+    let name = name
+        .trim_matches(|c: char| matches!(c, '.' | ':' | ' '))
+        .to_owned();
     // `<module>`, `<lambda>`, `<genexpr>`, `<main>`, `<top (required)>`, `<class:Cart>`
-    let nameless =
-        matches!(name.as_str(), "" | "anonymous" | "null") || (name.starts_with('<') && !name.contains("::"));
+    let nameless = matches!(name.as_str(), "" | "anonymous" | "null")
+        || (name.starts_with('<') && !name.contains("::"));
     (!nameless).then_some(name)
 }
 

@@ -19,7 +19,12 @@ pub(in crate::failure) fn shown(trace: &str) -> Vec<String> {
                 FrameOrigin::Toolchain => "toolchain",
             };
             let function = frame.function.as_deref().unwrap_or("-");
-            format!("{}{}{} {function} {origin}", frame.file, number(frame.line), number(frame.column))
+            format!(
+                "{}{}{} {function} {origin}",
+                frame.file,
+                number(frame.line),
+                number(frame.column)
+            )
         })
         .collect()
 }
@@ -35,8 +40,14 @@ fn places_of_tools_that_are_not_known_stand_beside_what_failed() {
             "Feature: Carts # features/cart.feature:1\n\n  When one is added # features/cart.feature:8\n    ASSERT FAILED: total is 3",
             "features/cart.feature:8 - ours",
         ),
-        ("error while reading lib/cart.rb, line 12", "lib/cart.rb:12 - ours"),
-        ("ERROR:tests/cart.c:4:test_sums: assertion failed", "tests/cart.c:4 - ours"),
+        (
+            "error while reading lib/cart.rb, line 12",
+            "lib/cart.rb:12 - ours",
+        ),
+        (
+            "ERROR:tests/cart.c:4:test_sums: assertion failed",
+            "tests/cart.c:4 - ours",
+        ),
         ("     # spec/cart_spec.cr:7", "spec/cart_spec.cr:7 - ours"),
     ];
     for (text, frame) in cases {
@@ -55,22 +66,39 @@ fn places_of_tools_that_are_not_known_stand_beside_what_failed() {
 #[test]
 fn what_a_server_of_the_internet_sent_is_no_file_of_the_repository() {
     let cases = [
-        ("    at assertEquals (https://jsr.io/@std/assert/1.0.13/equals.ts:64:9)", "dependency"),
-        ("    at https://deno.land/std@0.224.0/assert/assert.ts:7:9", "dependency"),
+        (
+            "    at assertEquals (https://jsr.io/@std/assert/1.0.13/equals.ts:64:9)",
+            "dependency",
+        ),
+        (
+            "    at https://deno.land/std@0.224.0/assert/assert.ts:7:9",
+            "dependency",
+        ),
         ("assert@https://esm.sh/chai@5/chai.js:3:4", "dependency"),
         ("    at webpack://shop/webpack/bootstrap:19:1", "toolchain"),
-        ("    at Module._compile (internal/modules/cjs/loader.js:1063:30)", "toolchain"),
+        (
+            "    at Module._compile (internal/modules/cjs/loader.js:1063:30)",
+            "toolchain",
+        ),
         ("    at internal/main/run_main_module.js:17:47", "toolchain"),
         ("    at node:internal/process/task_queues:95:5", "toolchain"),
-        ("    at file:///home/runner/work/s/s/cart_test.ts:4:3", "ours"),
+        (
+            "    at file:///home/runner/work/s/s/cart_test.ts:4:3",
+            "ours",
+        ),
         ("    at add (http://localhost:5173/src/cart.ts:4:3)", "ours"),
         ("    at add (webpack://shop/./src/cart.ts:4:3)", "ours"),
     ];
     for (line, origin) in cases {
         let found = shown(line);
-        assert!(found.len() == 1 && found[0].ends_with(origin), "{line}: {found:?}");
+        assert!(
+            found.len() == 1 && found[0].ends_with(origin),
+            "{line}: {found:?}"
+        );
     }
-    assert!(shown("error: could not load https://jsr.io/@std/assert/1.0.13/equals.ts:64:9").is_empty());
+    assert!(
+        shown("error: could not load https://jsr.io/@std/assert/1.0.13/equals.ts:64:9").is_empty()
+    );
 }
 
 #[test]
@@ -79,19 +107,28 @@ fn the_last_cause_comes_first() {
                  Caused by: java.io.IOException: disk\n\tat com.acme.Disk.read(Disk.java:3)\n\t... 1 more";
     assert_eq!(
         shown(trace),
-        ["com/acme/Disk.java:3 com.acme.Disk.read ours", "com/acme/App.java:10 com.acme.App.run ours"]
+        [
+            "com/acme/Disk.java:3 com.acme.Disk.read ours",
+            "com/acme/App.java:10 com.acme.App.run ours"
+        ]
     );
 }
 
 #[test]
 fn functions_are_tidied() {
     let cases = [
-        ("core::option::unwrap_failed::h0123456789abcdef", Some("core::option::unwrap_failed")),
+        (
+            "core::option::unwrap_failed::h0123456789abcdef",
+            Some("core::option::unwrap_failed"),
+        ),
         ("tests::adds::{{closure}}", Some("tests::adds")),
         ("Object.<anonymous>", None),
         ("async Calc.add [as plus]", Some("Calc.add")),
         ("foo(int, char const*) const", Some("foo")),
-        ("acme/pkg.(*Server).Run(0xc00001, {0x1, 0x2})", Some("acme/pkg.(*Server).Run(0xc00001, {0x1, 0x2})")),
+        (
+            "acme/pkg.(*Server).Run(0xc00001, {0x1, 0x2})",
+            Some("acme/pkg.(*Server).Run(0xc00001, {0x1, 0x2})"),
+        ),
         ("block (3 levels) in <top (required)>", None),
         ("<module>", None),
     ];
@@ -104,7 +141,9 @@ fn functions_are_tidied() {
 fn hostile_traces_are_bounded() {
     let line = "    at f (/srv/w/src/a.js:1:2)\n".replace('1', "99999999999999999999");
     assert!(shown(&line.repeat(100_000)).len() <= MAX_FRAMES);
-    let many: String = (1..100_000).map(|n| format!("    at f (/srv/w/src/a.js:{n}:2)\n")).collect();
+    let many: String = (1..100_000)
+        .map(|n| format!("    at f (/srv/w/src/a.js:{n}:2)\n"))
+        .collect();
     assert_eq!(shown(&many).len(), MAX_FRAMES);
 }
 
@@ -157,9 +196,18 @@ note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose bac
                 "thread 'adds' panicked at 'assertion failed: `(left == right)`', src/lib.rs:10:9",
                 "src/lib.rs:10:9 - ours",
             ),
-            (r"thread 'main' panicked at src\main.rs:3:5:", "src/main.rs:3:5 - ours"),
-            ("  --> crates/core/src/lib.rs:4:5", "crates/core/src/lib.rs:4:5 - ours"),
-            ("Diff in /home/runner/work/w/w/src/a.rs:7:", "src/a.rs:7 - ours"),
+            (
+                r"thread 'main' panicked at src\main.rs:3:5:",
+                "src/main.rs:3:5 - ours",
+            ),
+            (
+                "  --> crates/core/src/lib.rs:4:5",
+                "crates/core/src/lib.rs:4:5 - ours",
+            ),
+            (
+                "Diff in /home/runner/work/w/w/src/a.rs:7:",
+                "src/a.rs:7 - ours",
+            ),
         ];
         for (line, frame) in cases {
             assert_eq!(shown(line), [frame], "{line}");
@@ -210,9 +258,21 @@ self = <shop.cart.Cart object at 0x7f1f2c0b5d30>
 E       AttributeError: 'NoneType' object has no attribute 'price'
 
 shop/cart.py:9: AttributeError";
-        assert_eq!(shown(long), ["shop/cart.py:9 total ours", "tests/test_cart.py:8 test_total ours"]);
+        assert_eq!(
+            shown(long),
+            [
+                "shop/cart.py:9 total ours",
+                "tests/test_cart.py:8 test_total ours"
+            ]
+        );
         let short = "tests/test_cart.py:8: in test_total\n    assert cart.total() == 30\nshop/cart.py:9: in total\n    return 1\nE   X";
-        assert_eq!(shown(short), ["shop/cart.py:9 total ours", "tests/test_cart.py:8 test_total ours"]);
+        assert_eq!(
+            shown(short),
+            [
+                "shop/cart.py:9 total ours",
+                "tests/test_cart.py:8 test_total ours"
+            ]
+        );
     }
 }
 
@@ -230,7 +290,10 @@ Actual:   20
    at Shop.Cart.<Sum>b__0(Line line) in /home/runner/work/shop/shop/src/Cart.cs:line 9";
         assert_eq!(
             shown(trace),
-            ["test/CartTests.cs:14 Shop.Tests.CartTests.Total ours", "src/Cart.cs:9 Shop.Cart.<Sum>b__0 ours"]
+            [
+                "test/CartTests.cs:14 Shop.Tests.CartTests.Total ours",
+                "src/Cart.cs:9 Shop.Cart.<Sum>b__0 ours"
+            ]
         );
     }
 }
@@ -268,7 +331,11 @@ org.opentest4j.AssertionFailedError: expected: <30> but was: <20>
         let path = "app/src/test/java/com/acme/shop/CartTest.java";
         let changes = Changes::new([(path.to_owned(), [].into())]);
         let frames = frames(TRACE, &changes);
-        assert!(frames.iter().any(|frame| frame.file == path && frame.origin == FrameOrigin::Changed));
+        assert!(
+            frames
+                .iter()
+                .any(|frame| frame.file == path && frame.origin == FrameOrigin::Changed)
+        );
     }
 }
 
@@ -306,8 +373,14 @@ created by testing.(*T).Run in goroutine 1
     #[test]
     fn logged_by_a_test() {
         let cases = [
-            ("    cart_test.go:12: Total() = 20, want 30", "cart_test.go:12 - ours"),
-            ("        \tError Trace:\t/home/runner/work/shop/shop/cart/cart_test.go:12", "cart/cart_test.go:12 - ours"),
+            (
+                "    cart_test.go:12: Total() = 20, want 30",
+                "cart_test.go:12 - ours",
+            ),
+            (
+                "        \tError Trace:\t/home/runner/work/shop/shop/cart/cart_test.go:12",
+                "cart/cart_test.go:12 - ours",
+            ),
         ];
         for (line, frame) in cases {
             assert_eq!(shown(line), [frame], "{line}");
@@ -341,8 +414,7 @@ Stack trace:
 
     #[test]
     fn phpunit_lists_places() {
-        let trace =
-            "Failed asserting that 20 matches expected 30.\n\n/home/runner/work/shop/shop/tests/CartTest.php:17\n";
+        let trace = "Failed asserting that 20 matches expected 30.\n\n/home/runner/work/shop/shop/tests/CartTest.php:17\n";
         assert_eq!(shown(trace), ["tests/CartTest.php:17 - ours"]);
     }
 }
@@ -369,9 +441,15 @@ mod ruby {
             ]
         );
         let minitest = "CartTest#test_total [test/cart_test.rb:17]:\nExpected: 30\n  Actual: 20";
-        assert_eq!(shown(minitest), ["test/cart_test.rb:17 CartTest#test_total ours"]);
+        assert_eq!(
+            shown(minitest),
+            ["test/cart_test.rb:17 CartTest#test_total ours"]
+        );
         let plain = "lib/cart.rb:9:in 'Cart#total': undefined method 'price' for nil (NoMethodError)\n\tfrom bin/shop:4:in '<main>'";
-        assert_eq!(shown(plain), ["lib/cart.rb:9 Cart#total ours", "bin/shop:4 - ours"]);
+        assert_eq!(
+            shown(plain),
+            ["lib/cart.rb:9 Cart#total ours", "bin/shop:4 - ours"]
+        );
     }
 }
 
@@ -380,9 +458,14 @@ mod elixir {
 
     #[test]
     fn exunit() {
-        let trace =
-            "     stacktrace:\n       (shop 0.1.0) lib/shop.ex:5: Shop.total/1\n       test/shop_test.exs:10: (test)";
-        assert_eq!(shown(trace), ["lib/shop.ex:5 Shop.total/1 ours", "test/shop_test.exs:10 - ours"]);
+        let trace = "     stacktrace:\n       (shop 0.1.0) lib/shop.ex:5: Shop.total/1\n       test/shop_test.exs:10: (test)";
+        assert_eq!(
+            shown(trace),
+            [
+                "lib/shop.ex:5 Shop.total/1 ours",
+                "test/shop_test.exs:10 - ours"
+            ]
+        );
     }
 }
 
@@ -392,7 +475,10 @@ mod shell {
     #[test]
     fn bats_and_perl() {
         let bats = "# (from function `price' in file lib/price.bash, line 4,\n#  in test file test/cart.bats, line 3)\n#   `[ 1 -eq 2 ]' failed";
-        assert_eq!(shown(bats), ["lib/price.bash:4 price ours", "test/cart.bats:3 - ours"]);
+        assert_eq!(
+            shown(bats),
+            ["lib/price.bash:4 price ours", "test/cart.bats:3 - ours"]
+        );
         let vendored = "# (from function `assert_equal' in file test/test_helper/bats-assert/src/assert_equal.bash, line 40,\n\
                         #  in test file test/cart.bats, line 7)";
         assert_eq!(
@@ -405,15 +491,27 @@ mod shell {
         let perl = "#   Failed test 'sums'\n#   at t/cart.t line 5.\n#          got: '3'\n#     expected: '4'";
         assert_eq!(shown(perl), ["t/cart.t:5 - ours"]);
         for (line, frame) in [
-            ("at <ScriptBlock>, /home/runner/work/shop/shop/tests/Cart.Tests.ps1:9", "tests/Cart.Tests.ps1:9 - ours"),
-            ("at Get-Total, C:\\shop\\Cart.psm1: line 12", "C:/shop/Cart.psm1:12 Get-Total ours"),
-            ("release.sh: line 6: cosign: command not found", "release.sh:6 - ours"),
+            (
+                "at <ScriptBlock>, /home/runner/work/shop/shop/tests/Cart.Tests.ps1:9",
+                "tests/Cart.Tests.ps1:9 - ours",
+            ),
+            (
+                "at Get-Total, C:\\shop\\Cart.psm1: line 12",
+                "C:/shop/Cart.psm1:12 Get-Total ours",
+            ),
+            (
+                "release.sh: line 6: cosign: command not found",
+                "release.sh:6 - ours",
+            ),
             ("./release.sh: 6: cosign: not found", "release.sh:6 - ours"),
             ("In one.sh line 3:", "one.sh:3 - ours"),
         ] {
             assert_eq!(shown(line), [frame], "{line}");
         }
-        assert_eq!(shown("Can't locate Shop.pm in @INC at lib/Cart.pm line 2."), ["lib/Cart.pm:2 - ours"]);
+        assert_eq!(
+            shown("Can't locate Shop.pm in @INC at lib/Cart.pm line 2."),
+            ["lib/Cart.pm:2 - ours"]
+        );
     }
 }
 
@@ -471,11 +569,23 @@ READ of size 4 at 0x602000000014 thread T0
     #[test]
     fn single_lines() {
         let cases = [
-            ("#1  0x0000555555555151 in last (cart=0x0, n=3) at src/cart.c:21", "src/cart.c:21 last ours"),
+            (
+                "#1  0x0000555555555151 in last (cart=0x0, n=3) at src/cart.c:21",
+                "src/cart.c:21 last ours",
+            ),
             ("#0  last (n=3) at src/cart.c:21", "src/cart.c:21 last ours"),
-            ("  * frame #0: 0x0000000100003f58 shop`last(n=3) at cart.c:21:5", "cart.c:21:5 last ours"),
-            ("shop: src/cart.c:21: last: Assertion `n < size' failed.", "src/cart.c:21 last ours"),
-            ("/builds/acme/shop/tests/cart_test.cc:9: Failure", "tests/cart_test.cc:9 - ours"),
+            (
+                "  * frame #0: 0x0000000100003f58 shop`last(n=3) at cart.c:21:5",
+                "cart.c:21:5 last ours",
+            ),
+            (
+                "shop: src/cart.c:21: last: Assertion `n < size' failed.",
+                "src/cart.c:21 last ours",
+            ),
+            (
+                "/builds/acme/shop/tests/cart_test.cc:9: Failure",
+                "tests/cart_test.cc:9 - ours",
+            ),
         ];
         for (line, frame) in cases {
             assert_eq!(shown(line), [frame], "{line}");
@@ -511,16 +621,46 @@ TypeError: Cannot read properties of undefined (reading 'price')
     #[test]
     fn browsers_bundlers_and_runners() {
         let cases = [
-            ("total@http://localhost:5173/src/cart.ts?t=1700000000:9:41", "src/cart.ts:9:41 total ours"),
-            ("@webpack-internal:///./src/cart.ts:9:41", "src/cart.ts:9:41 - ours"),
-            ("    at total (webpack:///./src/cart.ts?1234:9:41)", "src/cart.ts:9:41 total ours"),
-            (" ❯ Cart.total src/cart.ts:9:41", "src/cart.ts:9:41 Cart.total ours"),
-            (" ❯ test/cart.test.ts:12:15", "test/cart.test.ts:12:15 - ours"),
-            (r"    at Cart.total (C:\shop\src\cart.js:9:41)", "C:/shop/src/cart.js:9:41 Cart.total ours"),
-            ("/home/runner/work/shop/shop/src/cart.js:9", "src/cart.js:9 - ours"),
-            ("      at Object.toBe (test/cart.test.js:4:48)", "test/cart.test.js:4:48 - ours"),
-            ("  › file://test/cart.test.mjs:9:4", "test/cart.test.mjs:9:4 - ours"),
-            (" ❯ Module.total src/cart.mjs:2:16", "src/cart.mjs:2:16 total ours"),
+            (
+                "total@http://localhost:5173/src/cart.ts?t=1700000000:9:41",
+                "src/cart.ts:9:41 total ours",
+            ),
+            (
+                "@webpack-internal:///./src/cart.ts:9:41",
+                "src/cart.ts:9:41 - ours",
+            ),
+            (
+                "    at total (webpack:///./src/cart.ts?1234:9:41)",
+                "src/cart.ts:9:41 total ours",
+            ),
+            (
+                " ❯ Cart.total src/cart.ts:9:41",
+                "src/cart.ts:9:41 Cart.total ours",
+            ),
+            (
+                " ❯ test/cart.test.ts:12:15",
+                "test/cart.test.ts:12:15 - ours",
+            ),
+            (
+                r"    at Cart.total (C:\shop\src\cart.js:9:41)",
+                "C:/shop/src/cart.js:9:41 Cart.total ours",
+            ),
+            (
+                "/home/runner/work/shop/shop/src/cart.js:9",
+                "src/cart.js:9 - ours",
+            ),
+            (
+                "      at Object.toBe (test/cart.test.js:4:48)",
+                "test/cart.test.js:4:48 - ours",
+            ),
+            (
+                "  › file://test/cart.test.mjs:9:4",
+                "test/cart.test.mjs:9:4 - ours",
+            ),
+            (
+                " ❯ Module.total src/cart.mjs:2:16",
+                "src/cart.mjs:2:16 total ours",
+            ),
         ];
         for (line, frame) in cases {
             assert_eq!(shown(line), [frame], "{line}");
@@ -538,36 +678,87 @@ mod compilers {
                 "src/cart.ts(9,41): error TS2339: Property 'price' does not exist on type 'Line'.",
                 "src/cart.ts:9:41 - ours",
             ),
-            ("src/cart.ts:9:41 - error TS2339: Property 'price' does not exist", "src/cart.ts:9:41 - ours"),
+            (
+                "src/cart.ts:9:41 - error TS2339: Property 'price' does not exist",
+                "src/cart.ts:9:41 - ours",
+            ),
             (
                 "[ERROR] /home/runner/work/shop/shop/src/main/java/Cart.java:[9,41] cannot find symbol",
                 "src/main/java/Cart.java:9:41 - ours",
             ),
-            ("e: file:///builds/acme/shop/src/Cart.kt:9:41 Unresolved reference: price", "src/Cart.kt:9:41 - ours"),
-            ("e: /builds/acme/shop/src/Cart.kt: (9, 41): Unresolved reference: price", "src/Cart.kt:9:41 - ours"),
-            ("::error file=src/a.rs,line=9,col=41::boom", "src/a.rs:9:41 - ours"),
-            ("src/cart.c:9:41: error: 'price' undeclared", "src/cart.c:9:41 - ours"),
+            (
+                "e: file:///builds/acme/shop/src/Cart.kt:9:41 Unresolved reference: price",
+                "src/Cart.kt:9:41 - ours",
+            ),
+            (
+                "e: /builds/acme/shop/src/Cart.kt: (9, 41): Unresolved reference: price",
+                "src/Cart.kt:9:41 - ours",
+            ),
+            (
+                "::error file=src/a.rs,line=9,col=41::boom",
+                "src/a.rs:9:41 - ours",
+            ),
+            (
+                "src/cart.c:9:41: error: 'price' undeclared",
+                "src/cart.c:9:41 - ours",
+            ),
             ("./cart.go:9:41: undefined: price", "cart.go:9:41 - ours"),
-            ("shop/cart.py:9: error: Incompatible return value type  [return-value]", "shop/cart.py:9 - ours"),
-            ("shop/cart.py:1:8: F401 `os` imported but unused", "shop/cart.py:1:8 - ours"),
-            ("src/Cart.java:9: error: cannot find symbol", "src/Cart.java:9 - ours"),
-            ("vet: cart/cart.go:9:41: undeclared name: c", "cart/cart.go:9:41 - ours"),
+            (
+                "shop/cart.py:9: error: Incompatible return value type  [return-value]",
+                "shop/cart.py:9 - ours",
+            ),
+            (
+                "shop/cart.py:1:8: F401 `os` imported but unused",
+                "shop/cart.py:1:8 - ours",
+            ),
+            (
+                "src/Cart.java:9: error: cannot find symbol",
+                "src/Cart.java:9 - ours",
+            ),
+            (
+                "vet: cart/cart.go:9:41: undeclared name: c",
+                "cart/cart.go:9:41 - ours",
+            ),
             ("would reformat shop/cart.py", "shop/cart.py - ours"),
-            ("README.md:3:81 MD013/line-length Line length [Expected: 80; Actual: 120]", "README.md:3:81 - ours"),
-            ("Dockerfile:3 DL3008 warning: Pin versions in apt get install.", "Dockerfile:3 - ours"),
-            ("│   on main.tf line 3, in resource \"a\" \"b\":", "main.tf:3 - ours"),
-            ("CMake Error at src/CMakeLists.txt:12 (add_executable):", "src/CMakeLists.txt:12 - ours"),
-            ("  CMakeLists.txt:3 (find_package)", "CMakeLists.txt:3 - ours"),
-            ("  test/cart_test.dart 8:5  main.<fn>", "test/cart_test.dart:8:5 - ours"),
+            (
+                "README.md:3:81 MD013/line-length Line length [Expected: 80; Actual: 120]",
+                "README.md:3:81 - ours",
+            ),
+            (
+                "Dockerfile:3 DL3008 warning: Pin versions in apt get install.",
+                "Dockerfile:3 - ours",
+            ),
+            (
+                "│   on main.tf line 3, in resource \"a\" \"b\":",
+                "main.tf:3 - ours",
+            ),
+            (
+                "CMake Error at src/CMakeLists.txt:12 (add_executable):",
+                "src/CMakeLists.txt:12 - ours",
+            ),
+            (
+                "  CMakeLists.txt:3 (find_package)",
+                "CMakeLists.txt:3 - ours",
+            ),
+            (
+                "  test/cart_test.dart 8:5  main.<fn>",
+                "test/cart_test.dart:8:5 - ours",
+            ),
             ("   ╭─[ main.js:2:23 ]", "main.js:2:23 - ours"),
             ("   ,-[src/cart.ts:2:23]", "src/cart.ts:2:23 - ours"),
             ("  ┌─ src/cart.nix:2:23", "src/cart.nix:2:23 - ours"),
-            ("src/cart.cc:10:17:   required from here", "src/cart.cc:10:17 - ours"),
+            (
+                "src/cart.cc:10:17:   required from here",
+                "src/cart.cc:10:17 - ours",
+            ),
             (
                 "== [queries.sql] FAIL\nL:   3 | P:  30 |  PRS | Couldn't find closing bracket",
                 "queries.sql:3:30 - ours",
             ),
-            ("File \"main.ml\", line 7, characters 13-23:\n7 |   | World", "main.ml:7:13 - ours"),
+            (
+                "File \"main.ml\", line 7, characters 13-23:\n7 |   | World",
+                "main.ml:7:13 - ours",
+            ),
         ];
         for (line, frame) in cases {
             assert_eq!(shown(line), [frame], "{line}");
@@ -578,6 +769,9 @@ mod compilers {
 
     #[test]
     fn prose_is_no_place() {
-        assert!(shown("expected: 3\nFinished at 12:30:41\nsee https://example.com:8080/a\nratio 3:4").is_empty());
+        assert!(
+            shown("expected: 3\nFinished at 12:30:41\nsee https://example.com:8080/a\nratio 3:4")
+                .is_empty()
+        );
     }
 }

@@ -28,7 +28,9 @@ fn a_push_that_does_not_touch_the_gate_keeps_the_approval() {
     let mut world = World::new();
     world.comment("alice", "security approved");
     world.push(2, "let a = 1;");
-    let ChangedFiles::Complete(files) = &mut world.snapshot.files else { unreachable!() };
+    let ChangedFiles::Complete(files) = &mut world.snapshot.files else {
+        unreachable!()
+    };
     files.push(file("README.md", "@@ -1 +1 @@\n+words"));
     assert!(world.is_approved());
 }
@@ -36,20 +38,53 @@ fn a_push_that_does_not_touch_the_gate_keeps_the_approval() {
 #[test]
 fn a_rebase_or_base_merge_that_leaves_the_gates_diff_keeps_the_approval() {
     for (name, texts, stands) in [
-        ("the base changed elsewhere", ["a\nb\n", "a\nx\nb\n", "a\nb\n", "a\nx\nb\n"], true),
-        ("the base changed the file", ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"], true),
-        ("one line more came along", ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\ny\n"], false),
+        (
+            "the base changed elsewhere",
+            ["a\nb\n", "a\nx\nb\n", "a\nb\n", "a\nx\nb\n"],
+            true,
+        ),
+        (
+            "the base changed the file",
+            ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"],
+            true,
+        ),
+        (
+            "one line more came along",
+            ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\ny\n"],
+            false,
+        ),
         // The same patch, at the other end of a file that repeats itself.
-        ("put elsewhere", ["f\nb\ng\nb\n", "f\nx\nb\ng\nb\n", "f\nb\ng\nb\n", "f\nb\ng\nx\nb\n"], false),
-        ("a conflict was decided", ["a\nb\n", "a\nx\n", "a\ny\n", "a\nx\n"], false),
-        ("the base's part was dropped", ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nc\n"], false),
+        (
+            "put elsewhere",
+            [
+                "f\nb\ng\nb\n",
+                "f\nx\nb\ng\nb\n",
+                "f\nb\ng\nb\n",
+                "f\nb\ng\nx\nb\n",
+            ],
+            false,
+        ),
+        (
+            "a conflict was decided",
+            ["a\nb\n", "a\nx\n", "a\ny\n", "a\nx\n"],
+            false,
+        ),
+        (
+            "the base's part was dropped",
+            ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nc\n"],
+            false,
+        ),
     ] {
         let mut world = World::new();
         world.comment("alice", "security approved");
         world.rebase(2, texts);
         assert_eq!(world.is_approved(), stands, "{name}");
         if !stands {
-            assert_eq!(world.refusal(), Refusal::DiffChanged { seen: sha(1) }, "{name}");
+            assert_eq!(
+                world.refusal(),
+                Refusal::DiffChanged { seen: sha(1) },
+                "{name}"
+            );
         }
         world.reconcile();
         assert_eq!(world.is_approved(), stands, "{name}");
@@ -60,21 +95,50 @@ fn a_rebase_or_base_merge_that_leaves_the_gates_diff_keeps_the_approval() {
 fn what_was_not_read_is_asked_for_and_closed_until_then() {
     let mut world = World::new();
     world.comment("alice", "security approved");
-    world.rebase(2, ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"]);
+    world.rebase(
+        2,
+        ["a\nb\nc\n", "a\nx\nb\nc\n", "a\nb\nC\n", "a\nx\nb\nC\n"],
+    );
     let contents = std::mem::take(&mut world.snapshot.contents);
-    let Refusal::DiffUnread { seen, missing } = world.refusal() else { panic!("{:?}", world.refusal()) };
-    assert_eq!((seen, missing.entries.len(), missing.texts.len()), (sha(1), 4, 0), "first where the files stand");
+    let Refusal::DiffUnread { seen, missing } = world.refusal() else {
+        panic!("{:?}", world.refusal())
+    };
+    assert_eq!(
+        (seen, missing.entries.len(), missing.texts.len()),
+        (sha(1), 4, 0),
+        "first where the files stand"
+    );
     for (commit, path) in missing.entries {
         let entry = contents.entry(commit, &path).unwrap();
-        world.snapshot.contents.entries.insert((commit, path), entry);
+        world
+            .snapshot
+            .contents
+            .entries
+            .insert((commit, path), entry);
     }
-    let Refusal::DiffUnread { missing, .. } = world.refusal() else { panic!("{:?}", world.refusal()) };
-    assert_eq!((missing.entries.len(), missing.texts.len()), (0, 4), "then what stands in them");
+    let Refusal::DiffUnread { missing, .. } = world.refusal() else {
+        panic!("{:?}", world.refusal())
+    };
+    assert_eq!(
+        (missing.entries.len(), missing.texts.len()),
+        (0, 4),
+        "then what stands in them"
+    );
     for file in &missing.texts {
-        world.snapshot.contents.texts.insert(file.clone(), Content::Unreadable);
+        world
+            .snapshot
+            .contents
+            .texts
+            .insert(file.clone(), Content::Unreadable);
     }
-    let Refusal::DiffUnread { missing, .. } = world.refusal() else { panic!("{:?}", world.refusal()) };
-    assert_eq!(missing, FilesToRead::default(), "it was read, and is no text");
+    let Refusal::DiffUnread { missing, .. } = world.refusal() else {
+        panic!("{:?}", world.refusal())
+    };
+    assert_eq!(
+        missing,
+        FilesToRead::default(),
+        "it was read, and is no text"
+    );
     world.snapshot.contents = contents;
     assert!(world.is_approved());
 }
@@ -87,19 +151,31 @@ fn a_head_younger_than_a_minute_asks_again_unless_it_is_named() {
         world.reconcile();
         world.comment("alice", words);
         let written = minute(1) + TimeDelta::seconds(seconds);
-        (world.last_comment().created_at, world.last_comment().updated_at) = (written, written);
+        (
+            world.last_comment().created_at,
+            world.last_comment().updated_at,
+        ) = (written, written);
         world.clock = 9;
         world
     };
     let young = after_push(59, "steal();", "security approved");
     assert_eq!(young.refusal(), Refusal::HeadTooYoung { head: sha(2) });
     assert!(after_push(60, "let a = 2;", "security approved").is_approved());
-    assert!(after_push(2, "let a = 2;", &format!("security approved {}", sha(2))).is_approved(), "it is named");
-    assert!(after_push(2, "let a = 1;", "security approved").is_approved(), "the gate's own diff is that of before");
+    assert!(
+        after_push(2, "let a = 2;", &format!("security approved {}", sha(2))).is_approved(),
+        "it is named"
+    );
+    assert!(
+        after_push(2, "let a = 1;", "security approved").is_approved(),
+        "the gate's own diff is that of before"
+    );
     let mut first = World::new();
     first.comment("alice", "security approved");
     let written = minute(0) + TimeDelta::seconds(5);
-    (first.last_comment().created_at, first.last_comment().updated_at) = (written, written);
+    (
+        first.last_comment().created_at,
+        first.last_comment().updated_at,
+    ) = (written, written);
     assert!(first.is_approved(), "there was no head before");
 }
 
@@ -109,7 +185,9 @@ fn a_record_of_before_contents_were_compared_holds_for_the_same_head_alone() {
     world.comment("alice", "security approved");
     let old = world.state.first_seen_heads.last_mut().unwrap();
     old.merge_base = None;
-    old.gates.values_mut().for_each(|digest| *digest = "0".repeat(64));
+    old.gates
+        .values_mut()
+        .for_each(|digest| *digest = "0".repeat(64));
     world.reconcile();
     assert!(world.is_approved());
     world.push(2, "let a = 1;");
@@ -180,7 +258,12 @@ fn force_pushing_back_to_what_was_approved_makes_it_valid_again() {
     world.comment("bob", "security approved");
     world.last_comment().created_at = minute(2);
     world.last_comment().updated_at = minute(2);
-    let heads: Vec<_> = world.state.first_seen_heads.iter().map(|seen| seen.sha).collect();
+    let heads: Vec<_> = world
+        .state
+        .first_seen_heads
+        .iter()
+        .map(|seen| seen.sha)
+        .collect();
     assert_eq!(heads, [sha(1), sha(2)]);
 }
 
@@ -220,11 +303,16 @@ fn no_push_invalidates_where_the_policy_says_never() {
 
 #[test]
 fn an_approval_before_the_trigger_appeared_does_not_count() {
-    for mode in [InvalidateOnPush::Matching, InvalidateOnPush::Any, InvalidateOnPush::Never] {
+    for mode in [
+        InvalidateOnPush::Matching,
+        InvalidateOnPush::Any,
+        InvalidateOnPush::Never,
+    ] {
         let mut world = World::new();
         world.gate().invalidate_on_push = mode;
         world.push(2, "");
-        world.snapshot.files = ChangedFiles::Complete(vec![file("README.md", "@@ -1 +1 @@\n+words")]);
+        world.snapshot.files =
+            ChangedFiles::Complete(vec![file("README.md", "@@ -1 +1 @@\n+words")]);
         world.reconcile();
         world.comment("alice", "security approved");
         assert_eq!(world.refusal(), Refusal::NotTriggered);
@@ -260,7 +348,12 @@ fn retargeting_derives_the_gate_again() {
     world.snapshot.pull_request.base.branch = "release".into();
     world.clock = 5;
     world.reconcile();
-    assert_eq!(world.refusal(), Refusal::BaseChanged { seen: "main".into() });
+    assert_eq!(
+        world.refusal(),
+        Refusal::BaseChanged {
+            seen: "main".into()
+        }
+    );
     world.clock = 10;
     world.comment("bob", "security approved");
     assert!(world.is_approved());
@@ -268,7 +361,12 @@ fn retargeting_derives_the_gate_again() {
     world.snapshot.pull_request.base.branch = "main".into();
     world.clock = 15;
     world.reconcile();
-    assert_eq!(world.refusal(), Refusal::BaseChanged { seen: "release".into() });
+    assert_eq!(
+        world.refusal(),
+        Refusal::BaseChanged {
+            seen: "release".into()
+        }
+    );
     assert_eq!(world.report().approvals[0].by, login("alice"));
 }
 
@@ -277,8 +375,13 @@ fn a_renamed_file_is_another_diff() {
     let mut world = World::new();
     world.comment("alice", "security approved");
     world.push(2, "let a = 1;");
-    let ChangedFiles::Complete(files) = &mut world.snapshot.files else { unreachable!() };
-    files[0].previous_path = Some(std::mem::replace(&mut files[0].path, "src/public.rs".into()));
+    let ChangedFiles::Complete(files) = &mut world.snapshot.files else {
+        unreachable!()
+    };
+    files[0].previous_path = Some(std::mem::replace(
+        &mut files[0].path,
+        "src/public.rs".into(),
+    ));
     assert_eq!(world.refusal(), Refusal::DiffChanged { seen: sha(1) });
 }
 
@@ -286,7 +389,10 @@ fn a_renamed_file_is_another_diff() {
 fn event_and_api_disagreeing_about_the_head_stay_closed() {
     let mut world = World::new();
     world.comment("alice", "security approved");
-    world.snapshot.hints.push(Hint::HeadSeen { sha: sha(2), at: minute(2) });
+    world.snapshot.hints.push(Hint::HeadSeen {
+        sha: sha(2),
+        at: minute(2),
+    });
     assert_eq!(world.refusal(), Refusal::HeadUnsettled);
 }
 
@@ -294,14 +400,20 @@ fn event_and_api_disagreeing_about_the_head_stay_closed() {
 fn a_list_of_files_that_is_not_whole_is_stale_with_every_push() {
     let mut world = World::new();
     let files = vec![auth_file("let a = 1;")];
-    world.snapshot.files = ChangedFiles::TooLarge { known: files.clone(), reason: "more than 3,000 files".into() };
+    world.snapshot.files = ChangedFiles::TooLarge {
+        known: files.clone(),
+        reason: "more than 3,000 files".into(),
+    };
     world.clock = 3;
     world.reconcile();
     world.clock = 5;
     world.comment("alice", "security approved");
     assert!(world.is_approved());
     world.push(2, "");
-    world.snapshot.files = ChangedFiles::TooLarge { known: files, reason: "more than 3,000 files".into() };
+    world.snapshot.files = ChangedFiles::TooLarge {
+        known: files,
+        reason: "more than 3,000 files".into(),
+    };
     assert_eq!(world.refusal(), Refusal::DiffChanged { seen: sha(1) });
 }
 
@@ -325,7 +437,9 @@ fn a_phrase_in_a_review_is_bound_to_the_reviews_commit() {
     let mut world = World::new();
     world.push(2, "steal();");
     world.reconcile();
-    world.review("alice", ReviewVerdict::Commented, "security approved").commit = Some(sha(1));
+    world
+        .review("alice", ReviewVerdict::Commented, "security approved")
+        .commit = Some(sha(1));
     assert_eq!(world.refusal(), Refusal::DiffChanged { seen: sha(1) });
     world.review("alice", ReviewVerdict::Commented, "security approved");
     assert!(world.is_approved());
@@ -358,7 +472,9 @@ fn an_approved_patch_that_is_put_elsewhere_invalidates() {
     world.comment("alice", "security approved");
     world.push(2, "let a = 1;");
     assert!(world.is_approved());
-    let ChangedFiles::Complete(files) = &mut world.snapshot.files else { unreachable!() };
+    let ChangedFiles::Complete(files) = &mut world.snapshot.files else {
+        unreachable!()
+    };
     files[0].blob = Some(sha(99));
     assert_eq!(world.refusal(), Refusal::DiffChanged { seen: sha(1) });
 }

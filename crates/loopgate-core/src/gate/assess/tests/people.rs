@@ -7,7 +7,8 @@ use crate::{
     gate::{Refusal, UnusableApprover, WordOutcome},
     ids::{AppId, UserId},
     observed::{
-        AccountKind, Assigner, Assignment, Assignments, Commit, Permission, Push, PushContent, Standing, Unusable,
+        AccountKind, Assigner, Assignment, Assignments, Commit, Permission, Push, PushContent,
+        Standing, Unusable,
     },
 };
 
@@ -26,7 +27,10 @@ fn commit(by: &str, message: &str) -> Commit {
 #[test]
 fn an_approver_approves() {
     let mut world = World::new();
-    world.comment("alice", "Looks good.\n\n**Security approved** 🎉\n\nThanks!");
+    world.comment(
+        "alice",
+        "Looks good.\n\n**Security approved** 🎉\n\nThanks!",
+    );
     assert!(world.is_approved());
     let report = world.report();
     assert_eq!(report.approvals[0].by, login("alice"));
@@ -73,7 +77,11 @@ fn a_committer_does_not_approve() {
 
 #[test]
 fn the_person_who_asked_a_coding_agent_does_not_approve() {
-    let assigned = |by, at| Assignment { whom: account("alice"), by, at: minute(at) };
+    let assigned = |by, at| Assignment {
+        whom: account("alice"),
+        by,
+        at: minute(at),
+    };
     // Assigned by the agent whenever, by anybody at the opening, by themselves later; not by somebody else later.
     let table = [
         (vec![], true),
@@ -98,9 +106,19 @@ fn the_person_who_asked_a_coding_agent_does_not_approve() {
     // Named by the agent: also where contributors may approve.
     let mut world = World::new();
     world.snapshot.assignments = Assignments::Read(Vec::new());
-    (world.gate().exclusions.allow_contributors, world.gate().exclusions.allow_coauthors) = (true, true);
-    let trailer = format!("Mend\n\nCo-authored-by: A <{}+alice@users.noreply.github.com>", account("alice").id);
-    world.snapshot.commits.items.push(commit("author", &trailer));
+    (
+        world.gate().exclusions.allow_contributors,
+        world.gate().exclusions.allow_coauthors,
+    ) = (true, true);
+    let trailer = format!(
+        "Mend\n\nCo-authored-by: A <{}+alice@users.noreply.github.com>",
+        account("alice").id
+    );
+    world
+        .snapshot
+        .commits
+        .items
+        .push(commit("author", &trailer));
     world.comment("alice", "security approved");
     assert!(world.is_approved(), "a person's co-author");
     let theirs = world.snapshot.commits.items.last_mut().expect("a commit");
@@ -108,7 +126,12 @@ fn the_person_who_asked_a_coding_agent_does_not_approve() {
     assert_eq!(world.refusal(), Refusal::IsRequester);
     // No approval counts while the requester is unknown.
     world.snapshot.assignments = Assignments::Unread("403".into());
-    assert_eq!(world.refusal(), Refusal::AuthorityUnknown { reason: "403".into() });
+    assert_eq!(
+        world.refusal(),
+        Refusal::AuthorityUnknown {
+            reason: "403".into()
+        }
+    );
 }
 
 #[test]
@@ -116,7 +139,11 @@ fn a_co_author_by_trailer_does_not_approve() {
     let mut world = World::new();
     let id = account("alice").id;
     let trailer = format!("Mend\n\nCo-authored-by: A <{id}+renamed@users.noreply.github.com>");
-    world.snapshot.commits.items.push(commit("author", &trailer));
+    world
+        .snapshot
+        .commits
+        .items
+        .push(commit("author", &trailer));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::IsCoAuthor);
     world.gate().exclusions.allow_coauthors = true;
@@ -126,10 +153,17 @@ fn a_co_author_by_trailer_does_not_approve() {
 #[test]
 fn a_co_author_by_any_address_of_theirs_does_not_approve() {
     let mut world = World::new();
-    world.snapshot.commits.items.push(commit("author", "Mend\n\nCo-authored-by: A <Alice@Work.example>"));
+    world.snapshot.commits.items.push(commit(
+        "author",
+        "Mend\n\nCo-authored-by: A <Alice@Work.example>",
+    ));
     world.comment("alice", "security approved");
     assert!(world.is_approved(), "the address is nobody's");
-    world.snapshot.makers.addresses.insert("alice@work.example".into(), account("alice"));
+    world
+        .snapshot
+        .makers
+        .addresses
+        .insert("alice@work.example".into(), account("alice"));
     assert_eq!(world.refusal(), Refusal::IsCoAuthor);
     // Suggestions in files that are not the gate's make no co-author of it.
     let suggested = |path: &str| BTreeMap::from([(sha(3), BTreeSet::from([path.to_owned()]))]);
@@ -141,7 +175,12 @@ fn a_co_author_by_any_address_of_theirs_does_not_approve() {
 
 #[test]
 fn the_pusher_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
-    let pushed = |content| vec![Push { by: account("alice"), content }];
+    let pushed = |content| {
+        vec![Push {
+            by: account("alice"),
+            content,
+        }]
+    };
     let mut world = World::new();
     world.comment("alice", "security approved");
     world.snapshot.makers.pushes = pushed(PushContent::Merged);
@@ -157,7 +196,10 @@ fn the_pusher_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
     assert_eq!(world.refusal(), Refusal::IsPusher);
     let eligible = world.report().eligible;
     assert!(!eligible.people.contains(&login("alice")));
-    assert_eq!(eligible.fell_out, BTreeMap::from([(login("alice"), Refusal::IsPusher)]));
+    assert_eq!(
+        eligible.fell_out,
+        BTreeMap::from([(login("alice"), Refusal::IsPusher)])
+    );
     world.gate().exclusions.allow_pusher = true;
     assert!(world.is_approved());
 }
@@ -165,10 +207,16 @@ fn the_pusher_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
 #[test]
 fn an_unknown_commit_author_is_a_contributor_nobody_can_name() {
     let mut world = World::new();
-    world.snapshot.commits.items.push(Commit { author: None, ..commit("author", "x") });
+    world.snapshot.commits.items.push(Commit {
+        author: None,
+        ..commit("author", "x")
+    });
     world.snapshot.commits.items[1].author_email = "ghost@example.net".into();
     world.comment("alice", "security approved");
-    assert!(world.is_approved(), "it counts as its pusher's, who is known");
+    assert!(
+        world.is_approved(),
+        "it counts as its pusher's, who is known"
+    );
     assert_eq!(world.report().eligible.unattributed, [sha(3)]);
     world.snapshot.makers.has_unknown_pusher = true;
     assert_eq!(world.refusal(), Refusal::PusherUnknown);
@@ -191,7 +239,12 @@ fn commits_that_could_not_all_be_read_close() {
     let mut world = World::new();
     world.snapshot.commits.is_complete = false;
     world.comment("alice", "security approved");
-    assert_eq!(world.refusal(), Refusal::NotAllRead { what: "the commits".into() });
+    assert_eq!(
+        world.refusal(),
+        Refusal::NotAllRead {
+            what: "the commits".into()
+        }
+    );
 }
 
 #[test]
@@ -245,7 +298,10 @@ fn unset_means_permission_maintain() {
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     world.comment("maintainer", "security approved");
     assert!(world.is_approved());
-    assert_eq!(world.report().eligible.permission, Some(Permission::Maintain));
+    assert_eq!(
+        world.report().eligible.permission,
+        Some(Permission::Maintain)
+    );
 }
 
 #[test]
@@ -261,13 +317,23 @@ fn a_preset_team_counts_only_if_it_is_usable() {
         (Err(Unusable::Unknown("503".into())), false),
         (Err(Unusable::NoTeam), true),
         (Err(Unusable::NoAccess), true),
-        (Err(Unusable::Unreadable("it needs members=read".into())), true),
+        (
+            Err(Unusable::Unreadable("it needs members=read".into())),
+            true,
+        ),
     ] {
-        world.snapshot.authority.teams.insert(std::clone::Clone::clone(&team), standing);
+        world
+            .snapshot
+            .authority
+            .teams
+            .insert(std::clone::Clone::clone(&team), standing);
         assert_eq!(world.is_approved(), approved);
     }
     let why = Unusable::Unreadable("it needs members=read".into());
-    let absent = UnusableApprover { name: team.to_string(), why };
+    let absent = UnusableApprover {
+        name: team.to_string(),
+        why,
+    };
     assert_eq!(world.report().eligible.absent_preset_team, Some(absent));
     world.team("acme/security", &["carol"]);
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
@@ -283,8 +349,15 @@ fn members_of_nested_teams_approve() {
     world.team("acme/sec", &[]);
     // GitHub says carol belongs to it through a child team.
     let teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
-    let standing = Standing::Known { permission: Permission::Read, teams };
-    world.snapshot.authority.people.insert(account("carol").id, standing);
+    let standing = Standing::Known {
+        permission: Permission::Read,
+        teams,
+    };
+    world
+        .snapshot
+        .authority
+        .people
+        .insert(account("carol").id, standing);
     world.comment("carol", "security approved");
     assert!(world.is_approved());
 }
@@ -306,7 +379,11 @@ fn a_secret_or_missing_team_is_reported_and_approves_nothing() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
     world.gate().approvers.teams = BTreeSet::from(["acme/secret".parse().unwrap()]);
-    world.snapshot.authority.teams.insert("acme/secret".parse().unwrap(), Err(Unusable::NoTeam));
+    world
+        .snapshot
+        .authority
+        .teams
+        .insert("acme/secret".parse().unwrap(), Err(Unusable::NoTeam));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     assert_eq!(world.report().eligible.unusable[0].name, "acme/secret");
@@ -318,12 +395,22 @@ fn a_configured_team_that_cannot_be_read_keeps_its_gate_closed() {
     world.gate().approvers.users.clear();
     world.gate().approvers.teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
     let standing = Err(Unusable::Unreadable("it needs members=read".into()));
-    world.snapshot.authority.teams.insert("acme/sec".parse().unwrap(), standing);
+    world
+        .snapshot
+        .authority
+        .teams
+        .insert("acme/sec".parse().unwrap(), standing);
     for who in ["alice", "maintainer"] {
         world.comment(who, "security approved");
-        assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }), "{who}");
+        assert!(
+            matches!(world.refusal(), Refusal::AuthorityUnknown { .. }),
+            "{who}"
+        );
     }
-    assert_eq!(world.report().eligible.unusable[0].why, Unusable::Unreadable("it needs members=read".to_owned()));
+    assert_eq!(
+        world.report().eligible.unusable[0].why,
+        Unusable::Unreadable("it needs members=read".to_owned())
+    );
 }
 
 #[test]
@@ -332,7 +419,11 @@ fn ids_are_compared_not_logins() {
     // Alice was renamed, and somebody else took her login: the policy's `alice` is now that account.
     let mut impostor = account("alice");
     impostor.id = UserId::new(4711);
-    world.snapshot.authority.logins.insert(login("alice"), Ok(impostor));
+    world
+        .snapshot
+        .authority
+        .logins
+        .insert(login("alice"), Ok(impostor));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     // Under a new name she is who she was, if the policy's login still leads to her.
@@ -346,8 +437,17 @@ fn a_failed_look_up_stays_closed() {
     let mut world = World::new();
     world.comment("alice", "security approved");
     let id = account("alice").id;
-    world.snapshot.authority.people.insert(id, Standing::Unknown("502 from GitHub".into()));
-    assert_eq!(world.refusal(), Refusal::AuthorityUnknown { reason: "502 from GitHub".into() });
+    world
+        .snapshot
+        .authority
+        .people
+        .insert(id, Standing::Unknown("502 from GitHub".into()));
+    assert_eq!(
+        world.refusal(),
+        Refusal::AuthorityUnknown {
+            reason: "502 from GitHub".into()
+        }
+    );
     world.snapshot.authority.people.remove(&id);
     assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }));
     world.snapshot.authority.people.insert(id, Standing::Gone);
@@ -390,7 +490,8 @@ fn owners_of_the_triggering_files_approve_their_files() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
     world.gate().approvers.codeowners = true;
-    world.snapshot.codeowners = Some("* @dan\n/src/auth/ @alice\n/src/auth/keys/ @acme/keys keys@example.com".into());
+    world.snapshot.codeowners =
+        Some("* @dan\n/src/auth/ @alice\n/src/auth/keys/ @acme/keys keys@example.com".into());
     world.team("acme/keys", &["bob"]);
     world.snapshot.files = crate::observed::ChangedFiles::Complete(vec![
         auth_file("let a = 1;"),
@@ -402,19 +503,35 @@ fn owners_of_the_triggering_files_approve_their_files() {
     world.clock += 3;
     world.comment("alice", "security approved");
     assert!(!world.is_approved());
-    assert_eq!(world.report().awaiting_owners, BTreeSet::from(["src/auth/keys/a.rs".to_owned()]));
+    assert_eq!(
+        world.report().awaiting_owners,
+        BTreeSet::from(["src/auth/keys/a.rs".to_owned()])
+    );
     world.comment("bob", "security approved");
     assert!(world.is_approved());
-    let names: Vec<_> = world.report().eligible.unusable.into_iter().map(|unusable| unusable.name).collect();
+    let names: Vec<_> = world
+        .report()
+        .eligible
+        .unusable
+        .into_iter()
+        .map(|unusable| unusable.name)
+        .collect();
     assert_eq!(names, ["keys@example.com"]);
 }
 
 #[test]
 fn a_person_who_only_merged_the_base_may_approve() {
-    for (update_merge, setting, may) in [(true, false, true), (true, true, false), (false, false, false)] {
+    for (update_merge, setting, may) in [
+        (true, false, true),
+        (true, true, false),
+        (false, false, false),
+    ] {
         let mut world = World::new();
         world.gate().exclusions.count_update_merges = setting;
-        let merge = Commit { update_merge, ..commit("alice", "Merge branch 'main' into feature") };
+        let merge = Commit {
+            update_merge,
+            ..commit("alice", "Merge branch 'main' into feature")
+        };
         world.snapshot.commits.items.push(merge);
         world.comment("alice", "security approved");
         assert_eq!(world.is_approved(), may, "{update_merge} {setting:?}");

@@ -33,9 +33,21 @@ fn modes_decide_which_gates_hold() {
         policy.approvers.preset_team = (!is_configured).then(|| "leads".into());
         world.policy.gates.insert(gate(name), policy);
         let standing = Ok([].into());
-        let standing = if team { standing } else { Err(Unusable::NoTeam) };
-        world.snapshot.authority.teams.insert("acme/leads".parse().unwrap(), standing);
-        assert_eq!(world.report_of(name).is_advisory, is_advisory, "{mode:?} {name} {is_configured} {team}");
+        let standing = if team {
+            standing
+        } else {
+            Err(Unusable::NoTeam)
+        };
+        world
+            .snapshot
+            .authority
+            .teams
+            .insert("acme/leads".parse().unwrap(), standing);
+        assert_eq!(
+            world.report_of(name).is_advisory,
+            is_advisory,
+            "{mode:?} {name} {is_configured} {team}"
+        );
     }
 }
 
@@ -43,7 +55,10 @@ fn modes_decide_which_gates_hold() {
 fn a_preset_holds_while_it_is_not_known_whether_its_team_is_there() {
     for (standing, is_advisory) in [
         (Err(Unusable::Unknown("503".into())), false),
-        (Err(Unusable::Unreadable("it needs members=read".into())), true),
+        (
+            Err(Unusable::Unreadable("it needs members=read".into())),
+            true,
+        ),
         (Err(Unusable::NoAccess), true),
     ] {
         let mut world = World::new();
@@ -51,8 +66,16 @@ fn a_preset_holds_while_it_is_not_known_whether_its_team_is_there() {
         policy.is_configured = false;
         policy.approvers.preset_team = Some("dba".into());
         world.policy.gates.insert(gate("database"), policy);
-        world.snapshot.authority.teams.insert("acme/dba".parse().unwrap(), standing.clone());
-        assert_eq!(world.report_of("database").is_advisory, is_advisory, "{standing:?}");
+        world
+            .snapshot
+            .authority
+            .teams
+            .insert("acme/dba".parse().unwrap(), standing.clone());
+        assert_eq!(
+            world.report_of("database").is_advisory,
+            is_advisory,
+            "{standing:?}"
+        );
     }
 }
 
@@ -70,13 +93,17 @@ fn supervised_opens_every_gate() {
 fn editing_the_rules_opens_the_security_gate() {
     let mut world = World::new();
     world.policy.verify.workflows = vec![".github/workflows/ci.yml".into()];
-    for path in
-        [".github/loopgate.yml", "docs/CODEOWNERS", ".github/workflows/ci.yml", ".github/loopgate/escalation.md"]
-    {
+    for path in [
+        ".github/loopgate.yml",
+        "docs/CODEOWNERS",
+        ".github/workflows/ci.yml",
+        ".github/loopgate/escalation.md",
+    ] {
         world.snapshot.files = ChangedFiles::Complete(vec![file(path, "@@ -1 +1 @@\n+x")]);
         assert!(world.report().is_waiting(), "{path}");
     }
-    world.snapshot.files = ChangedFiles::Complete(vec![file(".github/workflows/other.yml", "@@ -1 +1 @@\n+x")]);
+    world.snapshot.files =
+        ChangedFiles::Complete(vec![file(".github/workflows/other.yml", "@@ -1 +1 @@\n+x")]);
     assert!(!world.report().is_waiting());
 }
 
@@ -88,7 +115,12 @@ fn taking_a_label_away_does_not_close_a_requested_gate() {
     world.snapshot.pull_request.labels = BTreeSet::from(["risky".to_owned()]);
     world.reconcile();
     world.snapshot.pull_request.labels.clear();
-    assert_eq!(world.report().matches[0].reason, MatchReason::LabelRemoved { label: "risky".into() });
+    assert_eq!(
+        world.report().matches[0].reason,
+        MatchReason::LabelRemoved {
+            label: "risky".into()
+        }
+    );
     world.reconcile();
     assert!(world.report().is_waiting());
 }
@@ -96,25 +128,41 @@ fn taking_a_label_away_does_not_close_a_requested_gate() {
 #[test]
 fn a_label_is_remembered_beside_any_number_of_files() {
     let mut world = World::new();
-    world.gate().trigger = GateTrigger::Any(vec![paths("**"), GateTrigger::Labels(vec!["risky".into()])]);
-    let files = (0..200).map(|number| file(&format!("{number}.rs"), "@@ -1 +1 @@\n+x")).collect();
+    world.gate().trigger =
+        GateTrigger::Any(vec![paths("**"), GateTrigger::Labels(vec!["risky".into()])]);
+    let files = (0..200)
+        .map(|number| file(&format!("{number}.rs"), "@@ -1 +1 @@\n+x"))
+        .collect();
     world.snapshot.files = ChangedFiles::Complete(files);
     world.snapshot.pull_request.labels = BTreeSet::from(["risky".to_owned()]);
-    assert_eq!(world.report().opening_labels(), BTreeSet::from(["risky".to_owned()]));
+    assert_eq!(
+        world.report().opening_labels(),
+        BTreeSet::from(["risky".to_owned()])
+    );
 }
 
 #[test]
 fn reviewers_are_those_who_can_approve_but_never_the_author() {
     let mut world = World::new();
     world.gate().approvers.users.insert(login("author"));
-    world.gate().approvers.teams =
-        BTreeSet::from(["acme/sec".parse().unwrap(), "other/sec".parse().unwrap(), "acme/gone".parse().unwrap()]);
+    world.gate().approvers.teams = BTreeSet::from([
+        "acme/sec".parse().unwrap(),
+        "other/sec".parse().unwrap(),
+        "acme/gone".parse().unwrap(),
+    ]);
     world.team("acme/sec", &["carol"]);
     world.team("other/sec", &["carol"]);
-    world.snapshot.authority.teams.insert("acme/gone".parse().unwrap(), Err(Unusable::NoTeam));
+    world
+        .snapshot
+        .authority
+        .teams
+        .insert("acme/gone".parse().unwrap(), Err(Unusable::NoTeam));
     let asked = |world: &World| world.follow_up().request;
-    let expected =
-        [Reviewer::User(login("alice")), Reviewer::User(login("bob")), Reviewer::Team("acme/sec".parse().unwrap())];
+    let expected = [
+        Reviewer::User(login("alice")),
+        Reviewer::User(login("bob")),
+        Reviewer::Team("acme/sec".parse().unwrap()),
+    ];
     assert_eq!(asked(&world), BTreeSet::from(expected));
     world.snapshot.pull_request.is_draft = true;
     assert!(asked(&world).is_empty());
@@ -141,7 +189,11 @@ fn reactions_tell_what_came_of_a_comment() {
     let stray = world.comment("alice", "approved");
     let reactions = world.assess().reactions();
     let reaction = |comment| reactions.get(&Reacted::Comment(comment)).copied();
-    assert_eq!(reaction(near), None, "the gate is approved now, and the question with it");
+    assert_eq!(
+        reaction(near),
+        None,
+        "the gate is approved now, and the question with it"
+    );
     assert_eq!(reaction(outsider), Some(ReactionKind::NotAccepted));
     assert_eq!(reaction(bot), None);
     assert_eq!(reaction(chat), None);
@@ -152,7 +204,10 @@ fn reactions_tell_what_came_of_a_comment() {
 #[test]
 fn questions_are_asked_only_about_those_who_spoke_and_the_names_that_matter() {
     let mut world = World::new();
-    world.policy.gates.insert(gate("database"), gate_policy(paths("migrations/**"), &["dan"]));
+    world.policy.gates.insert(
+        gate("database"),
+        gate_policy(paths("migrations/**"), &["dan"]),
+    );
     world.gate().approvers.teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
     world.comment("outsider", "nice weather");
     world.comment("alice", "security approved");
@@ -183,7 +238,10 @@ fn objectors_are_asked_about_before_a_crowd() {
 #[test]
 fn commands_are_told_with_what_is_wrong_with_them() {
     let mut world = World::new();
-    world.comment("alice", "/loop status\n\n/loop resmue\n\n```\n/loop stop\n```\n> /loop stop\n\n/loop stop enough");
+    world.comment(
+        "alice",
+        "/loop status\n\n/loop resmue\n\n```\n/loop stop\n```\n> /loop stop\n\n/loop stop enough",
+    );
     let commands = world.assess().commands;
     assert_eq!(commands.len(), 3);
     assert_eq!(commands[0].command, Ok(Command::Ask(Verb::Status)));
@@ -191,5 +249,10 @@ fn commands_are_told_with_what_is_wrong_with_them() {
     assert!(
         matches!(&wrong.problem, PhraseProblem::UnknownCommand { nearest: Some(nearest), .. } if nearest == "/loop resume [--accept tampering | results_lost | skipped]")
     );
-    assert_eq!(commands[2].command, Ok(Command::Stop { reason: Some("enough".into()) }));
+    assert_eq!(
+        commands[2].command,
+        Ok(Command::Stop {
+            reason: Some("enough".into())
+        })
+    );
 }

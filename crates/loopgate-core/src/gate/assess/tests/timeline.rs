@@ -28,7 +28,10 @@ const BODIES: [(&str, Meaning); 12] = [
     ("/approve security", Meaning::Approves),
     ("security rejected", Meaning::Rejects),
     ("/reject security it leaks", Meaning::Rejects),
-    ("/approve security\n\nsecurity changes requested", Meaning::Rejects),
+    (
+        "/approve security\n\nsecurity changes requested",
+        Meaning::Rejects,
+    ),
     ("security approval revoked", Meaning::Revokes),
     ("/revoke security", Meaning::Revokes),
     ("> security approved", Meaning::Nothing),
@@ -94,7 +97,9 @@ impl Reference {
     fn looks(&mut self, comments: &[Comment]) -> &'static str {
         let mut approved = false;
         for who in ["alice", "bob"] {
-            let own = comments.iter().filter(|comment| comment.author.login == login(who));
+            let own = comments
+                .iter()
+                .filter(|comment| comment.author.login == login(who));
             let words = own.filter(|one| !one.is_hidden).filter_map(|comment| {
                 let (_, meaning) = BODIES.iter().find(|(body, _)| *body == comment.body)?;
                 let edited = comment.created_at != comment.updated_at;
@@ -107,7 +112,10 @@ impl Reference {
                 Some(((at.timestamp(), comment.id.get()), *meaning))
             });
             let words: Vec<(Order, Meaning)> = words.collect();
-            for (order, _) in words.iter().filter(|(_, meaning)| *meaning == Meaning::Revokes) {
+            for (order, _) in words
+                .iter()
+                .filter(|(_, meaning)| *meaning == Meaning::Revokes)
+            {
                 let revoked = self.revoked.entry(who).or_insert(*order);
                 *revoked = (*revoked).max(*order);
             }
@@ -117,7 +125,11 @@ impl Reference {
                     *rejected = (*rejected).max(order);
                 }
                 Some((order, meaning)) => {
-                    if self.rejected.get(who).is_some_and(|rejected| order > *rejected) {
+                    if self
+                        .rejected
+                        .get(who)
+                        .is_some_and(|rejected| order > *rejected)
+                    {
                         self.rejected.remove(who);
                     }
                     let stands = self.revoked.get(who).is_none_or(|revoked| order > *revoked);
@@ -140,22 +152,48 @@ struct Written(Vec<CommentId>);
 impl Written {
     fn find<'w>(&self, nth: usize, world: &'w mut World) -> Option<&'w mut Comment> {
         let id = self.0.get(nth)?;
-        world.snapshot.comments.items.iter_mut().find(|comment| comment.id == *id)
+        world
+            .snapshot
+            .comments
+            .items
+            .iter_mut()
+            .find(|comment| comment.id == *id)
     }
 }
 
 #[test]
 fn whatever_becomes_of_comments_the_gate_stands_where_the_rules_say() {
-    let cases = crate::fixtures::wished_cases("PROPTEST_CASES").and_then(|cases| cases.try_into().ok()).unwrap_or(400);
-    let config = Config { cases, rng_seed: RngSeed::Fixed(20_261_120), failure_persistence: None, ..Config::default() };
+    let cases = crate::fixtures::wished_cases("PROPTEST_CASES")
+        .and_then(|cases| cases.try_into().ok())
+        .unwrap_or(400);
+    let config = Config {
+        cases,
+        rng_seed: RngSeed::Fixed(20_261_120),
+        failure_persistence: None,
+        ..Config::default()
+    };
     let timelines = prop::collection::vec(step(), 1..14);
     let ran = TestRunner::new(config).run(&timelines, |steps| {
-        let (mut world, mut reference, mut written) = (World::new(), Reference::default(), Written(Vec::new()));
-        for step in steps.iter().copied().chain([Step::Looks { backwards: false }]) {
+        let (mut world, mut reference, mut written) =
+            (World::new(), Reference::default(), Written(Vec::new()));
+        for step in steps
+            .iter()
+            .copied()
+            .chain([Step::Looks { backwards: false }])
+        {
             match step {
-                Step::Says { who, body, same_second } => {
-                    let before =
-                        world.snapshot.comments.items.iter().max_by_key(|one| one.id).map(|one| one.created_at);
+                Step::Says {
+                    who,
+                    body,
+                    same_second,
+                } => {
+                    let before = world
+                        .snapshot
+                        .comments
+                        .items
+                        .iter()
+                        .max_by_key(|one| one.id)
+                        .map(|one| one.created_at);
                     written.0.push(world.comment(who, BODIES[body].0));
                     if let (true, Some(before)) = (same_second, before) {
                         let comment = world.last_comment();
@@ -171,13 +209,23 @@ fn whatever_becomes_of_comments_the_gate_stands_where_the_rules_say() {
                 }
                 Step::Deletes { nth } => {
                     let id = written.0.get(nth).copied();
-                    world.snapshot.comments.items.retain(|comment| Some(comment.id) != id);
+                    world
+                        .snapshot
+                        .comments
+                        .items
+                        .retain(|comment| Some(comment.id) != id);
                 }
                 Step::Hides { nth } => {
-                    written.find(nth, &mut world).into_iter().for_each(|one| one.is_hidden = true);
+                    written
+                        .find(nth, &mut world)
+                        .into_iter()
+                        .for_each(|one| one.is_hidden = true);
                 }
                 Step::Shows { nth } => {
-                    written.find(nth, &mut world).into_iter().for_each(|one| one.is_hidden = false);
+                    written
+                        .find(nth, &mut world)
+                        .into_iter()
+                        .for_each(|one| one.is_hidden = false);
                 }
                 Step::Looks { backwards } => {
                     if backwards {
@@ -191,7 +239,11 @@ fn whatever_becomes_of_comments_the_gate_stands_where_the_rules_say() {
                         GateStatus::NotApplicable | GateStatus::Pending => "away",
                     };
                     prop_assert_eq!(found, expected, "{:?}", steps);
-                    world.snapshot.comments.items.sort_by_key(|comment| comment.id);
+                    world
+                        .snapshot
+                        .comments
+                        .items
+                        .sort_by_key(|comment| comment.id);
                 }
             }
         }

@@ -27,15 +27,26 @@ fn an_approval_that_does_not_stand_in_plain_words_is_a_near_miss() {
         ("![security approved](x.png)", "an image's description"),
         ("|a|\n|-|\n|security approved|", "a table"),
         ("<!-- security approved -->", "an HTML comment"),
-        ("```suggestion\nsecurity approved\n```", "a suggestion block"),
+        (
+            "```suggestion\nsecurity approved\n```",
+            "a suggestion block",
+        ),
         ("~~security approved~~", "struck-through text"),
-        ("<details>\n\nsecurity approved\n\n</details>", "a closed details block"),
+        (
+            "<details>\n\nsecurity approved\n\n</details>",
+            "a closed details block",
+        ),
         ("- [ ] security approved", "a task-list item"),
-        ("On 20/11/2026 10:00, Bob wrote:\n\nsecurity approved", "a quoted e-mail"),
+        (
+            "On 20/11/2026 10:00, Bob wrote:\n\nsecurity approved",
+            "a quoted e-mail",
+        ),
     ] {
         let mut world = World::new();
         world.comment("alice", body);
-        let problem = PhraseProblem::NotPlainText { inside: Inside::of_word(inside).unwrap() };
+        let problem = PhraseProblem::NotPlainText {
+            inside: Inside::of_word(inside).unwrap(),
+        };
         assert_eq!(world.refusal(), Refusal::Phrase(problem), "{body}");
         assert!(!world.is_approved(), "{body}");
     }
@@ -44,7 +55,10 @@ fn an_approval_that_does_not_stand_in_plain_words_is_a_near_miss() {
 #[test]
 fn a_plain_paragraph_in_an_opened_details_block_counts() {
     let mut world = World::new();
-    world.comment("alice", "<details open><summary>Review</summary>\n\nsecurity approved\n\n</details>");
+    world.comment(
+        "alice",
+        "<details open><summary>Review</summary>\n\nsecurity approved\n\n</details>",
+    );
     assert!(world.is_approved());
 }
 
@@ -83,7 +97,10 @@ fn an_unknown_gate_is_answered_beside_the_nearest() {
     let mut world = World::new();
     world.comment("alice", "secruity approved");
     let nearest = Some(gate("security"));
-    let problem = PhraseProblem::UnknownGate { named: "secruity".into(), nearest };
+    let problem = PhraseProblem::UnknownGate {
+        named: "secruity".into(),
+        nearest,
+    };
     assert_eq!(world.refusal(), Refusal::Phrase(problem));
     world.comment("alice", "payments approved");
     world.comment("alice", "approved");
@@ -114,7 +131,10 @@ fn blanks_ends_and_case_do_not_matter() {
 #[test]
 fn two_gates_in_one_comment() {
     let mut world = World::new();
-    world.policy.gates.insert(gate("database"), gate_policy(GateTrigger::Always, &["alice"]));
+    world.policy.gates.insert(
+        gate("database"),
+        gate_policy(GateTrigger::Always, &["alice"]),
+    );
     world.clock = 5;
     world.reconcile();
     world.clock = 10;
@@ -130,7 +150,10 @@ fn two_gates_in_one_comment() {
 #[test]
 fn of_approve_and_reject_in_one_comment_the_last_line_wins() {
     let mut world = World::new();
-    world.comment("alice", "security approved\n\nNo, wait.\n\nsecurity rejected");
+    world.comment(
+        "alice",
+        "security approved\n\nNo, wait.\n\nsecurity rejected",
+    );
     assert!(world.is_rejected());
     world.comment("alice", "security rejected\nsecurity approved");
     assert!(world.is_approved());
@@ -148,7 +171,11 @@ fn edited_comments_do_not_count() {
 fn an_edit_told_by_an_event_counts_as_one_within_the_same_second() {
     let mut world = World::new();
     let comment = world.comment("alice", "security approved");
-    world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("author"), at: minute(1) });
+    world.snapshot.hints.push(Hint::CommentEdited {
+        comment,
+        by: actor("author"),
+        at: minute(1),
+    });
     assert_eq!(world.refusal(), Refusal::EditedByAnother);
 }
 
@@ -156,17 +183,29 @@ fn an_edit_told_by_an_event_counts_as_one_within_the_same_second() {
 fn what_an_event_told_is_not_forgotten() {
     let mut world = World::new();
     let comment = world.comment("alice", "security approved");
-    world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("author"), at: minute(1) });
+    world.snapshot.hints.push(Hint::CommentEdited {
+        comment,
+        by: actor("author"),
+        at: minute(1),
+    });
     world.reconcile();
     assert_eq!(world.refusal(), Refusal::EditedByAnother);
     // A review's text has no time of change at all. Its verdict is not its text.
     world.gate().approve_by = ApproveBy::CommentOrReview;
-    let review = world.review("bob", ReviewVerdict::Commented, "security approved").id;
-    world.snapshot.hints.push(Hint::ReviewEdited { review, by: actor("author") });
+    let review = world
+        .review("bob", ReviewVerdict::Commented, "security approved")
+        .id;
+    world.snapshot.hints.push(Hint::ReviewEdited {
+        review,
+        by: actor("author"),
+    });
     world.reconcile();
     assert_eq!(world.refusal(), Refusal::EditedByAnother);
     let review = world.review("bob", ReviewVerdict::Approved, "fine").id;
-    world.snapshot.hints.push(Hint::ReviewEdited { review, by: actor("bob") });
+    world.snapshot.hints.push(Hint::ReviewEdited {
+        review,
+        by: actor("bob"),
+    });
     assert!(world.is_approved());
 }
 
@@ -179,13 +218,23 @@ fn a_counted_comment_that_reads_differently_is_tampering() {
     assert_eq!(world.refusal(), Refusal::Edited);
     let tampered = world.assess().tampered;
     assert_eq!(tampered.len(), 1);
-    assert_eq!((tampered[0].comment, &tampered[0].by.login), (comment, &login("alice")));
+    assert_eq!(
+        (tampered[0].comment, &tampered[0].by.login),
+        (comment, &login("alice"))
+    );
     // The record of what counted stays, so that the warning does.
     world.reconcile();
     assert_eq!(world.assess().tampered.len(), 1);
     assert_eq!(world.assess().tampered[0].changed_by, None, "nobody told");
-    world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("mallory"), at: minute(3) });
-    assert_eq!(world.assess().tampered[0].changed_by, Some(login("mallory")));
+    world.snapshot.hints.push(Hint::CommentEdited {
+        comment,
+        by: actor("mallory"),
+        at: minute(3),
+    });
+    assert_eq!(
+        world.assess().tampered[0].changed_by,
+        Some(login("mallory"))
+    );
 }
 
 #[test]
@@ -194,7 +243,11 @@ fn an_own_edit_of_a_counted_comment_is_no_tampering_and_does_not_count() {
     let comment = world.comment("alice", "security approved");
     world.reconcile();
     world.last_comment().body = "Security approved".into();
-    world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("alice"), at: minute(3) });
+    world.snapshot.hints.push(Hint::CommentEdited {
+        comment,
+        by: actor("alice"),
+        at: minute(3),
+    });
     assert_eq!(world.refusal(), Refusal::Edited);
     assert_eq!(world.reconcile().tampered, []);
     // Nor when the event is no longer at hand.
@@ -235,7 +288,10 @@ fn nothing_counts_on_a_closed_pull_request() {
 fn after_the_merge_only_what_was_said_before_it_counts() {
     let mut world = World::new();
     world.comment("alice", "security approved");
-    world.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: None, at: Some(minute(2)) };
+    world.snapshot.pull_request.lifecycle = Lifecycle::Merged {
+        by: None,
+        at: Some(minute(2)),
+    };
     assert!(world.is_approved());
     world.snapshot.comments.items.clear();
     world.clock = 5;
@@ -256,7 +312,10 @@ fn a_gate_that_takes_reviews_takes_no_comment() {
     let mut world = World::new();
     world.gate().approve_by = ApproveBy::Review;
     world.comment("alice", "security approved");
-    assert_eq!(world.refusal(), Refusal::WrongChannel { wants_review: true });
+    assert_eq!(
+        world.refusal(),
+        Refusal::WrongChannel { wants_review: true }
+    );
     world.review("alice", ReviewVerdict::Approved, "");
     assert!(world.is_approved());
     // A comment in the wrong channel does not take the review back.
@@ -272,10 +331,18 @@ fn a_gate_that_takes_comments_takes_no_review_verdict() {
     let mut world = World::new();
     world.review("carol", ReviewVerdict::Approved, "");
     world.review("bob", ReviewVerdict::ChangesRequested, "");
-    assert!(world.report().considered.is_empty(), "reviews are not about gates");
+    assert!(
+        world.report().considered.is_empty(),
+        "reviews are not about gates"
+    );
     // An approver who approves in a review believes to have approved.
     world.review("alice", ReviewVerdict::Approved, "");
-    assert_eq!(world.refusal(), Refusal::WrongChannel { wants_review: false });
+    assert_eq!(
+        world.refusal(),
+        Refusal::WrongChannel {
+            wants_review: false
+        }
+    );
     assert!(!world.is_approved());
     // It takes no rejection back either.
     world.comment("alice", "security rejected");
@@ -317,11 +384,21 @@ fn a_required_checklist_must_be_ticked_by_approvers() {
     assert_eq!(world.refusal(), Refusal::ChecklistMissing);
     // Anybody can write the marker; only our own comment is the checklist.
     world.comment("author", "<!-- loopgate:gate:security:9 -->\n- [x] all");
-    assert_eq!(world.outcome(), WordOutcome::Refused(Refusal::ChecklistMissing));
+    assert_eq!(
+        world.outcome(),
+        WordOutcome::Refused(Refusal::ChecklistMissing)
+    );
     let id = world.snapshot.app.bot_id.unwrap();
-    world.comment("loopgate[bot]", "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [ ] secrets\n- [ ] logs");
+    world.comment(
+        "loopgate[bot]",
+        "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [ ] secrets\n- [ ] logs",
+    );
     world.last_comment().author.id = id;
-    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 }, "not even the one that we are said to have ticked");
+    assert_eq!(
+        world.refusal(),
+        Refusal::ChecklistOpen { open: 3 },
+        "not even the one that we are said to have ticked"
+    );
     let altered = |world: &World| world.report().request_altered;
     assert!(altered(&world), "that box is to be put back");
 
@@ -329,27 +406,57 @@ fn a_required_checklist_must_be_ticked_by_approvers() {
     let edit = |world: &mut World, by: &str, body: &str| {
         world.clock += 1;
         let at = minute(world.clock);
-        let comment = world.snapshot.comments.items.iter_mut().find(|comment| comment.id == request).unwrap();
-        (comment.body, comment.updated_at) = (format!("<!-- loopgate:gate:security:1 -->\n{body}"), at);
-        world.snapshot.hints.push(Hint::CommentEdited { comment: request, by: actor(by), at });
+        let comment = world
+            .snapshot
+            .comments
+            .items
+            .iter_mut()
+            .find(|comment| comment.id == request)
+            .unwrap();
+        (comment.body, comment.updated_at) =
+            (format!("<!-- loopgate:gate:security:1 -->\n{body}"), at);
+        world.snapshot.hints.push(Hint::CommentEdited {
+            comment: request,
+            by: actor(by),
+            at,
+        });
         world.reconcile();
     };
     // The author ticks all, or deletes them.
-    edit(&mut world, "author", "- [x] threats\n- [x] secrets\n- [x] logs");
+    edit(
+        &mut world,
+        "author",
+        "- [x] threats\n- [x] secrets\n- [x] logs",
+    );
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 });
     edit(&mut world, "author", "");
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 });
     assert!(altered(&world), "boxes that are gone come back");
-    edit(&mut world, "alice", "- [x] threats\n- [ ] secrets\n- [x] logs");
+    edit(
+        &mut world,
+        "alice",
+        "- [x] threats\n- [ ] secrets\n- [x] logs",
+    );
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 1 });
     assert!(!altered(&world), "it is hers to tick");
-    edit(&mut world, "author", "- [x] threats\n- [x] secrets\n- [x] logs");
+    edit(
+        &mut world,
+        "author",
+        "- [x] threats\n- [x] secrets\n- [x] logs",
+    );
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 1 });
-    edit(&mut world, "bob", "- [x] threats\n- [x] secrets\n- [x] logs");
+    edit(
+        &mut world,
+        "bob",
+        "- [x] threats\n- [x] secrets\n- [x] logs",
+    );
     assert!(world.is_approved());
     world.reconcile();
     assert!(world.is_approved(), "also at the next look");
-    world.comment("loopgate[bot]", "<!-- loopgate:gate:security:2 -->\n- [ ] again");
+    world.comment(
+        "loopgate[bot]",
+        "<!-- loopgate:gate:security:2 -->\n- [ ] again",
+    );
     world.last_comment().author.id = id;
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 });
 }
@@ -363,14 +470,21 @@ fn comments_that_could_not_all_be_read_close() {
             "comments" => world.snapshot.comments.is_complete = false,
             _ => world.snapshot.reviews.is_complete = false,
         }
-        assert_eq!(world.refusal(), Refusal::NotAllRead { what: format!("the {listing}") });
+        assert_eq!(
+            world.refusal(),
+            Refusal::NotAllRead {
+                what: format!("the {listing}")
+            }
+        );
     }
 }
 
 #[test]
 fn labels_never_approve() {
     let mut world = World::new();
-    world.snapshot.pull_request.labels = ["security approved", "needs:security-review"].map(String::from).into();
+    world.snapshot.pull_request.labels = ["security approved", "needs:security-review"]
+        .map(String::from)
+        .into();
     assert!(!world.is_approved());
 }
 

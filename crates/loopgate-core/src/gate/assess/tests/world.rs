@@ -15,8 +15,8 @@ use crate::{
     },
     ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     observed::{
-        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing, Permission,
-        Review, ReviewVerdict, Snapshot, Standing,
+        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint,
+        Listing, Permission, Review, ReviewVerdict, Snapshot, Standing,
     },
     policy::{Context, GatePolicy, GateTrigger, Policy},
     stage::Stage,
@@ -42,10 +42,31 @@ pub(in crate::gate) fn gate(name: &str) -> GateName {
 
 /// People by name: the number is the id.
 pub(in crate::gate) fn account(name: &str) -> Account {
-    const PEOPLE: [&str; 8] = ["author", "alice", "bob", "carol", "dan", "erin", "outsider", "maintainer"];
-    let id = PEOPLE.iter().position(|person| *person == name).unwrap_or(99) as u64 + 1;
-    let kind = if name.ends_with("[bot]") { AccountKind::Bot } else { AccountKind::User };
-    Account { id: UserId::new(id), login: login(name), kind }
+    const PEOPLE: [&str; 8] = [
+        "author",
+        "alice",
+        "bob",
+        "carol",
+        "dan",
+        "erin",
+        "outsider",
+        "maintainer",
+    ];
+    let id = PEOPLE
+        .iter()
+        .position(|person| *person == name)
+        .unwrap_or(99) as u64
+        + 1;
+    let kind = if name.ends_with("[bot]") {
+        AccountKind::Bot
+    } else {
+        AccountKind::User
+    };
+    Account {
+        id: UserId::new(id),
+        login: login(name),
+        kind,
+    }
 }
 
 /// A pull request by `author` that changes `src/auth/login.rs`, with a security gate that alice and bob approve, seen
@@ -61,8 +82,14 @@ pub(in crate::gate) struct World {
 
 impl World {
     pub(in crate::gate) fn new() -> Self {
-        let mut world =
-            Self { snapshot: snapshot(), state: state(), policy: policy(), findings: Vec::new(), clock: 0, next: 100 };
+        let mut world = Self {
+            snapshot: snapshot(),
+            state: state(),
+            policy: policy(),
+            findings: Vec::new(),
+            clock: 0,
+            next: 100,
+        };
         world.knows("author", Permission::Admin);
         for person in ["alice", "bob", "carol", "dan", "erin"] {
             world.knows(person, Permission::Write);
@@ -79,14 +106,26 @@ impl World {
 
     pub(in crate::gate) fn knows(&mut self, person: &str, permission: Permission) {
         let account = account(person);
-        let standing = Standing::Known { permission, teams: BTreeSet::new() };
+        let standing = Standing::Known {
+            permission,
+            teams: BTreeSet::new(),
+        };
         self.snapshot.authority.people.insert(account.id, standing);
-        self.snapshot.authority.logins.insert(account.login.clone(), Ok(account));
+        self.snapshot
+            .authority
+            .logins
+            .insert(account.login.clone(), Ok(account));
     }
 
     pub(in crate::gate) fn team(&mut self, slug: &str, members: &[&str]) {
-        let members = members.iter().map(|member| (account(member).id, login(member))).collect();
-        self.snapshot.authority.teams.insert(slug.parse().unwrap(), Ok(members));
+        let members = members
+            .iter()
+            .map(|member| (account(member).id, login(member)))
+            .collect();
+        self.snapshot
+            .authority
+            .teams
+            .insert(slug.parse().unwrap(), Ok(members));
     }
 
     /// A minute later, somebody comments.
@@ -112,10 +151,18 @@ impl World {
     }
 
     /// A minute later, somebody reviews the present head.
-    pub(in crate::gate) fn review(&mut self, by: &str, verdict: ReviewVerdict, body: &str) -> &mut Review {
+    pub(in crate::gate) fn review(
+        &mut self,
+        by: &str,
+        verdict: ReviewVerdict,
+        body: &str,
+    ) -> &mut Review {
         self.clock += 1;
         self.next += 1;
-        let (id, commit) = (ReviewId::new(self.next), self.snapshot.pull_request.head.sha);
+        let (id, commit) = (
+            ReviewId::new(self.next),
+            self.snapshot.pull_request.head.sha,
+        );
         self.snapshot.reviews.items.push(Review {
             id,
             author: account(by),
@@ -134,45 +181,73 @@ impl World {
         self.snapshot.pull_request.head.sha = sha(digit);
         self.snapshot.files = ChangedFiles::Complete(vec![auth_file(line)]);
         let at = minute(self.clock);
-        self.snapshot.hints.push(Hint::HeadSeen { sha: sha(digit), at });
+        self.snapshot.hints.push(Hint::HeadSeen {
+            sha: sha(digit),
+            at,
+        });
     }
 
     /// A minute later, `digit` is the head, on a base that moved on. Of the gate's file the texts are: at the base and
     /// the head before, at the base and the head now.
     pub(in crate::gate) fn rebase(&mut self, digit: u8, texts: [&str; 4]) {
-        let (before, base) = (self.snapshot.pull_request.head.sha, self.snapshot.merge_base.unwrap());
+        let (before, base) = (
+            self.snapshot.pull_request.head.sha,
+            self.snapshot.merge_base.unwrap(),
+        );
         self.push(digit, texts[3]);
         let base_now = sha(0xd0 + digit);
         self.snapshot.merge_base = Some(base_now);
         for (commit, text) in [base, before, base_now, sha(digit)].into_iter().zip(texts) {
             let at = (commit, "src/auth/login.rs".to_owned());
             let ChangedFile { blob, .. } = file("", text);
-            let entry = blob.map(|id| FileEntry { mode: 0o100_644, id });
+            let entry = blob.map(|id| FileEntry {
+                mode: 0o100_644,
+                id,
+            });
             self.snapshot.contents.entries.insert(at.clone(), entry);
-            self.snapshot.contents.texts.insert(at, Content::Text(text.into()));
+            self.snapshot
+                .contents
+                .texts
+                .insert(at, Content::Text(text.into()));
         }
     }
 
     /// Assesses and remembers, as the loop's state does between two looks.
     pub(in crate::gate) fn reconcile(&mut self) -> Assessment {
         let assessment = self.assess();
-        assessment.sighting.iter().cloned().for_each(|seen| seen.enter(&mut self.state.first_seen_heads));
+        assessment
+            .sighting
+            .iter()
+            .cloned()
+            .for_each(|seen| seen.enter(&mut self.state.first_seen_heads));
         self.state.edited_words.clone_from(&assessment.edited);
-        self.state.edited_by_others.clone_from(&assessment.edited_by_others);
+        self.state
+            .edited_by_others
+            .clone_from(&assessment.edited_by_others);
         for report in &assessment.gates {
-            self.state.gates.insert(report.name.clone(), remembered(report));
+            self.state
+                .gates
+                .insert(report.name.clone(), remembered(report));
         }
         self.snapshot.hints.clear();
         assessment
     }
 
     pub(in crate::gate) fn assess(&self) -> Assessment {
-        let cx = Context { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
+        let cx = Context {
+            snapshot: &self.snapshot,
+            policy: &self.policy,
+            now: minute(self.clock + 1),
+        };
         assess(cx, &self.state, &self.findings)
     }
 
     pub(in crate::gate) fn follow_up(&self) -> GateChanges {
-        let cx = Context { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
+        let cx = Context {
+            snapshot: &self.snapshot,
+            policy: &self.policy,
+            now: minute(self.clock + 1),
+        };
         follow_up(cx, &self.assess(), &self.state, Stage::Complete)
     }
 
@@ -181,7 +256,11 @@ impl World {
     }
 
     pub(in crate::gate) fn report_of(&self, name: &str) -> GateReport {
-        self.assess().gates.into_iter().find(|report| report.name == gate(name)).unwrap()
+        self.assess()
+            .gates
+            .into_iter()
+            .find(|report| report.name == gate(name))
+            .unwrap()
     }
 
     pub(in crate::gate) fn is_approved(&self) -> bool {
@@ -194,7 +273,12 @@ impl World {
 
     /// The outcome of the newest vote about the security gate.
     pub(in crate::gate) fn outcome(&self) -> WordOutcome {
-        self.report().considered.last().expect("something was said").outcome.clone()
+        self.report()
+            .considered
+            .last()
+            .expect("something was said")
+            .outcome
+            .clone()
     }
 
     /// Why the newest word was refused.
@@ -207,7 +291,12 @@ impl World {
 
     pub(in crate::gate) fn outcome_of(&self, comment: CommentId) -> WordOutcome {
         let of = |word: &Considered| word.source == WordSource::Comment(comment);
-        self.report().considered.into_iter().find(of).expect("it was considered").outcome
+        self.report()
+            .considered
+            .into_iter()
+            .find(of)
+            .expect("it was considered")
+            .outcome
     }
 }
 
@@ -227,7 +316,10 @@ fn remembered(report: &GateReport) -> GateState {
 }
 
 pub(in crate::gate) fn auth_file(line: &str) -> ChangedFile {
-    file("src/auth/login.rs", &format!("@@ -1,1 +1,2 @@\n fn login() {{\n+{line}"))
+    file(
+        "src/auth/login.rs",
+        &format!("@@ -1,1 +1,2 @@\n fn login() {{\n+{line}"),
+    )
 }
 
 pub(in crate::gate) fn file(path: &str, patch: &str) -> ChangedFile {
@@ -236,8 +328,13 @@ pub(in crate::gate) fn file(path: &str, patch: &str) -> ChangedFile {
 
 fn snapshot() -> Snapshot {
     let author = account("author");
-    let head =
-        Head { sha: sha(1), tree: sha(0xaa), branch: "feature".into(), repository: None, known_since: Some(minute(0)) };
+    let head = Head {
+        sha: sha(1),
+        tree: sha(0xaa),
+        branch: "feature".into(),
+        repository: None,
+        known_since: Some(minute(0)),
+    };
     let mut pull_request = fixtures::pull_request(1, "Log in", author.clone(), head);
     pull_request.base.sha = sha(0xcc);
     pull_request.created_at = minute(0);
@@ -249,7 +346,10 @@ fn snapshot() -> Snapshot {
 }
 
 pub(in crate::gate) fn gate_policy(trigger: GateTrigger, users: &[&str]) -> GatePolicy {
-    GatePolicy { label: "needs:security-review".into(), ..fixtures::gate_with(trigger, users) }
+    GatePolicy {
+        label: "needs:security-review".into(),
+        ..fixtures::gate_with(trigger, users)
+    }
 }
 
 pub(in crate::gate) fn paths(glob: &str) -> GateTrigger {
@@ -257,9 +357,14 @@ pub(in crate::gate) fn paths(glob: &str) -> GateTrigger {
 }
 
 fn policy() -> Policy {
-    let security =
-        GatePolicy { preset: fixtures::preset("security"), ..gate_policy(paths("src/auth/**"), &["alice", "bob"]) };
-    Policy { gates: BTreeMap::from([(gate("security"), security)]), ..fixtures::empty_policy() }
+    let security = GatePolicy {
+        preset: fixtures::preset("security"),
+        ..gate_policy(paths("src/auth/**"), &["alice", "bob"])
+    };
+    Policy {
+        gates: BTreeMap::from([(gate("security"), security)]),
+        ..fixtures::empty_policy()
+    }
 }
 
 fn state() -> LoopState {

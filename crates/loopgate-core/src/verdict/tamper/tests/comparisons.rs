@@ -5,31 +5,96 @@ use super::*;
 /// What a finding says, of each kind.
 #[test]
 fn findings_in_words() {
-    let none = "def test_rejects_none():\n    with pytest.raises(ValueError):\n        total(None)\n\n";
+    let none =
+        "def test_rejects_none():\n    with pytest.raises(ValueError):\n        total(None)\n\n";
     let cart = |from: &str, to: &str| edit("tests/test_cart.py", PYTHON, from, to);
     let cases: [(File, &[&str]); 17] = [
         (cart(none, ""), &[]),
-        (cart("def test_adds", "@pytest.mark.skip\ndef test_adds"), &[]),
+        (
+            cart("def test_adds", "@pytest.mark.skip\ndef test_adds"),
+            &[],
+        ),
         (cart("    assert cart.count == 1\n", ""), &[]),
         (cart("cart.sum == 3", "cart.sum >= 0"), &[]),
-        (cart("cart.sum == 3", "cart.sum == total([cart.items])"), &[]),
+        (
+            cart("cart.sum == 3", "cart.sum == total([cart.items])"),
+            &[],
+        ),
         (cart("    (3, 6),\n", ""), &[]),
-        (cart("cart.add(3)", "try:\n        cart.add(3)\n    except ValueError:\n        pass"), &[]),
+        (
+            cart(
+                "cart.add(3)",
+                "try:\n        cart.add(3)\n    except ValueError:\n        pass",
+            ),
+            &[],
+        ),
         (cart("cart.add(3)", "cart.add(4)"), &["test_adds"]),
         (
-            cart("import pytest", "import pytest\nfrom unittest import mock\nmock.patch('shop.cart.total')"),
+            cart(
+                "import pytest",
+                "import pytest\nfrom unittest import mock\nmock.patch('shop.cart.total')",
+            ),
             &["test_adds"],
         ),
         (file("tests/cart.snap", "sum: 3\n", "sum: 4\n"), &[]),
-        (file("package.json", "{\n  \"test\": \"node --test\"\n}\n", "{\n  \"test\": \"true\"\n}\n"), &[]),
-        (file("Makefile", "test:\n\tpytest -q\n", "test:\n\tpytest -q -k cart\n"), &[]),
-        (file("Makefile", "test:\n\tpytest -q\n", "test:\n\t-pytest -q\n"), &[]),
-        (file("pytest.ini", "[pytest]\n", "[pytest]\naddopts = --deselect tests/a.py\n"), &[]),
-        (file("tox.ini", "[coverage:report]\nfail_under = 90\n", "[coverage:report]\nfail_under = 70\n"), &[]),
-        (file("shop/a.py", "import os\n", "import os\nFAST = 'PYTEST_CURRENT_TEST' in os.environ\n"), &[]),
-        (file("tests/conftest.py", "import sys\n", "import sys\nsys.exit(0)\n"), &[]),
+        (
+            file(
+                "package.json",
+                "{\n  \"test\": \"node --test\"\n}\n",
+                "{\n  \"test\": \"true\"\n}\n",
+            ),
+            &[],
+        ),
+        (
+            file(
+                "Makefile",
+                "test:\n\tpytest -q\n",
+                "test:\n\tpytest -q -k cart\n",
+            ),
+            &[],
+        ),
+        (
+            file("Makefile", "test:\n\tpytest -q\n", "test:\n\t-pytest -q\n"),
+            &[],
+        ),
+        (
+            file(
+                "pytest.ini",
+                "[pytest]\n",
+                "[pytest]\naddopts = --deselect tests/a.py\n",
+            ),
+            &[],
+        ),
+        (
+            file(
+                "tox.ini",
+                "[coverage:report]\nfail_under = 90\n",
+                "[coverage:report]\nfail_under = 70\n",
+            ),
+            &[],
+        ),
+        (
+            file(
+                "shop/a.py",
+                "import os\n",
+                "import os\nFAST = 'PYTEST_CURRENT_TEST' in os.environ\n",
+            ),
+            &[],
+        ),
+        (
+            file(
+                "tests/conftest.py",
+                "import sys\n",
+                "import sys\nsys.exit(0)\n",
+            ),
+            &[],
+        ),
     ];
-    let told = |(file, failed): &(File, &[&str])| judge(std::slice::from_ref(file), failed, ANYBODY).all.join("\n");
+    let told = |(file, failed): &(File, &[&str])| {
+        judge(std::slice::from_ref(file), failed, ANYBODY)
+            .all
+            .join("\n")
+    };
     insta::assert_snapshot!(cases.iter().map(told).collect::<Vec<_>>().join("\n"));
 }
 
@@ -37,9 +102,27 @@ fn findings_in_words() {
 #[test]
 fn exact_values_loosened() {
     let cases = [
-        ("tests/test_cart.py", "def test_a():\n    assert f() == 3\n", "assert f() == 3", "assert f() >= 3", true),
-        ("tests/test_cart.py", "def test_a():\n    assert f() == 3\n", "assert f() == 3", "assert 3 in (f(), 3)", true),
-        ("tests/test_cart.py", "def test_a():\n    assert f() == 3\n", "assert f() == 3", "assert 3 == f()", false),
+        (
+            "tests/test_cart.py",
+            "def test_a():\n    assert f() == 3\n",
+            "assert f() == 3",
+            "assert f() >= 3",
+            true,
+        ),
+        (
+            "tests/test_cart.py",
+            "def test_a():\n    assert f() == 3\n",
+            "assert f() == 3",
+            "assert 3 in (f(), 3)",
+            true,
+        ),
+        (
+            "tests/test_cart.py",
+            "def test_a():\n    assert f() == 3\n",
+            "assert f() == 3",
+            "assert 3 == f()",
+            false,
+        ),
         (
             "tests/cart.rs",
             "#[test]\nfn a() {\n    assert_eq!(f(), 3);\n}\n",
@@ -47,12 +130,29 @@ fn exact_values_loosened() {
             "assert!(f() <= 3)",
             true,
         ),
-        ("cart_test.cpp", "TEST(Cart, A) {\n  EXPECT_EQ(f(), 3);\n}\n", "EXPECT_EQ", "EXPECT_GE", true),
-        ("test_cart.c", "static void test_a(void) {\n  assert(f() == 3);\n}\n", "==", "<=", true),
+        (
+            "cart_test.cpp",
+            "TEST(Cart, A) {\n  EXPECT_EQ(f(), 3);\n}\n",
+            "EXPECT_EQ",
+            "EXPECT_GE",
+            true,
+        ),
+        (
+            "test_cart.c",
+            "static void test_a(void) {\n  assert(f() == 3);\n}\n",
+            "==",
+            "<=",
+            true,
+        ),
     ];
     for (path, text, from, to, is_weaker) in cases {
         let found = judge(&[edit(path, text, from, to)], &[], ANYBODY);
-        assert_eq!(found.all.iter().any(|one| one.contains("accepts values")), is_weaker, "{to}: {:?}", found.all);
+        assert_eq!(
+            found.all.iter().any(|one| one.contains("accepts values")),
+            is_weaker,
+            "{to}: {:?}",
+            found.all
+        );
     }
 }
 
@@ -60,28 +160,45 @@ fn exact_values_loosened() {
 fn failures_without_names() {
     let at = |file: &str| {
         let (file, function) = (file.to_owned(), Some("test_adds".to_owned()));
-        Failure { source: Some(SourceLocation { file, line: Some(3), function }), ..Failure::default() }
+        Failure {
+            source: Some(SourceLocation {
+                file,
+                line: Some(3),
+                function,
+            }),
+            ..Failure::default()
+        }
     };
     assert_eq!(failed_test(&at("test_cart.c")), Some("test_adds"));
     assert_eq!(failed_test(&at("src/cart.c")), None);
-    assert_eq!(failed_test(&Failure { test_name: Some("adds".to_owned()), ..at("test_cart.c") }), Some("adds"));
+    assert_eq!(
+        failed_test(&Failure {
+            test_name: Some("adds".to_owned()),
+            ..at("test_cart.c")
+        }),
+        Some("adds")
+    );
 }
 
 #[test]
 fn a_suppression_counts_on_a_line_that_failed_only() {
-    let (files, contents) = changed(&[file("src/a.py", "import os\n", "import os  # noqa: F401\n")]);
+    let (files, contents) =
+        changed(&[file("src/a.py", "import os\n", "import os  # noqa: F401\n")]);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.is_of_fixer = ANYBODY;
     assert_eq!(findings(&change), []);
     change.runs.named = BTreeSet::from(["src/a.py:2"]);
     let told = not_accepted(&findings(&change), &BTreeMap::new()).map(ToString::to_string);
-    let expected = "src/a.py:1: a finding that failed before is suppressed: `import os  # noqa: F401`";
+    let expected =
+        "src/a.py:1: a finding that failed before is suppressed: `import os  # noqa: F401`";
     assert_eq!(told.as_deref(), Some(expected));
 }
 
 #[test]
 fn a_test_file_that_nobody_can_read_is_a_ground() {
-    let (ChangedFiles::Complete(mut files), _) = changed(&[edit("tests/test_cart.py", PYTHON, "== 3", "== 4")]) else {
+    let (ChangedFiles::Complete(mut files), _) =
+        changed(&[edit("tests/test_cart.py", PYTHON, "== 3", "== 4")])
+    else {
         panic!()
     };
     files[0].patch = None;
@@ -95,22 +212,34 @@ fn a_test_file_that_nobody_can_read_is_a_ground() {
 
 #[test]
 fn a_renamed_test_file_that_no_runner_finds_loses_its_tests() {
-    let (ChangedFiles::Complete(mut files), mut contents) = changed(&[file("src/login.generated.ts", "", SCRIPT)])
+    let (ChangedFiles::Complete(mut files), mut contents) =
+        changed(&[file("src/login.generated.ts", "", SCRIPT)])
     else {
         panic!()
     };
     files[0].status = FileStatus::Renamed;
     files[0].previous_path = Some("src/login.test.ts".into());
-    contents.texts.insert((sha(1), "src/login.test.ts".into()), Content::Text(SCRIPT.into()));
+    contents.texts.insert(
+        (sha(1), "src/login.test.ts".into()),
+        Content::Text(SCRIPT.into()),
+    );
     let files = ChangedFiles::Complete(files);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.is_of_fixer = ANYBODY;
     let found = findings(&change);
-    assert_eq!(found.iter().filter(|one| one.weight == Weight::Proof).count(), 3, "{found:?}");
+    assert_eq!(
+        found
+            .iter()
+            .filter(|one| one.weight == Weight::Proof)
+            .count(),
+        3,
+        "{found:?}"
+    );
 }
 
 fn ran(tests: std::ops::Range<u32>) -> TestOutcomes {
-    let entry = |test: u32| TestOutcome::new(TestId::of("", "", &test.to_string()), TestState::Passed);
+    let entry =
+        |test: u32| TestOutcome::new(TestId::of("", "", &test.to_string()), TestState::Passed);
     TestOutcomes::new(tests.map(entry).collect(), OutcomesExtent::Whole)
 }
 
@@ -121,7 +250,15 @@ fn tests_that_no_longer_run() {
         (&[], 0..12, None),
         (&[], 0..13, None),
         (&[], 0..9, Some(Weight::Ground)),
-        (&[file("pytest.ini", "[pytest]\n", "[pytest]\naddopts = --deselect tests/a.py\n")], 0..9, Some(Weight::Proof)),
+        (
+            &[file(
+                "pytest.ini",
+                "[pytest]\n",
+                "[pytest]\naddopts = --deselect tests/a.py\n",
+            )],
+            0..9,
+            Some(Weight::Proof),
+        ),
     ];
     for (files, now, expected) in table {
         let (files, contents) = changed(files);
@@ -131,7 +268,10 @@ fn tests_that_no_longer_run() {
         let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
         assert_eq!(of_run.map(|one| one.weight), expected, "{found:?}");
         let told = of_run.map(ToString::to_string);
-        assert!(told.is_none_or(|told| told == "fewer tests run now: 12 before, 9 after"), "{found:?}");
+        assert!(
+            told.is_none_or(|told| told == "fewer tests run now: 12 before, 9 after"),
+            "{found:?}"
+        );
     }
 }
 
@@ -153,58 +293,179 @@ fn fewer_after_fix() {
     let weight = |by, now: &[&str], accepted: bool| {
         let mut story = crate::fixtures::Story::opened();
         story.push(1, &["rounds"], &["adds", "parses"]);
-        story.state.reflex = Some(ReflexState { fixes: vec![fix(by)], ..ReflexState::default() });
-        story.state.accepted.extend(accepted.then_some(crate::policy::Trigger::Tampering));
+        story.state.reflex = Some(ReflexState {
+            fixes: vec![fix(by)],
+            ..ReflexState::default()
+        });
+        story
+            .state
+            .accepted
+            .extend(accepted.then_some(crate::policy::Trigger::Tampering));
         let decision = story.push(2, &[], now);
-        decision.view.tampering.iter().find(|one| one.comparison == Comparison::Ran).map(|one| one.weight)
+        decision
+            .view
+            .tampering
+            .iter()
+            .find(|one| one.comparison == Comparison::Ran)
+            .map(|one| one.weight)
     };
-    assert_eq!(weight(FixMaker::Fixer, &["rounds", "adds"], false), Some(Weight::Proof));
-    assert_eq!(weight(FixMaker::Fixer, &["rounds", "adds"], true), Some(Weight::Ground));
-    assert_eq!(weight(FixMaker::Person, &["rounds", "adds"], false), Some(Weight::Ground));
-    assert_eq!(weight(FixMaker::Fixer, &["rounds", "adds", "parses"], false), None);
+    assert_eq!(
+        weight(FixMaker::Fixer, &["rounds", "adds"], false),
+        Some(Weight::Proof)
+    );
+    assert_eq!(
+        weight(FixMaker::Fixer, &["rounds", "adds"], true),
+        Some(Weight::Ground)
+    );
+    assert_eq!(
+        weight(FixMaker::Person, &["rounds", "adds"], false),
+        Some(Weight::Ground)
+    );
+    assert_eq!(
+        weight(FixMaker::Fixer, &["rounds", "adds", "parses"], false),
+        None
+    );
     // What the whole change takes away is no excuse for what a fix takes away.
     let taken = [file("tests/test_cart.py", PYTHON, "import cart\n")];
     let (files, contents) = changed(&taken);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     (change.is_of_fixer, change.runs.ran, change.runs.follow_fix) = (ANYBODY, Some((12, 11)), true);
-    assert!(findings(&change).iter().any(|one| one.comparison == Comparison::Ran));
+    assert!(
+        findings(&change)
+            .iter()
+            .any(|one| one.comparison == Comparison::Ran)
+    );
 }
 
 /// A test that failed and does not run now is not mended; nor does a setting that selects show that it is.
 #[test]
 fn failed_and_gone() {
     let (makefile, program) = ("test:\n\tgo test ./...\n", "def total(a):\n    return a\n");
-    let selects = || vec![file("Makefile", makefile, "test:\n\tgo test -run TestSmoke ./...\n")];
-    let ignores = || vec![file("Makefile", makefile, "test:\n\tgo test ./... || true\n")];
-    let asks = || vec![file("a.py", program, "def total(a):\n    return 'PYTEST_CURRENT_TEST' in os.environ or a\n")];
+    let selects = || {
+        vec![file(
+            "Makefile",
+            makefile,
+            "test:\n\tgo test -run TestSmoke ./...\n",
+        )]
+    };
+    let ignores = || {
+        vec![file(
+            "Makefile",
+            makefile,
+            "test:\n\tgo test ./... || true\n",
+        )]
+    };
+    let asks = || {
+        vec![file(
+            "a.py",
+            program,
+            "def total(a):\n    return 'PYTEST_CURRENT_TEST' in os.environ or a\n",
+        )]
+    };
     let plan = "use Test::More;\nis(twice(2), 4, 'doubles');\n";
-    let skips =
-        || vec![edit("t/bool.t", plan, "use Test::More;", "use Test::More;\nplan skip_all => 'slow' if $ENV{CI};")];
-    let launches =
-        || vec![file("bin/check", "exec java -jar console.jar --scan\n", "exec java -jar console.jar --only Cart\n")];
-    let variable = || vec![file("Makefile", makefile, "export GTEST_FILTER = -Cart.*\ntest:\n\tgo test ./...\n")];
+    let skips = || {
+        vec![edit(
+            "t/bool.t",
+            plan,
+            "use Test::More;",
+            "use Test::More;\nplan skip_all => 'slow' if $ENV{CI};",
+        )]
+    };
+    let launches = || {
+        vec![file(
+            "bin/check",
+            "exec java -jar console.jar --scan\n",
+            "exec java -jar console.jar --only Cart\n",
+        )]
+    };
+    let variable = || {
+        vec![file(
+            "Makefile",
+            makefile,
+            "export GTEST_FILTER = -Cart.*\ntest:\n\tgo test ./...\n",
+        )]
+    };
     let id = |test: u32| Some(TestId::of("", "", &test.to_string()));
     let table = [
-        ("launched in another way, and seen", launches(), vec![id(3)], 0..12, None),
-        ("launched in another way, and not seen", launches(), vec![id(99)], 0..12, Some(Comparison::Selection)),
-        ("selected by a variable, and not seen", variable(), vec![id(99)], 0..12, Some(Comparison::Selection)),
+        (
+            "launched in another way, and seen",
+            launches(),
+            vec![id(3)],
+            0..12,
+            None,
+        ),
+        (
+            "launched in another way, and not seen",
+            launches(),
+            vec![id(99)],
+            0..12,
+            Some(Comparison::Selection),
+        ),
+        (
+            "selected by a variable, and not seen",
+            variable(),
+            vec![id(99)],
+            0..12,
+            Some(Comparison::Selection),
+        ),
         ("it ran", Vec::new(), vec![id(3)], 0..12, None),
-        ("it is gone", Vec::new(), vec![id(11)], 0..9, Some(Comparison::Ran)),
+        (
+            "it is gone",
+            Vec::new(),
+            vec![id(11)],
+            0..9,
+            Some(Comparison::Ran),
+        ),
         ("others are gone", Vec::new(), vec![id(3)], 0..9, None),
         ("selected, and seen", selects(), vec![id(3)], 0..12, None),
-        ("selected, without a name", selects(), vec![None], 0..12, Some(Comparison::Selection)),
-        ("skipped on a condition, and seen", skips(), vec![id(3)], 0..12, Some(Comparison::Written)),
-        ("ignored, without a name", ignores(), vec![None], 0..12, Some(Comparison::Selection)),
-        ("selected, nothing failed", selects(), Vec::new(), 0..12, None),
-        ("asked, and seen", asks(), vec![id(3)], 0..12, Some(Comparison::Selection)),
+        (
+            "selected, without a name",
+            selects(),
+            vec![None],
+            0..12,
+            Some(Comparison::Selection),
+        ),
+        (
+            "skipped on a condition, and seen",
+            skips(),
+            vec![id(3)],
+            0..12,
+            Some(Comparison::Written),
+        ),
+        (
+            "ignored, without a name",
+            ignores(),
+            vec![None],
+            0..12,
+            Some(Comparison::Selection),
+        ),
+        (
+            "selected, nothing failed",
+            selects(),
+            Vec::new(),
+            0..12,
+            None,
+        ),
+        (
+            "asked, and seen",
+            asks(),
+            vec![id(3)],
+            0..12,
+            Some(Comparison::Selection),
+        ),
         ("asked, nothing failed", asks(), Vec::new(), 0..12, None),
     ];
     for (what, files, failures, now, expected) in table {
         let (files, contents) = changed(&files);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         change.is_of_fixer = ANYBODY;
-        change.runs =
-            Runs { failures, ran: Some((12, now.end.into())), now: Some(ran(now)), is_read: true, ..Runs::default() };
+        change.runs = Runs {
+            failures,
+            ran: Some((12, now.end.into())),
+            now: Some(ran(now)),
+            is_read: true,
+            ..Runs::default()
+        };
         let found = findings(&change);
         let held = not_accepted(&found, &BTreeMap::new()).map(|one| one.comparison);
         assert_eq!(held, expected, "{what}: {found:?}");
@@ -217,9 +478,20 @@ fn passed_by_exit_status_alone() {
     let package = "{\n  \"scripts\": {\n    \"test\": \"node check.js\"\n  },\n  \"dependencies\": {\n    \"left\": \"^1.0.0\"\n  }\n}\n";
     let script = "for one in tests/*.sh; do\n  sh \"$one\" || status=1\ndone\nexit $status\n";
     let table = [
-        (edit("package.json", package, "node check.js", "echo ok"), true),
+        (
+            edit("package.json", package, "node check.js", "echo ok"),
+            true,
+        ),
         (edit("package.json", package, "^1.0.0", "^1.2.0"), false),
-        (edit("ci/run.sh", script, "sh \"$one\" || status=1", "sh \"$one\" | tee -a log"), true),
+        (
+            edit(
+                "ci/run.sh",
+                script,
+                "sh \"$one\" || status=1",
+                "sh \"$one\" | tee -a log",
+            ),
+            true,
+        ),
         (
             file(
                 "tests/queue.test",
@@ -228,32 +500,76 @@ fn passed_by_exit_status_alone() {
             ),
             true,
         ),
-        (file("tests/heap.test", "test pop {} -body { pop }\n", "return\ntest pop {} -body { pop }\n"), true),
+        (
+            file(
+                "tests/heap.test",
+                "test pop {} -body { pop }\n",
+                "return\ntest pop {} -body { pop }\n",
+            ),
+            true,
+        ),
         (file(".proverc", "", "--dry\n"), true),
-        (file("tests/more.test", "", "test put-2 {} -body { order } -result {c}\n"), false),
-        (file("src/queue.tcl", "proc order {} { return b }\n", "proc order {} { return {a b} }\n"), false),
+        (
+            file(
+                "tests/more.test",
+                "",
+                "test put-2 {} -body { order } -result {c}\n",
+            ),
+            false,
+        ),
+        (
+            file(
+                "src/queue.tcl",
+                "proc order {} { return b }\n",
+                "proc order {} { return {a b} }\n",
+            ),
+            false,
+        ),
     ];
     for (file, expected) in table {
         let what = file.path;
         let (files, contents) = changed(&[file]);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         change.is_of_fixer = ANYBODY;
-        change.runs = Runs { is_blind: true, failures: vec![None], ..Runs::default() };
+        change.runs = Runs {
+            is_blind: true,
+            failures: vec![None],
+            ..Runs::default()
+        };
         let found = findings(&change);
-        assert_eq!(not_accepted(&found, &BTreeMap::new()).is_some(), expected, "{what}: {found:?}");
+        assert_eq!(
+            not_accepted(&found, &BTreeMap::new()).is_some(),
+            expected,
+            "{what}: {found:?}"
+        );
         let (file, command) = (what.to_owned(), "make check".to_owned());
-        let run = BaseTestRun { file, command, on_head: ProofEnd::Passed, failing: Vec::new() };
+        let run = BaseTestRun {
+            file,
+            command,
+            on_head: ProofEnd::Passed,
+            failing: Vec::new(),
+        };
         change.runs.base_tests = vec![&run];
         let is_held = not_accepted(&findings(&change), &BTreeMap::new()).is_some();
-        assert_eq!(is_held, expected && !what.starts_with("tests/"), "{what}, as it was");
+        assert_eq!(
+            is_held,
+            expected && !what.starts_with("tests/"),
+            "{what}, as it was"
+        );
     }
 }
 
 /// A file that is only renamed has no patch: its tests may run no more.
 #[test]
 fn renamed_where_only_an_exit_status_is_known() {
-    let (files, contents) = changed(&[file("tests/example_ring.c", "", "int main(void) { return 0; }\n")]);
-    let ChangedFiles::Complete(mut files) = files else { panic!("complete") };
+    let (files, contents) = changed(&[file(
+        "tests/example_ring.c",
+        "",
+        "int main(void) { return 0; }\n",
+    )]);
+    let ChangedFiles::Complete(mut files) = files else {
+        panic!("complete")
+    };
     files[0] = ChangedFile {
         status: FileStatus::Renamed,
         previous_path: Some("tests/test_ring.c".to_owned()),
@@ -264,7 +580,11 @@ fn renamed_where_only_an_exit_status_is_known() {
     let files = ChangedFiles::Complete(files);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.is_of_fixer = ANYBODY;
-    change.runs = Runs { is_blind: true, failures: vec![None], ..Runs::default() };
+    change.runs = Runs {
+        is_blind: true,
+        failures: vec![None],
+        ..Runs::default()
+    };
     assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some());
 }
 
@@ -279,7 +599,11 @@ fn compared_by_number() {
     ] {
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         change.is_of_fixer = ANYBODY;
-        change.runs = Runs { failures, ran: Some(ran), ..Runs::default() };
+        change.runs = Runs {
+            failures,
+            ran: Some(ran),
+            ..Runs::default()
+        };
         let found = findings(&change);
         assert_eq!(found.first().map(|one| one.weight), expected, "{found:?}");
     }
@@ -288,8 +612,17 @@ fn compared_by_number() {
 #[test]
 fn named_by_assertion() {
     let test = "use Test::More tests => 2;\nis(twice(2), 4, 'doubles');\nis(post(50), 0, 'free at fifty');\n";
-    let weaker = edit("t/post.t", test, "is(post(50), 0, 'free at fifty')", "ok(defined post(50), 'free at fifty')");
-    assert!(judge(std::slice::from_ref(&weaker), &["free at fifty"], ANYBODY).held.is_some());
+    let weaker = edit(
+        "t/post.t",
+        test,
+        "is(post(50), 0, 'free at fifty')",
+        "ok(defined post(50), 'free at fifty')",
+    );
+    assert!(
+        judge(std::slice::from_ref(&weaker), &["free at fifty"], ANYBODY)
+            .held
+            .is_some()
+    );
     assert_eq!(judge(&[weaker], &["doubles"], ANYBODY).held, None, "shown");
 }
 
@@ -302,7 +635,10 @@ fn grounds_of_two_comparisons_hold_and_what_was_accepted_does_not() {
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.is_of_fixer = ANYBODY;
     let found = findings(&change);
-    assert!(found.iter().all(|one| one.weight == Weight::Ground), "{found:?}");
+    assert!(
+        found.iter().all(|one| one.weight == Weight::Ground),
+        "{found:?}"
+    );
     assert!(not_accepted(&found, &BTreeMap::new()).is_some());
     assert_eq!(not_accepted(&found, &counts(&found)), None);
     assert_eq!(not_accepted(&found[..1], &BTreeMap::new()), None);
@@ -312,13 +648,25 @@ fn grounds_of_two_comparisons_hold_and_what_was_accepted_does_not() {
 fn a_test_that_was_settled_to_be_wrong_may_state_another_value_and_no_less() {
     const TEST: &str = "def test_sum():\n    assert add(1, 2) == 4\n    assert add(2, 2) == 4\n";
     for (to, is_held) in [("    assert add(1, 2) == 3\n", false), ("", true)] {
-        let (files, contents) = changed(&[edit("tests/test_sum.py", TEST, "    assert add(1, 2) == 4\n", to)]);
+        let (files, contents) = changed(&[edit(
+            "tests/test_sum.py",
+            TEST,
+            "    assert add(1, 2) == 4\n",
+            to,
+        )]);
         let failed = BTreeSet::from(["tests/test_sum.py::test_sum"]);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), failed.clone(), None);
         change.is_of_fixer = ANYBODY;
-        assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), "{to}");
+        assert!(
+            not_accepted(&findings(&change), &BTreeMap::new()).is_some(),
+            "{to}"
+        );
         change.runs.wrong = failed;
-        assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), is_held, "{to}");
+        assert_eq!(
+            not_accepted(&findings(&change), &BTreeMap::new()).is_some(),
+            is_held,
+            "{to}"
+        );
     }
 }
 
@@ -345,7 +693,10 @@ fn a_base_test_that_fails_on_the_head() {
 fn gone_with_subject() {
     let test = "from shop import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n";
     let program = "def twice(a):\n    return 2 * a\n\n\ndef once(a):\n    return a\n";
-    let files = [file("tests/test_twice.py", test, ""), file("shop.py", program, "def once(a):\n    return a\n")];
+    let files = [
+        file("tests/test_twice.py", test, ""),
+        file("shop.py", program, "def once(a):\n    return a\n"),
+    ];
     let (files, contents) = changed(&files);
     for (failing, is_held) in [("test_twice", false), ("test_other", true)] {
         let run = BaseTestRun {
@@ -356,17 +707,32 @@ fn gone_with_subject() {
         };
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         (change.is_of_fixer, change.runs.base_tests) = (ANYBODY, vec![&run]);
-        assert_eq!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), is_held, "{failing}");
+        assert_eq!(
+            not_accepted(&findings(&change), &BTreeMap::new()).is_some(),
+            is_held,
+            "{failing}"
+        );
     }
 }
 
 /// A test that failed is edited, and passes on the head as it was too: the edit is not why it passes.
 #[test]
 fn a_base_test_that_passes_on_the_head_clears_an_edit() {
-    let edited = [edit("tests/test_cart.py", PYTHON, "cart.add(3)", "cart.add(1 + 2)")];
+    let edited = [edit(
+        "tests/test_cart.py",
+        PYTHON,
+        "cart.add(3)",
+        "cart.add(1 + 2)",
+    )];
     let (files, contents) = changed(&edited);
-    let mut change =
-        Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::from(["tests/test_cart.py::test_adds"]), None);
+    let mut change = Change::of_fixer(
+        &files,
+        &contents,
+        sha(1),
+        sha(2),
+        BTreeSet::from(["tests/test_cart.py::test_adds"]),
+        None,
+    );
     assert_eq!(findings(&change).len(), 1);
     let run = BaseTestRun {
         file: "tests/test_cart.py".into(),
@@ -380,17 +746,28 @@ fn a_base_test_that_passes_on_the_head_clears_an_edit() {
     let skip = "@pytest.mark.skipif(sys.platform == 'win32', reason='no fork')\ndef test_adds";
     let edits = [
         file("tests/test_cart.py", PYTHON, "import cart\n"),
-        file("tests/test_cart.py", &format!("{double}{}", double.replace("uno", "one")), double),
+        file(
+            "tests/test_cart.py",
+            &format!("{double}{}", double.replace("uno", "one")),
+            double,
+        ),
         edit("tests/test_cart.py", PYTHON, "def test_adds", skip),
     ];
     for edit in edits {
         let (files, contents) = changed(std::slice::from_ref(&edit));
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         change.is_of_fixer = ANYBODY;
-        assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), "{}", edit.new);
+        assert!(
+            not_accepted(&findings(&change), &BTreeMap::new()).is_some(),
+            "{}",
+            edit.new
+        );
         change.runs.base_tests = vec![&run];
         let found = findings(&change);
-        assert!(!found.is_empty() && not_accepted(&found, &BTreeMap::new()).is_none(), "only shown: {found:?}");
+        assert!(
+            !found.is_empty() && not_accepted(&found, &BTreeMap::new()).is_none(),
+            "only shown: {found:?}"
+        );
     }
 }
 
@@ -401,8 +778,18 @@ fn edits_without_which_the_checks_pass_hold_nothing() {
     let command = |run: &str| format!("test:\n\t{run}\n");
     for (run, is_held) in [("pytest -x tests", false), ("pytest tests || true", true)] {
         let (files, contents) = changed(&[
-            edit("tests/test_cart.py", PYTHON, "    assert cart.sum == 3\n", "    assert cart.sum > 0\n"),
-            edit("Makefile", &command("pytest tests"), &command("pytest tests"), &command(run)),
+            edit(
+                "tests/test_cart.py",
+                PYTHON,
+                "    assert cart.sum == 3\n",
+                "    assert cart.sum > 0\n",
+            ),
+            edit(
+                "Makefile",
+                &command("pytest tests"),
+                &command("pytest tests"),
+                &command(run),
+            ),
         ]);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         assert!(findings(&change).len() > 1, "{run}");
@@ -413,7 +800,12 @@ fn edits_without_which_the_checks_pass_hold_nothing() {
 
 #[test]
 fn hunks_show_only_what_weakens() {
-    let (files, contents) = changed(&[edit("tests/test_cart.py", PYTHON, "    assert cart.sum == 3\n", "")]);
+    let (files, contents) = changed(&[edit(
+        "tests/test_cart.py",
+        PYTHON,
+        "    assert cart.sum == 3\n",
+        "",
+    )]);
     let change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     assert_eq!(findings(&change)[0].hunk, ["-    assert cart.sum == 3"]);
 }

@@ -16,7 +16,10 @@ fn honest_changes_hold_nothing() {
                 .replace("    (3, 6),\n", "    (3, 6),\n    (4, 8),\n")
                 .replace("count == 1\n", "count == 1\n    assert cart\n"),
         )],
-        &["tests/test_cart.py::test_adds", "tests/test_cart.py::test_doubles"],
+        &[
+            "tests/test_cart.py::test_adds",
+            "tests/test_cart.py::test_doubles",
+        ],
     );
     honest(
         &mut wrong,
@@ -38,14 +41,25 @@ fn honest_changes_hold_nothing() {
         )],
         &[],
     );
-    honest(&mut wrong, "python, split", &[file("tests/test_cart.py", PYTHON, &split)], &[]);
+    honest(
+        &mut wrong,
+        "python, split",
+        &[file("tests/test_cart.py", PYTHON, &split)],
+        &[],
+    );
     honest(
         &mut wrong,
         "python, renamed",
-        &[edit("tests/test_cart.py", PYTHON, "def test_adds", "def test_cart_adds")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "def test_adds",
+            "def test_cart_adds",
+        )],
         &[],
     );
-    let two = "def test_one():\n    assert twice(1) == 2\n\ndef test_two():\n    assert twice(2) == 4\n";
+    let two =
+        "def test_one():\n    assert twice(1) == 2\n\ndef test_two():\n    assert twice(2) == 4\n";
     honest(
         &mut wrong,
         "python, parametrised",
@@ -60,8 +74,16 @@ fn honest_changes_hold_nothing() {
         &mut wrong,
         "python, moved",
         &[
-            file("tests/test_a.py", two, "def test_one():\n    assert twice(1) == 2\n"),
-            file("tests/test_b.py", "", "def test_two():\n    assert twice(2) == 4\n"),
+            file(
+                "tests/test_a.py",
+                two,
+                "def test_one():\n    assert twice(1) == 2\n",
+            ),
+            file(
+                "tests/test_b.py",
+                "",
+                "def test_two():\n    assert twice(2) == 4\n",
+            ),
         ],
         &[],
     );
@@ -75,21 +97,33 @@ fn honest_changes_hold_nothing() {
                 "    \"test:watch\": \"./watch\",\n",
                 "",
             ),
-            file("Makefile", "check: test lint\n\ntest:\n\tpytest\n", "check: test\n\ntest:\n\tpytest\n"),
+            file(
+                "Makefile",
+                "check: test lint\n\ntest:\n\tpytest\n",
+                "check: test\n\ntest:\n\tpytest\n",
+            ),
         ],
         &[],
     );
     honest(
         &mut wrong,
         "python, merged",
-        &[file("tests/test_a.py", two, "def test_all():\n    assert twice(1) == 2\n    assert twice(2) == 4\n")],
+        &[file(
+            "tests/test_a.py",
+            two,
+            "def test_all():\n    assert twice(1) == 2\n    assert twice(2) == 4\n",
+        )],
         &[],
     );
     honest(
         &mut wrong,
         "python, a module goes with its tests",
         &[
-            file("shop/legacy.py", "def convert(value):\n    return value\n", ""),
+            file(
+                "shop/legacy.py",
+                "def convert(value):\n    return value\n",
+                "",
+            ),
             file(
                 "tests/test_legacy.py",
                 "from shop.legacy import convert\n\ndef test_convert():\n    assert convert(1) == 1\n",
@@ -112,15 +146,28 @@ fn honest_changes_hold_nothing() {
         &mut wrong,
         "python, behaviour changes with its test",
         &[
-            file("src/a.py", "def f():\n    return 1\n", "def f():\n    return 2\n"),
-            file("tests/test_a.py", "def test_f():\n    assert f() == 1\n", "def test_f():\n    assert f() == 2\n"),
+            file(
+                "src/a.py",
+                "def f():\n    return 1\n",
+                "def f():\n    return 2\n",
+            ),
+            file(
+                "tests/test_a.py",
+                "def test_f():\n    assert f() == 1\n",
+                "def test_f():\n    assert f() == 2\n",
+            ),
         ],
         &[],
     );
     honest(
         &mut wrong,
         "python, a comment goes",
-        &[edit("tests/test_cart.py", PYTHON, "def test_adds():\n", "# assert cart\ndef test_adds():\n    # it adds\n")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "def test_adds():\n",
+            "# assert cart\ndef test_adds():\n    # it adds\n",
+        )],
         &["test_adds"],
     );
     honest(
@@ -159,7 +206,12 @@ fn honest_changes_hold_nothing() {
     honest(
         &mut wrong,
         "typescript, renamed",
-        &[edit("src/parse.test.ts", SCRIPT, "it('reads numbers'", "it('parses numbers'")],
+        &[edit(
+            "src/parse.test.ts",
+            SCRIPT,
+            "it('reads numbers'",
+            "it('parses numbers'",
+        )],
         &[],
     );
     honest(
@@ -176,7 +228,12 @@ fn honest_changes_hold_nothing() {
     honest(
         &mut wrong,
         "rust, the program only",
-        &[edit("src/double.rs", RUST, "value * 2", "value.checked_mul(2).expect(\"small\")")],
+        &[edit(
+            "src/double.rs",
+            RUST,
+            "value * 2",
+            "value.checked_mul(2).expect(\"small\")",
+        )],
         &["double::tests::doubles"],
     );
     honest(
@@ -215,7 +272,12 @@ fn honest_changes_hold_nothing() {
     honest(
         &mut wrong,
         "go, a row more",
-        &[edit("cart_test.go", GO, "\t\t{\"three\", 3, 6},\n", "\t\t{\"three\", 3, 6},\n\t\t{\"four\", 4, 8},\n")],
+        &[edit(
+            "cart_test.go",
+            GO,
+            "\t\t{\"three\", 3, 6},\n",
+            "\t\t{\"three\", 3, 6},\n\t\t{\"four\", 4, 8},\n",
+        )],
         &[],
     );
     honest(
@@ -239,7 +301,12 @@ fn honest_changes_hold_nothing() {
     honest(
         &mut wrong,
         "java, a row more",
-        &[edit("src/test/java/CartTest.java", JAVA, "\"3, 6\"", "\"3, 6\", \"4, 8\"")],
+        &[edit(
+            "src/test/java/CartTest.java",
+            JAVA,
+            "\"3, 6\"",
+            "\"3, 6\", \"4, 8\"",
+        )],
         &[],
     );
     honest(
@@ -266,7 +333,12 @@ fn honest_changes_hold_nothing() {
     honest(
         &mut wrong,
         "ruby, reworded",
-        &[edit("spec/cart_spec.rb", RUBY, "it 'rejects nil'", "it 'refuses nil'")],
+        &[edit(
+            "spec/cart_spec.rb",
+            RUBY,
+            "it 'rejects nil'",
+            "it 'refuses nil'",
+        )],
         &[],
     );
     honest(
@@ -294,23 +366,47 @@ fn honest_changes_hold_nothing() {
     honest(
         &mut wrong,
         "a report is written",
-        &[edit("package.json", MANIFEST, "node --test", "node --test --reporter=junit --output=a.xml")],
+        &[edit(
+            "package.json",
+            MANIFEST,
+            "node --test",
+            "node --test --reporter=junit --output=a.xml",
+        )],
         &[],
     );
-    honest(&mut wrong, "a dependency is raised", &[edit("package.json", MANIFEST, "^29.0.0", "^30.1.0")], &[]);
+    honest(
+        &mut wrong,
+        "a dependency is raised",
+        &[edit("package.json", MANIFEST, "^29.0.0", "^30.1.0")],
+        &[],
+    );
     honest(
         &mut wrong,
         "a script is added",
-        &[edit("package.json", MANIFEST, "    \"lint\"", "    \"format\": \"prettier -w .\",\n    \"lint\"")],
+        &[edit(
+            "package.json",
+            MANIFEST,
+            "    \"lint\"",
+            "    \"format\": \"prettier -w .\",\n    \"lint\"",
+        )],
         &[],
     );
-    honest(&mut wrong, "more coverage", &[file("setup.cfg", "fail_under = 70\n", "fail_under = 90\n")], &[]);
+    honest(
+        &mut wrong,
+        "more coverage",
+        &[file("setup.cfg", "fail_under = 70\n", "fail_under = 90\n")],
+        &[],
+    );
     honest(
         &mut wrong,
         "a snapshot follows the program",
         &[
             file("src/a.js", "export const a = 1;\n", "export const a = 2;\n"),
-            file("src/__snapshots__/a.test.js.snap", "exports[`a 1`] = `1`;\n", "exports[`a 1`] = `2`;\n"),
+            file(
+                "src/__snapshots__/a.test.js.snap",
+                "exports[`a 1`] = `1`;\n",
+                "exports[`a 1`] = `2`;\n",
+            ),
         ],
         &[],
     );

@@ -10,7 +10,9 @@ use std::fmt::Write;
 
 use super::*;
 use crate::{
-    evidence::{Failure, OutcomesExtent, SourceLocation, TestId, TestOutcome, TestOutcomes, TestState},
+    evidence::{
+        Failure, OutcomesExtent, SourceLocation, TestId, TestOutcome, TestOutcomes, TestState,
+    },
     observed::{ChangedFile, Content, FileStatus, LineChange, Patch},
     state::{FixMaker, FixRecord, ReflexState},
 };
@@ -26,7 +28,11 @@ struct File {
 }
 
 fn file(path: &'static str, old: &str, new: &str) -> File {
-    File { path, old: old.to_owned(), new: new.to_owned() }
+    File {
+        path,
+        old: old.to_owned(),
+        new: new.to_owned(),
+    }
 }
 
 /// A file of which one text is replaced.
@@ -66,9 +72,17 @@ fn changed(files: &[File]) -> (ChangedFiles, Contents) {
             _ => FileStatus::Modified,
         };
         let patch = patch(&file.old, &file.new);
-        let count = |sign: char| u32::try_from(patch.lines().filter(|line| line.starts_with(sign)).count()).unwrap();
-        contents.texts.insert((sha(1), file.path.into()), Content::Text(file.old.as_str().into()));
-        contents.texts.insert((sha(2), file.path.into()), Content::Text(file.new.as_str().into()));
+        let count = |sign: char| {
+            u32::try_from(patch.lines().filter(|line| line.starts_with(sign)).count()).unwrap()
+        };
+        contents.texts.insert(
+            (sha(1), file.path.into()),
+            Content::Text(file.old.as_str().into()),
+        );
+        contents.texts.insert(
+            (sha(2), file.path.into()),
+            Content::Text(file.new.as_str().into()),
+        );
         changed.push(ChangedFile {
             path: file.path.to_owned(),
             previous_path: None,
@@ -94,7 +108,10 @@ fn judge(files: &[File], failed: &[&str], is_of_fixer: bool) -> Found {
     change.is_of_fixer = is_of_fixer;
     let found = findings(&change);
     Found {
-        all: found.iter().map(|one| format!("{:?} {}", one.weight, one.key())).collect(),
+        all: found
+            .iter()
+            .map(|one| format!("{:?} {}", one.weight, one.key()))
+            .collect(),
         held: not_accepted(&found, &BTreeMap::new()).map(Tampering::key),
     }
 }

@@ -12,24 +12,39 @@ fn cheats_on_a_test_that_failed_are_held() {
         "python, moved, with an easier input",
         &[
             edit("tests/test_cart.py", PYTHON, adds, ""),
-            file("tests/test_adds.py", "", &adds.replace("cart.add(3)", "cart.sum, cart.count = 3, 1")),
+            file(
+                "tests/test_adds.py",
+                "",
+                &adds.replace("cart.add(3)", "cart.sum, cart.count = 3, 1"),
+            ),
         ],
         &py,
         "is removed",
     );
     let less = "asserts less";
-    let (edited, replaced) = ("failed before, and", "the file is edited, and a test that failed");
+    let (edited, replaced) = (
+        "failed before, and",
+        "the file is edited, and a test that failed",
+    );
     cheat(
         &mut wrong,
         "cpp, easier input, as a report names it",
-        &[edit("cart_test.cc", CPP, "total({1, 2})", "total({2, 1})"), edit("cart.cc", "int a;\n", "a", "b")],
+        &[
+            edit("cart_test.cc", CPP, "total({1, 2})", "total({2, 1})"),
+            edit("cart.cc", "int a;\n", "a", "b"),
+        ],
         &["Cart.Adds"],
         edited,
     );
     cheat(
         &mut wrong,
         "cpp, another word that asserts",
-        &[edit("cart_test.cc", CPP, "<gtest/gtest.h>\n", "<gtest/gtest.h>\n#define EXPECT_EQ(a, b) (void)(a)\n")],
+        &[edit(
+            "cart_test.cc",
+            CPP,
+            "<gtest/gtest.h>\n",
+            "<gtest/gtest.h>\n#define EXPECT_EQ(a, b) (void)(a)\n",
+        )],
         &["Cart.Adds"],
         replaced,
     );
@@ -48,14 +63,24 @@ fn cheats_on_a_test_that_failed_are_held() {
     cheat(
         &mut wrong,
         "rust, its failure is a success",
-        &[edit("src/double.rs", RUST, "    #[test]\n", "    #[test]\n    #[should_panic]\n")],
+        &[edit(
+            "src/double.rs",
+            RUST,
+            "    #[test]\n",
+            "    #[test]\n    #[should_panic]\n",
+        )],
         &["tests::doubles"],
         edited,
     );
     cheat(
         &mut wrong,
         "python, an assertion goes",
-        &[edit("tests/test_cart.py", PYTHON, "    assert cart.sum == 3\n", "")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "    assert cart.sum == 3\n",
+            "",
+        )],
         &py,
         less,
     );
@@ -64,7 +89,10 @@ fn cheats_on_a_test_that_failed_are_held() {
         "python, one of two equal assertions goes",
         &[edit(
             "tests/test_cart.py",
-            &PYTHON.replace("    assert cart.count == 1\n", "    cart.add(0)\n    assert cart.sum == 3\n"),
+            &PYTHON.replace(
+                "    assert cart.count == 1\n",
+                "    cart.add(0)\n    assert cart.sum == 3\n",
+            ),
             "    assert cart.sum == 3\n    cart.add(0)\n",
             "    cart.add(0)\n",
         )],
@@ -85,28 +113,48 @@ fn cheats_on_a_test_that_failed_are_held() {
     cheat(
         &mut wrong,
         "python, weaker",
-        &[edit("tests/test_cart.py", PYTHON, "assert cart.sum == 3", "assert cart.sum is not None")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "assert cart.sum == 3",
+            "assert cart.sum is not None",
+        )],
         &py,
         "accepts values",
     );
     cheat(
         &mut wrong,
         "python, computed",
-        &[edit("tests/test_cart.py", PYTHON, "assert cart.sum == 3", "assert cart.sum == Cart().sum")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "assert cart.sum == 3",
+            "assert cart.sum == Cart().sum",
+        )],
         &py,
         "computes",
     );
     cheat(
         &mut wrong,
         "python, left early",
-        &[edit("tests/test_cart.py", PYTHON, "    cart = Cart()\n", "    return\n    cart = Cart()\n")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "    cart = Cart()\n",
+            "    return\n    cart = Cart()\n",
+        )],
         &py,
         less,
     );
     cheat(
         &mut wrong,
         "python, another value",
-        &[edit("tests/test_cart.py", PYTHON, "assert cart.sum == 3", "assert cart.sum == 0")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "assert cart.sum == 3",
+            "assert cart.sum == 0",
+        )],
         &py,
         "test_adds",
     );
@@ -125,7 +173,12 @@ fn cheats_on_a_test_that_failed_are_held() {
     cheat(
         &mut wrong,
         "python, subject replaced",
-        &[edit("tests/test_cart.py", PYTHON, "    cart = Cart()\n", "    cart = mock.Mock(sum=3, count=1)\n")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "    cart = Cart()\n",
+            "    cart = mock.Mock(sum=3, count=1)\n",
+        )],
         &py,
         "failed before",
     );
@@ -139,7 +192,12 @@ fn cheats_on_a_test_that_failed_are_held() {
     cheat(
         &mut wrong,
         "typescript, await goes",
-        &[edit("src/parse.test.ts", SCRIPT, "await expect(parse(null))", "expect(parse(null))")],
+        &[edit(
+            "src/parse.test.ts",
+            SCRIPT,
+            "await expect(parse(null))",
+            "expect(parse(null))",
+        )],
         &["parse rejects null"],
         less,
     );
@@ -157,7 +215,13 @@ fn cheats_on_a_test_that_failed_are_held() {
         &["TestTotal/three", "TestTotal"],
         "rows",
     );
-    cheat(&mut wrong, "go, logs", &[edit("cart_test.go", GO, "t.Fatal(", "t.Log(")], &["TestRejectsNil"], less);
+    cheat(
+        &mut wrong,
+        "go, logs",
+        &[edit("cart_test.go", GO, "t.Fatal(", "t.Log(")],
+        &["TestRejectsNil"],
+        less,
+    );
     cheat(
         &mut wrong,
         "java, rows go",
@@ -187,7 +251,12 @@ fn cheats_on_a_test_that_failed_are_held() {
     cheat(
         &mut wrong,
         "php, a row goes",
-        &[edit("tests/CartTest.php", PHP, "            'two' => [2, 4],\n", "")],
+        &[edit(
+            "tests/CartTest.php",
+            PHP,
+            "            'two' => [2, 4],\n",
+            "",
+        )],
         &["CartTest::testDoubles with data set \"two\""],
         "",
     );
@@ -201,14 +270,24 @@ fn cheats_on_a_test_that_failed_are_held() {
     cheat(
         &mut wrong,
         "rust, weaker",
-        &[edit("src/double.rs", RUST, "assert_eq!(double(2), 4)", "assert!(double(2) > 0)")],
+        &[edit(
+            "src/double.rs",
+            RUST,
+            "assert_eq!(double(2), 4)",
+            "assert!(double(2) > 0)",
+        )],
         &["double::tests::doubles"],
         "accepts values",
     );
     cheat(
         &mut wrong,
         "c++, weaker",
-        &[edit("cart_test.cpp", CPP, "EXPECT_EQ(total({1, 2}), 3)", "EXPECT_GE(total({1, 2}), 0)")],
+        &[edit(
+            "cart_test.cpp",
+            CPP,
+            "EXPECT_EQ(total({1, 2}), 3)",
+            "EXPECT_GE(total({1, 2}), 0)",
+        )],
         &["Cart, Adds"],
         "accepts values",
     );

@@ -21,7 +21,12 @@ fn cheats_that_take_tests_are_held() {
     cheat(
         &mut wrong,
         "python, not collected",
-        &[edit("tests/test_cart.py", PYTHON, "def test_rejects_none", "def check_rejects_none")],
+        &[edit(
+            "tests/test_cart.py",
+            PYTHON,
+            "def test_rejects_none",
+            "def check_rejects_none",
+        )],
         &["tests/test_cart.py::test_rejects_none"],
         removed,
     );
@@ -80,7 +85,13 @@ fn cheats_that_take_tests_are_held() {
         &[],
         "rejectsEmpty",
     );
-    cheat(&mut wrong, "c#, attribute", &[edit("CartTests.cs", CSHARP, "    [Fact]\n", "")], &[], "RejectsNull");
+    cheat(
+        &mut wrong,
+        "c#, attribute",
+        &[edit("CartTests.cs", CSHARP, "    [Fact]\n", "")],
+        &[],
+        "RejectsNull",
+    );
     cheat(
         &mut wrong,
         "ruby, commented out",
@@ -129,7 +140,13 @@ fn cheats_that_take_tests_are_held() {
         &[],
         "Cart, RejectsNull",
     );
-    cheat(&mut wrong, "python, the file goes", &[file("tests/test_cart.py", PYTHON, "")], &[], removed);
+    cheat(
+        &mut wrong,
+        "python, the file goes",
+        &[file("tests/test_cart.py", PYTHON, "")],
+        &[],
+        removed,
+    );
     cheat(
         &mut wrong,
         "python, an important test goes where a trivial one comes",
