@@ -173,7 +173,7 @@ impl Creates {
                 self.under_way += 1;
             }
             Err(promise) if ledger.promised.len() < MOST_PROMISED => {
-                drop(ledger.promised.insert(want.head, promise))
+                ledger.promised.insert(want.head, promise);
             }
             Err(_) => {}
         }

@@ -118,16 +118,16 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
             Effect::AddLabels(names) => surface.pull_request.labels.extend(names),
             Effect::RemoveLabel(name) => drop(surface.pull_request.labels.remove(&name)),
             Effect::RequestReviewer(Reviewer::User(login)) => {
-                drop(surface.pull_request.requested_users.insert(login))
+                surface.pull_request.requested_users.insert(login);
             }
             Effect::RequestReviewer(Reviewer::Team(team)) => {
-                drop(surface.pull_request.requested_teams.insert(team))
+                surface.pull_request.requested_teams.insert(team);
             }
             Effect::WithdrawReviewer(Reviewer::User(login)) => {
                 surface.pull_request.requested_users.remove(&login);
             }
             Effect::WithdrawReviewer(Reviewer::Team(team)) => {
-                drop(surface.pull_request.requested_teams.remove(&team))
+                surface.pull_request.requested_teams.remove(&team);
             }
             Effect::PostComment { key, .. } => drop(surface.posts.insert(key)),
             Effect::React { to, kind, .. } => {
