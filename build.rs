@@ -3,6 +3,10 @@
 //!
 //! The commit is that of `LOOPGATE_COMMIT`, of a published package, or of git, in this order; a source tree without any
 //! of these builds too. Only release builds ask git: other builds would begin anew with every commit.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a build asks its own git for its commit"
+)]
 
 use std::{
     env, fs, io,

@@ -2,6 +2,10 @@
 //!
 //! A git repository with a few checks that do nothing; the same commands by `sh -c` beside it, in one run.
 //! `cargo bench --bench verify`
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what is measured is started as its users would"
+)]
 
 use std::{
     path::Path,

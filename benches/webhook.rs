@@ -5,6 +5,10 @@
 //! the disk's own `fdatasync`, and the same server on PostgreSQL where one is installed; that server's own CPU time is
 //! not counted. The budgets: 60 µs of server CPU for a delivery, 15,000 deliveries a second, 15 ms for
 //! the slowest in a hundred. Linux only, for the memory figures.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what is measured is started as its users would"
+)]
 
 use std::{
     env, fs,

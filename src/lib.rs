@@ -34,6 +34,13 @@
 //! - [`cli`] is the command line, one file per subcommand, and the demo.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests start what their users would"
+    )
+)]
 
 pub mod channels;
 pub mod cli;

@@ -57,6 +57,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "proof", "server", "mcp", "github", "runner", "channels", "refs", "render", "config",
+            "git",
         ],
     ),
 ];

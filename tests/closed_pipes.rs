@@ -1,5 +1,9 @@
 //! The reader of a command's output may stop at once, as `head` does: the command ends quietly, with the exit code
 //! it has when everything is read.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start what their users would"
+)]
 #![cfg(unix)]
 
 use std::{

@@ -26,17 +26,6 @@ pub fn is_here() -> bool {
     env::var_os("GITHUB_ACTIONS").is_some_and(|value| !value.is_empty())
 }
 
-/// Keeps this step's own environment from what it runs: on Linux no process of this user reads the environment or
-/// memory of this one. The files named there are how a step passes values to the steps after it.
-pub fn hide_from_checks() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
-        output::note_line(format_args!(
-            "the environment of this step can be read by its checks: {error}"
-        ));
-    }
-}
-
 /// The folder below the top of the repository that the input `working-directory` names; empty for the top.
 pub fn working_directory(root: &Path) -> String {
     let is_named = env::var("LOOPGATE_WORKING_DIRECTORY")

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     github::webhook::Target,
-    render::{Reading, Until, defused},
+    render::{self, Reading, Until, defused},
     runner::{Checkout, Worktree},
 };
 use loopgate_core::{Sha, deciding::DecisionWord, text::one_line};
@@ -94,7 +94,7 @@ fn answer(agent: Agent, reason: &str) -> Value {
 /// Why the agent is to go on; none where it may stop.
 async fn held(folder: Option<PathBuf>) -> Option<String> {
     let checkout = Checkout::around(&folder?).ok()?;
-    let marks = Worktree::at(&checkout.root)
+    let marks = Worktree::of(&checkout.git)
         .ok()?
         .private_dir
         .with_file_name("loopgate-agent-stop");
@@ -209,6 +209,9 @@ fn reason(reading: &Reading, what: &str, read_more: &str) -> Option<String> {
             word("/id"),
             defused(&one_line(&named, 160))
         ));
+    }
+    for sentence in render::planted_lines(&reading.feedback.planted) {
+        text.push_str(&format!("\n- {sentence}"));
     }
     text.push_str(&format!(
         "\nRead `{read_more}`, fix the cause, and verify again. Do not edit tests to pass; dispute a failure that is not \

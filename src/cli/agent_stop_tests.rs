@@ -1,5 +1,5 @@
 use super::*;
-use crate::git::GitCommand;
+use crate::git::Git;
 
 struct Project(tempfile::TempDir);
 
@@ -19,7 +19,8 @@ impl Project {
 
     fn git(&self, arguments: &[&str]) -> String {
         let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-        let printed = GitCommand::new(self.root(), &[&who[..], arguments].concat())
+        let printed = Git::at(self.root())
+            .command(&[&who[..], arguments].concat())
             .run()
             .unwrap()
             .success()

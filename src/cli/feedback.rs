@@ -148,8 +148,12 @@ pub(super) fn here(directory: &Path, evidence: &Path) -> Result<Reading, CliErro
         CliError::bad_data(format!("{} is no feedback of Loopgate", path.display()))
     })?;
     let is_same = match feedback.working_tree {
-        Some(tree) => working_tree::tree(&checkout.root, evidence) == Some(tree),
+        Some(tree) => working_tree::tree(&checkout.git, evidence) == Some(tree),
         None => feedback.head_sha == checkout.head,
+    };
+    let feedback = Feedback {
+        planted: working_tree::planted(&checkout.git),
+        ..feedback
     };
     let currency = if is_same {
         Currency::Current

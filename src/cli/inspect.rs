@@ -173,9 +173,7 @@ async fn state(what: Option<&str>) -> CommandResult {
 
 /// `loop-state.json` in the tree of a ref.
 async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
-    let repository = LocalRepository::open(Path::new("."))
-        .await
-        .map_err(CliError::bad_data)?;
+    let repository = LocalRepository::open(Path::new(".")).map_err(CliError::bad_data)?;
     let names = match what {
         None => {
             let current = repository.current_task().await?;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::{CliError, CommandResult, exit, online::RunSource, output, working_tree};
 use crate::{
+    git::Git,
     refs::{ListObjects, MemoryNotes, MemoryStore},
     render,
     runner::Checkout,
@@ -162,7 +163,8 @@ async fn carry_out<G: ListObjects>(
         MemoryCommand::Advise { files, diff } => {
             let mut files = files.clone();
             if files.is_empty() {
-                let (_, changes) = working_tree::changes(Path::new("."), diff.as_deref())?;
+                let (_, changes) =
+                    working_tree::changes(&Git::at(Path::new(".")), diff.as_deref())?;
                 let unknown =
                     || CliError::bad_data("there is no base to compare with: name one with --diff");
                 let changes = changes.ok_or_else(unknown)?;

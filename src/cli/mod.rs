@@ -244,6 +244,18 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Keeps what this process was started with from all others of this user: on Linux none of them reads its environment
+/// or memory. A check, its own or one that runs beside it, would find the tokens there that are withheld from it, and in
+/// a workflow the files by which a step passes values to the steps after it. Other systems know no such thing.
+fn hide_from_other_processes() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
+        output::note_line(format_args!(
+            "the environment of this program can be read by its checks: {error}"
+        ));
+    }
+}
+
 async fn run(cli: Cli) -> CommandResult {
     // What writes a protocol to standard output prints nothing for people there.
     let format = if matches!(cli.command, Command::Mcp) {
@@ -262,9 +274,7 @@ async fn run(cli: Cli) -> CommandResult {
             "`--format github` is known to verify and check-config alone",
         ));
     }
-    if actions::is_here() {
-        actions::hide_from_checks();
-    }
+    hide_from_other_processes();
     if let Some(directory) = &cli.options.directory {
         let refused = |error| {
             CliError::usage(format!(

@@ -106,6 +106,7 @@ impl Online {
 }
 
 /// <https://cli.github.com/manual/gh_auth_token>
+#[expect(clippy::disallowed_methods, reason = "it is asked for the token")]
 fn token_of_gh() -> Option<Secret> {
     let output = std::process::Command::new("gh")
         .args(["auth", "token"])
@@ -256,7 +257,6 @@ impl RunSource {
             )));
         }
         LocalRepository::open(Path::new("."))
-            .await
             .map(Self::Here)
             .map_err(CliError::bad_data)
     }

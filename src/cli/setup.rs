@@ -15,6 +15,7 @@ use url::Url;
 
 use super::{CliError, CommandResult, exit, output};
 use crate::{
+    git::withhold,
     github::registration::{
         AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage,
         stored_github,
@@ -208,6 +209,7 @@ impl ServedPages {
 }
 
 /// Whether something opens web pages here.
+#[expect(clippy::disallowed_methods, reason = "a browser, which gets no token")]
 fn open(link: &str) -> bool {
     let opener = if cfg!(target_os = "macos") {
         "open"
@@ -218,6 +220,7 @@ fn open(link: &str) -> bool {
         || std::env::var_os("DISPLAY").is_some()
         || std::env::var_os("WAYLAND_DISPLAY").is_some();
     let mut command = Command::new(opener);
+    withhold(&mut command);
     command
         .arg(link)
         .stdin(Stdio::null())

@@ -22,6 +22,7 @@ use super::{
     working_tree::{self, CONFIGURATION},
 };
 use crate::{
+    git::Git,
     refs::LocalRepository,
     render::{self, Feedback, Subject},
     runner::{self, Changes, Checkout, Head, Plan, TestTrial},
@@ -126,11 +127,11 @@ pub(super) async fn verify(
     arguments: &VerifyArguments,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Option<Verified>, CliError> {
-    let here = std::env::current_dir()?;
+    let git = Git::at(&std::env::current_dir()?);
     // People wait for both before the first check begins.
     let (checkout, changes) = thread::scope(|scope| {
-        let changes = scope.spawn(|| working_tree::changes(&here, arguments.base.as_deref()));
-        (Checkout::around(&here), changes.join())
+        let changes = scope.spawn(|| working_tree::changes(&git, arguments.base.as_deref()));
+        (Checkout::of(&git), changes.join())
     });
     let checkout = checkout.map_err(CliError::bad_data)?;
     let changed = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -142,12 +143,7 @@ pub(super) async fn verify(
     policy.gates.clear();
     let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
     let only = Some(&named).filter(|named| !named.is_empty());
-    let plan = Plan::new(
-        &policy.verify.checks,
-        only,
-        checkout.root.clone(),
-        arguments.jobs,
-    );
+    let plan = Plan::new(&policy.verify.checks, only, &checkout.git, arguments.jobs);
     let plan = plan
         .map_err(CliError::bad_data)?
         .repeating(policy.retry.external_retry.commands());
@@ -191,6 +187,8 @@ pub(super) async fn verify(
     )
     .await;
     write(&evidence, &directory)?;
+    let planted = working_tree::planted(&checkout.git);
+    working_tree::say_planted(&planted);
     if evidence.extent == EvidenceExtent::Interrupted {
         return Ok(None);
     }
@@ -206,7 +204,7 @@ pub(super) async fn verify(
         .retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
     let mut decision = decided(&snapshot, &policy);
     if decision.memory_questions(&policy).look_up
-        && let Ok(repository) = LocalRepository::open(&checkout.root).await
+        && let Ok(repository) = LocalRepository::of(&checkout.git)
     {
         let found =
             working_tree::look_up(&repository, &checkout.root, &decision, &snapshot, &policy);
@@ -217,8 +215,9 @@ pub(super) async fn verify(
     output::write(&path.with_file_name(REPORT), &summary)?;
     let mut feedback = Feedback::of(&Subject::new(&decision, &snapshot, &policy));
     if !actions::is_here() {
-        feedback.working_tree = working_tree::tree(&checkout.root, &arguments.evidence);
+        feedback.working_tree = working_tree::tree(&checkout.git, &arguments.evidence);
     }
+    feedback.planted = planted;
     output::write(&directory.join(feedback::FILE), &feedback.written())?;
     Ok(Some(Verified {
         snapshot,
@@ -256,8 +255,14 @@ async fn execute(
     {
         // The answer does not change the outcome of the verification.
         let of = failure::Changes::of(files);
-        match runner::ask_analyzer(command, &plan.root, &mut ran.checks, &of, interrupt.clone())
-            .await
+        match runner::ask_analyzer(
+            command,
+            plan.root(),
+            &mut ran.checks,
+            &of,
+            interrupt.clone(),
+        )
+        .await
         {
             Ok(0) => {}
             Ok(count) => output::note_line(format_args!(
@@ -282,7 +287,7 @@ async fn execute(
                 }
             });
         let trial = TestTrial {
-            root: &checkout.root,
+            git: &checkout.git,
             base: changes.merge_base,
             files,
             checks: checks.collect(),
@@ -441,6 +446,7 @@ fn report(verified: &Verified) -> Result<(), CliError> {
         "feedback": render::feedback(&view.feedback, policy.retry.feedback_max_length),
         "checks": evidence.checks,
         "burn_in": evidence.burn_in,
+        "planted": verified.feedback.planted,
         "evidence_path": path,
     });
     actions::write_decision(&document, Some([path, &report]));

@@ -68,9 +68,7 @@ pub async fn run(arguments: &VerifyMergeArguments) -> CommandResult {
     let keys = Keys::read(&arguments.key)
         .await
         .map_err(CliError::bad_data)?;
-    let objects = LocalRepository::open(Path::new("."))
-        .await
-        .map_err(CliError::bad_data)?;
+    let objects = LocalRepository::open(Path::new(".")).map_err(CliError::bad_data)?;
     let unknown = || CliError::bad_data(format!("{} is no commit here", arguments.merge));
     let merge = objects
         .resolve_commit(&arguments.merge)

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    git::GitCommand,
+    git::Git,
     proof::Signer,
     refs::{GitObjects as _, NewCommit, RefName, Save, archive_entry},
 };
@@ -231,7 +231,8 @@ async fn statements_are_found_in_the_git_objects_of_a_clone() {
     let folder = tempfile::tempdir().unwrap();
     let git = |arguments: &[&str]| {
         let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-        let said = GitCommand::new(folder.path(), &[&who[..], arguments].concat())
+        let said = Git::at(folder.path())
+            .command(&[&who[..], arguments].concat())
             .run()
             .unwrap()
             .success()
@@ -241,7 +242,7 @@ async fn statements_are_found_in_the_git_objects_of_a_clone() {
     git(&["init", "-q"]);
     git(&["commit", "-q", "--allow-empty", "-m", "merge"]);
     let merge: Sha = git(&["rev-parse", "HEAD"]).parse().unwrap();
-    let objects = LocalRepository::open(folder.path()).await.unwrap();
+    let objects = LocalRepository::open(folder.path()).unwrap();
     assert!(find(&objects, merge, &[]).await.unwrap().is_none());
 
     let run = merged(true);

@@ -11,7 +11,9 @@ use chrono::Utc;
 use super::{CliError, actions, online::set_here, output};
 use crate::{
     config,
+    git::{Git, Outsider},
     refs::{LocalRepository, MemoryStore},
+    render::{self, PlantedSettings},
     runner::{self, Changes, Checkout, Detected, Extent, Purpose, Worktree},
 };
 use loopgate_core::{
@@ -34,15 +36,45 @@ pub(super) const EVIDENCE: &str = "loopgate-evidence";
 
 /// The working tree, as git names what it holds now; none where git does not know. New files count, but where evidence
 /// goes to a folder of one's own: that would be one.
-pub(super) fn tree(root: &Path, evidence: &Path) -> Option<Sha> {
+pub(super) fn tree(git: &Git, evidence: &Path) -> Option<Sha> {
     let extent = if evidence == Path::new(EVIDENCE) {
         Extent::Everything
     } else {
         Extent::Tracked
     };
-    Worktree::at(root)
+    Worktree::of(git)
         .and_then(|worktree| worktree.tree(extent))
         .ok()
+}
+
+/// What code of the change planted in git's configuration here, by who ran and whether it is left out.
+pub(super) fn planted(git: &Git) -> Vec<PlantedSettings> {
+    let found = git.planted();
+    let of = |(by, left_out)| PlantedSettings {
+        by: Outsider::to_string(&by),
+        settings: found
+            .iter()
+            .filter(|planted| planted.by == by && planted.left_out == left_out)
+            .map(|planted| planted.setting.clone())
+            .collect(),
+        left_out,
+    };
+    let kinds = Outsider::ALL
+        .into_iter()
+        .flat_map(|by| [(by, true), (by, false)]);
+    let all = kinds.map(of);
+    all.filter(|planted| !planted.settings.is_empty()).collect()
+}
+
+/// Says what was planted; in a workflow as a warning of the step.
+pub(super) fn say_planted(planted: &[PlantedSettings]) {
+    for sentence in render::planted_lines(planted) {
+        if actions::is_here() {
+            output::note_line(render::warning_command(&sentence));
+        } else {
+            output::note_line(sentence);
+        }
+    }
 }
 
 /// What the debug memory of the repository here holds on a decision's failures. Nothing depends on it: what cannot be
@@ -146,16 +178,16 @@ fn run_within(policy: &mut Policy, folder: &str) {
 /// # Errors
 /// When the base that was named cannot be compared with.
 pub(super) fn changes(
-    directory: &Path,
+    git: &Git,
     named: Option<&str>,
 ) -> Result<(Option<String>, Option<Changes>), CliError> {
     let named = named.filter(|base| !base.is_empty());
     let Some(named) = named else {
         let base = set_here("GITHUB_BASE_REF");
-        let changes = Changes::against(directory, base.as_deref());
+        let changes = Changes::against(git, base.as_deref());
         return Ok((base, changes));
     };
-    let changes = Changes::against_named(directory, named).map_err(CliError::bad_data)?;
+    let changes = Changes::against_named(git, named).map_err(CliError::bad_data)?;
     Ok((Some(named.to_owned()), Some(changes)))
 }
 

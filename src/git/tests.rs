@@ -1,6 +1,6 @@
 use std::{fs, path::PathBuf};
 
-use super::*;
+use super::{command::is_foreign, *};
 
 struct Repository {
     folder: tempfile::TempDir,
@@ -17,7 +17,7 @@ impl Repository {
     }
 
     fn command(&self, arguments: &[&str]) -> GitCommand {
-        let command = GitCommand::new(self.folder.path(), arguments);
+        let command = Git::at(self.folder.path()).command(arguments);
         ["AUTHOR", "COMMITTER"]
             .iter()
             .fold(command, |command, role| {
@@ -50,7 +50,7 @@ impl Repository {
         fs::write(
             &path,
             format!(
-                "#!/bin/sh\ntouch '{}'\nexit 1\n",
+                "#!/bin/sh\nenv > '{}'\nexit 1\n",
                 self.path("sprung").display()
             ),
         )
@@ -158,7 +158,8 @@ async fn errors_say_which_command_failed_and_why() {
         .and_then(GitOutput::object_id);
     let said = "git rev-parse answered no object id (only SHA-1 repositories are supported)";
     assert_eq!(no_id.unwrap_err().to_string(), said);
-    let elsewhere = GitCommand::new(&repository.path("nowhere"), &["status"])
+    let elsewhere = Git::at(&repository.path("nowhere"))
+        .command(&["status"])
         .run()
         .and_then(GitOutput::success);
     assert!(
@@ -193,13 +194,281 @@ fn output_is_bounded_and_input_of_any_size_is_read() {
         answers.stdout.iter().filter(|byte| **byte == b'\n').count(),
         20_000
     );
-    let cut = GitCommand {
-        most_output: 1_000,
-        ..repository.command(&["cat-file", "blob", &blob])
-    }
-    .run();
+    let cut = repository
+        .command(&["cat-file", "blob", &blob])
+        .most_output(1_000)
+        .run();
     assert_eq!(
         cut.unwrap_err().to_string(),
         "git cat-file printed more than 1000 bytes"
     );
+}
+
+/// A repository with two files, one of which is changed, and git in it while a check runs.
+#[cfg(unix)]
+fn exposed() -> (Repository, Git, Exposed) {
+    let repository = Repository::new();
+    fs::write(repository.path("a.txt"), "a").unwrap();
+    fs::write(repository.path("b.txt"), "b").unwrap();
+    repository.git(&["add", "."]);
+    repository.git(&["commit", "-q", "-m", "two"]);
+    fs::write(repository.path("a.txt"), "changed").unwrap();
+    let git = Git::at(repository.folder.path());
+    let exposed = git.expose(Outsider::Checks);
+    (repository, git, exposed)
+}
+
+/// What Loopgate does with a working tree: reads, adds, compares, checks out, moves refs, and asks a remote.
+#[cfg(unix)]
+fn use_all(repository: &Repository, git: &Git) {
+    let other = repository.path("other").display().to_string();
+    for arguments in [
+        &["status", "--porcelain=v2", "--ignore-submodules=dirty"][..],
+        &["add", "a.txt"],
+        &[
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=dirty",
+            "HEAD",
+        ],
+        &["update-ref", "refs/heads/x", "HEAD"],
+        &["worktree", "add", "--quiet", "--detach", &other, "HEAD"],
+        &["restore", "--source=HEAD", "--worktree", "--", "a.txt"],
+        &["checkout-index", "--force", "--all"],
+        &["reset", "--quiet"],
+        &["ls-remote", "origin"],
+        &["worktree", "remove", "--force", &other],
+    ] {
+        // Whether it does what it should is asked elsewhere.
+        let _ = git.command(arguments).run();
+    }
+}
+
+/// What a check plants by a configuration; `TRAP` is a program that leaves a trace, `FOLDER` the repository's own.
+#[cfg(unix)]
+const PLANTED: [(&str, &str, &str); 17] = [
+    ("filter.evil.clean", "[filter \"evil\"]\nclean = TRAP", ""),
+    ("filter.evil.smudge", "[filter \"evil\"]\nsmudge = TRAP", ""),
+    (
+        "filter.evil.process",
+        "[filter \"evil\"]\nprocess = TRAP\nrequired = true",
+        "",
+    ),
+    ("diff.evil.textconv", "[diff \"evil\"]\ntextconv = TRAP", ""),
+    ("diff.external", "[diff]\nexternal = TRAP", ""),
+    ("merge.evil.driver", "[merge \"evil\"]\ndriver = TRAP", ""),
+    (
+        "core.sshcommand",
+        "[core]\nsshCommand = TRAP\n[remote \"origin\"]\nurl = ssh://127.0.0.1/x",
+        "",
+    ),
+    (
+        "core.gitproxy",
+        "[core]\ngitProxy = TRAP\n[remote \"origin\"]\nurl = git://127.0.0.1:9/x",
+        "",
+    ),
+    ("core.askpass", "[core]\naskPass = TRAP", ""),
+    ("credential.helper", "[credential]\nhelper = TRAP", ""),
+    (
+        "remote.origin.uploadpack",
+        "[remote \"origin\"]\nurl = .\nuploadpack = TRAP",
+        "",
+    ),
+    ("core.fsmonitor", "[core]\nfsmonitor = TRAP", ""),
+    (
+        "core.hookspath",
+        "[core]\nhooksPath = FOLDER/planted-hooks",
+        "",
+    ),
+    (
+        "hook.evil.command",
+        "[hook \"evil\"]\nevent = post-checkout\ncommand = TRAP",
+        "",
+    ),
+    (
+        "include.path",
+        "[include]\npath = planted.inc",
+        "[filter \"evil\"]\nclean = TRAP\nsmudge = TRAP",
+    ),
+    (
+        "includeif.onbranch:other.path",
+        "[includeIf \"onbranch:other\"]\npath = FOLDER/planted.inc",
+        "[filter \"evil\"]\nclean = TRAP\nsmudge = TRAP",
+    ),
+    (
+        "core.attributesfile",
+        "[core]\nattributesFile = FOLDER/planted.inc",
+        "*.txt filter=mine",
+    ),
+];
+
+#[cfg(unix)]
+#[test]
+fn nothing_that_a_check_plants_runs_now_or_later_and_each_is_said() {
+    for (key, configuration, included) in PLANTED {
+        let (repository, git, exposed) = exposed();
+        let trap = repository.trap(".git/trap");
+        repository.trap(".git/planted-hooks/post-checkout");
+        let folder = repository.path(".git").display().to_string();
+        let written = |text: &str| text.replace("TRAP", &trap).replace("FOLDER", &folder);
+        fs::write(
+            repository.path(".git/info/attributes"),
+            "*.txt filter=evil diff=evil merge=evil\n",
+        )
+        .unwrap();
+        fs::write(repository.path(".git/planted.inc"), written(included)).unwrap();
+        let config = repository.path(".git/config");
+        let before = fs::read_to_string(&config).unwrap();
+        let after = format!("{before}\n{}\n", written(configuration));
+        fs::write(&config, &after).unwrap();
+
+        use_all(&repository, &git);
+        drop(exposed);
+        repository.git(&["symbolic-ref", "HEAD", "refs/heads/other"]);
+        use_all(&repository, &git);
+        use_all(&repository, &Git::at(repository.folder.path()));
+        assert!(!repository.path("sprung").exists(), "{key}");
+        let said: Vec<String> = git
+            .planted()
+            .into_iter()
+            .map(|planted| planted.setting)
+            .collect();
+        assert!(said.iter().any(|setting| setting == key), "{key}: {said:?}");
+        assert!(said.contains(&"info/attributes".to_owned()), "{said:?}");
+        assert_eq!(
+            fs::read_to_string(&config).unwrap(),
+            after,
+            "nothing of the user's is changed"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_there_before_goes_on_and_may_be_changed_between_two_runs() {
+    let repository = Repository::new();
+    let upper = "tr a-z A-Z";
+    repository.git(&["config", "filter.upper.clean", upper]);
+    fs::write(repository.path(".gitattributes"), "*.txt filter=upper\n").unwrap();
+    fs::write(repository.path("a.txt"), "a").unwrap();
+    let git = Git::at(repository.folder.path());
+    let cleaned = |git: &Git| {
+        let added = git.command(&["add", "."]).run();
+        added.and_then(GitOutput::success).unwrap();
+        let shown = git.command(&["show", ":a.txt"]).run();
+        shown.and_then(GitOutput::text).unwrap()
+    };
+    // An honest check: a branch that is pushed, husky, Git LFS, a hook of pre-commit.
+    let exposed = git.expose(Outsider::Checks);
+    for (key, value) in [
+        ("branch.main.remote", "origin"),
+        ("core.hooksPath", ".husky/_"),
+        ("filter.lfs.process", "git-lfs filter-process"),
+        ("filter.lfs.required", "true"),
+    ] {
+        repository.git(&["config", key, value]);
+    }
+    repository.trap(".git/hooks/pre-commit");
+    assert_eq!(cleaned(&git), "A");
+    drop(exposed);
+    let said: Vec<String> = git
+        .planted()
+        .into_iter()
+        .map(|planted| planted.setting)
+        .collect();
+    assert_eq!(said, ["core.hookspath", "hooks/pre-commit"]);
+    // It is told once, and changes nothing.
+    let later = Git::at(repository.folder.path());
+    assert_eq!(
+        (later.planted(), cleaned(&later).as_str()),
+        (Vec::new(), "A")
+    );
+    // A check that replaces the filter does not replace it for Loopgate.
+    let exposed = later.expose(Outsider::Fixer);
+    repository.git(&[
+        "config",
+        "filter.upper.clean",
+        &repository.trap(".git/trap"),
+    ]);
+    fs::write(repository.path("a.txt"), "b").unwrap();
+    assert_eq!(cleaned(&later), "B");
+    drop(exposed);
+    repository.git(&["config", "filter.upper.clean", upper]);
+    fs::write(repository.path("a.txt"), "c").unwrap();
+    assert_eq!(cleaned(&Git::at(repository.folder.path())), "C");
+    assert!(!repository.path("sprung").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn git_is_not_started_where_its_settings_are_too_many_to_read() {
+    let (repository, git, exposed) = exposed();
+    let trap = repository.trap(".git/trap");
+    fs::write(
+        repository.path(".git/info/attributes"),
+        "*.txt filter=evil\n",
+    )
+    .unwrap();
+    let config = repository.path(".git/config");
+    let mut text = fs::read_to_string(&config).unwrap();
+    text.push_str(&format!("[filter \"evil\"]\nclean = {trap}\n"));
+    text.push_str(&format!("[a]\nb = {}\n", "x".repeat(100)).repeat(50_000));
+    fs::write(&config, text).unwrap();
+    use_all(&repository, &git);
+    let refused = git.command(&["status"]).run().unwrap_err().to_string();
+    assert!(
+        refused.starts_with("git status was not started"),
+        "{refused}"
+    );
+    drop(exposed);
+    use_all(&repository, &git);
+    use_all(&repository, &Git::at(repository.folder.path()));
+    assert!(!repository.path("sprung").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn more_settings_than_are_kept_hide_none() {
+    let (repository, git, exposed) = exposed();
+    let trap = repository.trap(".git/trap");
+    let config = repository.path(".git/config");
+    let mut text = fs::read_to_string(&config).unwrap();
+    let many = (0..1_100).map(|number| format!("[filter \"f{number}\"]\nclean = {trap}\n"));
+    text.extend(many);
+    fs::write(&config, text).unwrap();
+    fs::write(
+        repository.path(".git/info/attributes"),
+        "*.txt filter=f1099\n",
+    )
+    .unwrap();
+    use_all(&repository, &git);
+    drop(exposed);
+    use_all(&repository, &Git::at(repository.folder.path()));
+    assert!(!repository.path("sprung").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_was_killed_leaves_word_of_what_stood_there_before() {
+    let (repository, git, exposed) = exposed();
+    let trap = repository.trap(".git/trap");
+    fs::write(
+        repository.path(".git/info/attributes"),
+        "*.txt filter=evil\n",
+    )
+    .unwrap();
+    repository.git(&["config", "filter.evil.clean", &trap]);
+    // It never saw the end.
+    std::mem::forget(exposed);
+    drop(git);
+    let later = Git::at(repository.folder.path());
+    use_all(&repository, &later);
+    assert!(!repository.path("sprung").exists());
+    let by: Vec<Outsider> = later
+        .planted()
+        .into_iter()
+        .map(|planted| planted.by)
+        .collect();
+    assert_eq!(by, [Outsider::Unknown, Outsider::Unknown]);
 }

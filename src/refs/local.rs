@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Result, Retry};
-use crate::git::{GitCommand, GitOutput};
+use crate::git::{Git, GitOutput};
 use loopgate_core::Sha;
 
 /// A local repository.
 #[derive(Debug, Clone)]
 pub struct LocalRepository {
-    directory: PathBuf,
+    git: Git,
     /// An index of its own, in which a tree is put together; else the repository's.
     index: Option<PathBuf>,
 }
@@ -31,18 +31,20 @@ impl LocalRepository {
     ///
     /// # Errors
     /// [`RefsError::NoRepository`] when it is in none, with how to start one.
-    pub async fn open(directory: &Path) -> Result<Self> {
-        let outside = Self {
-            directory: directory.to_owned(),
+    pub fn open(directory: &Path) -> Result<Self> {
+        Self::of(&Git::at(directory))
+    }
+
+    /// The repository in which git is asked.
+    ///
+    /// # Errors
+    /// [`RefsError::NoRepository`] when it is in none.
+    pub fn of(git: &Git) -> Result<Self> {
+        git.folders().ok_or(RefsError::NoRepository)?;
+        Ok(Self {
+            git: git.clone(),
             index: None,
-        };
-        let answer = outside
-            .run(&["rev-parse", "--absolute-git-dir"], None)
-            .await?;
-        if !answer.status.success() {
-            return Err(RefsError::NoRepository);
-        }
-        Ok(outside)
+        })
     }
 
     /// The names of all loops, in order.
@@ -108,7 +110,7 @@ impl LocalRepository {
     }
 
     async fn run(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<GitOutput> {
-        let mut command = GitCommand::new(&self.directory, arguments);
+        let mut command = self.git.command(arguments);
         for role in ["AUTHOR", "COMMITTER"] {
             command = command
                 .env(&format!("GIT_{role}_NAME"), NAME)

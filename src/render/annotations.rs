@@ -225,6 +225,11 @@ pub fn error_command(message: &str) -> String {
     format!("::error{}", body("title=Loopgate", message))
 }
 
+/// One warning of a step, without the end of its line.
+pub fn warning_command(message: &str) -> String {
+    format!("::warning{}", body("title=Loopgate", message))
+}
+
 fn commands(level: &str, all: &[(bool, String)], more: usize) -> String {
     let shown = if all.len() + more > MOST_OF_STEP {
         MOST_OF_STEP - 1

@@ -30,6 +30,7 @@ mod messages;
 mod metrics;
 mod model;
 mod plain;
+mod planted;
 #[cfg(test)]
 mod post_tests;
 mod posts;
@@ -69,6 +70,7 @@ use self::{
 };
 pub use annotations::{
     CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced,
+    warning_command,
 };
 pub use answers::refused_command;
 pub use causes::{dispute_to_say, history_lines};
@@ -96,6 +98,7 @@ pub use model::{
     waiting_text,
 };
 pub use plain::{folded, plain, wrapped};
+pub use planted::{PlantedSettings, planted_lines};
 pub use posts::{Announcement, Dispatch};
 pub use reflex::{
     loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_iteration,

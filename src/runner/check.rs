@@ -15,6 +15,7 @@ use super::{
     command::{Ending, Finished},
     places::{self, Places},
 };
+use crate::git::Git;
 use loopgate_core::{
     CheckName, Timestamp,
     evidence::{
@@ -71,6 +72,7 @@ pub struct Planned {
 pub struct Job<'a> {
     pub name: &'a CheckName,
     pub planned: &'a Planned,
+    pub git: &'a Git,
     /// The top of the repository, and the directory the command runs in.
     pub root: &'a Path,
     pub directory: &'a Path,
@@ -216,7 +218,7 @@ impl Gathered<'_> {
 
     fn add_coverage(&mut self, report: &Path, coverage: Option<Coverage>) {
         let Some(coverage) = coverage else { return };
-        let places = Places::new(self.job.root, self.job.directory, report, &coverage.sources);
+        let places = Places::new(self.job.git, self.job.directory, report, &coverage.sources);
         let files = coverage.files.into_iter().map(|file| FileCoverage {
             path: places.resolve(&file.path),
             ..file
@@ -346,7 +348,7 @@ impl Gathered<'_> {
         if has_ended_well || evidence.failures.is_empty() {
             evidence.failures.splice(0..0, self.problems.drain(..));
         }
-        let places = Places::new(self.job.root, self.job.directory, self.job.directory, &[]);
+        let places = Places::new(self.job.git, self.job.directory, self.job.directory, &[]);
         for failure in &mut evidence.failures {
             failure.error_type = type_in(self.job.planned.kind, failure.error_type);
             places.settle(failure);

@@ -6,15 +6,17 @@ use std::{
     thread,
 };
 
-use crate::git::{GitCommand, GitError, GitOutput};
+use crate::git::{Git, GitError, GitOutput};
 use loopgate_core::{
     RepoName, Sha,
     observed::{ChangedFile, ChangedFiles, FileStatus},
 };
 
 /// A git working tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Checkout {
+    /// Git, at the top of the working tree.
+    pub git: Git,
     /// The top of the working tree.
     pub root: PathBuf,
     pub head: Sha,
@@ -23,7 +25,8 @@ pub struct Checkout {
     pub branch: Option<String>,
     /// `owner/name` of the remote called origin, if it is on a host with that form of address.
     pub repository: Option<RepoName>,
-    /// The working tree is that of its head commit: no file differs, and none is untracked.
+    /// The working tree is that of its head commit: no file differs, and none is untracked. What a submodule holds
+    /// beside its commit does not count.
     pub is_clean: bool,
 }
 
@@ -51,8 +54,16 @@ impl Checkout {
     /// # Errors
     /// When there is none, it has no commit, or git cannot be run.
     pub fn around(directory: &Path) -> Result<Self, CheckoutError> {
+        Self::of(&Git::at(directory))
+    }
+
+    /// Looks at the working tree around the directory where git is asked.
+    ///
+    /// # Errors
+    /// When there is none, it has no commit, or git cannot be run.
+    pub fn of(git: &Git) -> Result<Self, CheckoutError> {
         let [place, remote, status] = together(
-            directory,
+            git,
             [
                 &["rev-parse", "--show-toplevel", "HEAD^{tree}"],
                 &["remote", "get-url", "origin"],
@@ -61,6 +72,7 @@ impl Checkout {
                     "--porcelain=v2",
                     "--branch",
                     "--untracked-files=normal",
+                    IGNORE_SUBMODULES,
                 ],
             ],
         );
@@ -70,7 +82,7 @@ impl Checkout {
         let root = lines
             .next()
             .map(PathBuf::from)
-            .ok_or_else(|| why_not(directory))?;
+            .ok_or_else(|| why_not(git))?;
         let tree = lines
             .next()
             .filter(|_| place.status.success())
@@ -86,6 +98,7 @@ impl Checkout {
             branch: branch.map(str::to_owned),
             repository: remote.and_then(|url| repository_of(&url)),
             is_clean,
+            git: git.within(&root),
             root,
         })
     }
@@ -93,8 +106,8 @@ impl Checkout {
     /// Whether a branch of a remote holds the head, as far as is known here.
     pub fn is_pushed(&self) -> bool {
         let contains = format!("--contains={}", self.head);
-        git(
-            &self.root,
+        line(
+            &self.git,
             &["for-each-ref", "--count=1", &contains, "refs/remotes"],
         )
         .is_some_and(|name| !name.is_empty())
@@ -102,9 +115,9 @@ impl Checkout {
 }
 
 /// Why git names no top of a working tree here.
-fn why_not(directory: &Path) -> CheckoutError {
-    let here = directory.to_owned();
-    match GitCommand::new(directory, &["rev-parse", "--is-bare-repository"]).run() {
+fn why_not(git: &Git) -> CheckoutError {
+    let here = git.directory().to_owned();
+    match git.command(&["rev-parse", "--is-bare-repository"]).run() {
         Err(error) => CheckoutError::Git(error),
         Ok(answer) if answer.stdout.starts_with(b"true") => CheckoutError::Bare(here),
         Ok(answer) => {
@@ -142,12 +155,11 @@ fn read_status(printed: &str) -> (&str, Option<&str>, bool) {
 /// How git ends with each of some questions. They are asked side by side: each starts a process, and people wait for
 /// them before the first check begins.
 fn together<const N: usize>(
-    directory: &Path,
+    git: &Git,
     questions: [&[&str]; N],
 ) -> [Result<GitOutput, GitError>; N] {
     thread::scope(|scope| {
-        let asked = questions
-            .map(|arguments| scope.spawn(move || GitCommand::new(directory, arguments).run()));
+        let asked = questions.map(|arguments| scope.spawn(|| git.command(arguments).run()));
         asked.map(|asked| {
             asked
                 .join()
@@ -177,8 +189,11 @@ fn repository_of(url: &str) -> Option<RepoName> {
 /// Largest diff read, in bytes; a larger one is "too large to read".
 const DIFF_LIMIT: usize = 64 * 1024 * 1024;
 
+/// Git does not look into submodules: it would start another git there, under a configuration that nobody has looked at.
+pub(super) const IGNORE_SUBMODULES: &str = "--ignore-submodules=dirty";
+
 /// A diff that reads alike whatever is configured; what is compared follows.
-pub(super) const DIFF: [&str; 8] = [
+pub(super) const DIFF: [&str; 9] = [
     "diff",
     "--no-color",
     "--no-ext-diff",
@@ -187,6 +202,7 @@ pub(super) const DIFF: [&str; 8] = [
     "--no-relative",
     "--src-prefix=a/",
     "--dst-prefix=b/",
+    IGNORE_SUBMODULES,
 ];
 
 /// The commit a branch was made from, and what has changed since, uncommitted changes included.
@@ -201,11 +217,11 @@ impl Changes {
     ///
     /// # Errors
     /// When it is not there, or has no commit in common with what is checked out.
-    pub fn against_named(directory: &Path, base: &str) -> Result<Self, NoBase> {
+    pub fn against_named(git: &Git, base: &str) -> Result<Self, NoBase> {
         let exists = |name: &String| {
             let commit = format!("{name}^{{commit}}");
-            git(
-                directory,
+            line(
+                git,
                 &[
                     "rev-parse",
                     "--verify",
@@ -216,30 +232,25 @@ impl Changes {
             )
             .is_some()
         };
-        Self::against(directory, Some(base)).ok_or_else(|| {
-            match candidates(base).iter().any(exists) {
-                true => NoBase::Apart(base.to_owned()),
-                false => NoBase::Missing(base.to_owned()),
-            }
+        Self::against(git, Some(base)).ok_or_else(|| match candidates(base).iter().any(exists) {
+            true => NoBase::Apart(base.to_owned()),
+            false => NoBase::Missing(base.to_owned()),
         })
     }
 
-    /// Compares the working tree around a directory with where it left the base branch: `base` if given, else the
+    /// Compares the working tree around the directory where git is asked with where it left the base branch: `base` if given, else the
     /// remote's default branch, else `main` or `master`. None where there is no such branch, or it is what is checked
     /// out.
-    pub fn against(directory: &Path, base: Option<&str>) -> Option<Self> {
+    pub fn against(git: &Git, base: Option<&str>) -> Option<Self> {
         let candidates = base.map_or_else(
             || USUAL_BASES.map(str::to_owned).into(),
             |base| Vec::from(candidates(base)),
         );
-        let merge_base = candidates.iter().find_map(|branch| {
-            git(
-                directory,
-                &["merge-base", "--end-of-options", branch, "HEAD"],
-            )
-        })?;
+        let merge_base = candidates
+            .iter()
+            .find_map(|branch| line(git, &["merge-base", "--end-of-options", branch, "HEAD"]))?;
         let merge_base: Sha = merge_base.parse().ok()?;
-        let diff = GitCommand::new(directory, &[&DIFF[..], &[&merge_base.to_string()]].concat());
+        let diff = git.command(&[&DIFF[..], &[&merge_base.to_string()]].concat());
         let diff = diff.run().and_then(GitOutput::success);
         Some(Self {
             merge_base,
@@ -277,11 +288,8 @@ const USUAL_BASES: [&str; 5] = [
 ];
 
 /// What a git command prints, without the line's end; none where it fails.
-pub(super) fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
-    GitCommand::new(directory, arguments)
-        .run()
-        .and_then(GitOutput::text)
-        .ok()
+pub(super) fn line(git: &Git, arguments: &[&str]) -> Option<String> {
+    git.command(arguments).run().and_then(GitOutput::text).ok()
 }
 
 /// The files of the diff that git printed, or why they are not known.
@@ -447,7 +455,7 @@ mod changes_tests {
         };
         run(&["init", "-q", "-b", "main"]);
         run(&["commit", "-q", "--allow-empty", "-m", "one"]);
-        let asked = |base: &str| Changes::against_named(folder.path(), base);
+        let asked = |base: &str| Changes::against_named(&Git::at(folder.path()), base);
         assert_eq!(
             asked("main").unwrap().files,
             ChangedFiles::Complete(Vec::new())

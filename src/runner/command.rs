@@ -18,7 +18,7 @@ use super::{
     capture::{Captured, OutputReader, Tee},
     processes::{self, ProcessTree},
 };
-use crate::git::in_own_group;
+use crate::git::{in_own_group, withhold};
 
 /// Ends all that holds a clone of it, and those of its children. One that never comes is never waited for.
 pub use tokio_util::sync::CancellationToken as Interrupt;
@@ -41,23 +41,13 @@ const DRAIN: Duration = if cfg!(test) {
 const MOST_DRAINS: usize = 60;
 const READ: Duration = Duration::from_secs(120);
 
-/// What no command gets of the environment: tokens, the files by which a step of a workflow passes values to the steps
-/// after it, and what a shell reads before its line. Checks and fixers work on files: what they need beyond them is
-/// given to them by `env`, so that they can never do more to GitHub than the person or job that runs them hands over on
-/// purpose (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>).
-const WITHHELD: &str = "GITHUB_TOKEN GH_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN INPUT_GITHUB-TOKEN \
-    ACTIONS_RUNTIME_TOKEN ACTIONS_ID_TOKEN_REQUEST_TOKEN ACTIONS_RUNTIME_URL ACTIONS_RESULTS_URL \
-    ACTIONS_ID_TOKEN_REQUEST_URL LOOPGATE_TOKEN LOOPGATE_PRIVATE_KEY LOOPGATE_WEBHOOK_SECRET \
-    LOOPGATE_WEBHOOK_SECRET_PREVIOUS GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE \
-    GITHUB_STEP_SUMMARY BASH_ENV ENV";
-
 /// What to run, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
     /// One line for the shell.
     pub shell: String,
     pub directory: PathBuf,
-    /// Added to the environment Loopgate itself runs in, without [`WITHHELD`].
+    /// Added to the environment Loopgate itself runs in, without what is [withheld](withhold).
     pub environment: BTreeMap<String, String>,
     /// What it reads on its standard input.
     pub input: Vec<u8>,
@@ -199,9 +189,7 @@ pub async fn run<T: Send + 'static>(
 fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> {
     let (output, input) = io::pipe()?;
     let mut command = processes::shell(&line.shell);
-    for name in WITHHELD.split_whitespace() {
-        command.env_remove(name);
-    }
+    withhold(&mut command);
     command
         .current_dir(&line.directory)
         .envs(&line.environment)

@@ -17,7 +17,7 @@ const MOST: usize = 3;
 /// The environment of a plan's checks. Asks the tools of the repository's projects for their versions, all at once.
 pub async fn environment(plan: &Plan) -> Environment {
     let mut asked: Vec<(Ecosystem, Project)> = Vec::new();
-    for project in projects(&plan.root) {
+    for project in projects(plan.root()) {
         if asked.len() < MOST
             && !asked
                 .iter()
@@ -28,7 +28,7 @@ pub async fn environment(plan: &Plan) -> Environment {
     }
     let versions = asked
         .iter()
-        .map(|(ecosystem, project)| version(*ecosystem, plan.root.join(&project.directory)));
+        .map(|(ecosystem, project)| version(*ecosystem, plan.root().join(&project.directory)));
     let versions: Vec<String> = futures::future::join_all(versions)
         .await
         .into_iter()

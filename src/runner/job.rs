@@ -16,6 +16,7 @@ use super::{
     command::{self, CommandLine, Interrupt},
     rerun,
 };
+use crate::git::Git;
 use loopgate_core::{
     CheckName,
     evidence::{
@@ -45,20 +46,22 @@ pub enum CheckEvent<'a> {
 pub async fn execute(
     name: CheckName,
     planned: Planned,
-    root: PathBuf,
+    git: Git,
     repeats: Waits,
     interrupt: Interrupt,
     observer: Observer,
 ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
+    let root = git.directory();
     let directory = planned
         .command
         .working_directory
         .as_ref()
-        .map_or_else(|| root.clone(), |inner| root.join(inner));
+        .map_or_else(|| root.to_owned(), |inner| root.join(inner));
     let job = Job {
         name: &name,
         planned: &planned,
-        root: &root,
+        git: &git,
+        root,
         directory: &directory,
     };
     let (mut evidence, coverage) = job.run_repeatedly(repeats, &interrupt, &observer).await;
@@ -67,7 +70,7 @@ pub async fn execute(
     {
         observer(&name, CheckEvent::Again(evidence.failures.len()));
         // The second run writes its reports where the first did; those are the ones that people upload.
-        let kept = kept_reports(&evidence, &root);
+        let kept = kept_reports(&evidence, root);
         let (second, _) = job.run(&again, interrupt, &observer).await;
         for (path, bytes) in kept {
             // What cannot be put back is as the second run left it, which is true as well.

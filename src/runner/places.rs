@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::git::{GitCommand, GitOutput};
+use crate::git::{Git, GitOutput};
 use loopgate_core::{evidence::Failure, source_files::is_test};
 
 /// Longest path of which suffixes are tried, in parts.
@@ -18,6 +18,7 @@ const MOST_PARTS: usize = 40;
 
 /// What the paths of one report may be relative to.
 pub struct Places<'a> {
+    git: &'a Git,
     /// The top of the repository as it was given, and where links lead.
     top: &'a Path,
     root: PathBuf,
@@ -33,9 +34,10 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// For a command that ran in `directory`, in a repository whose top is `top`. `sources` are the directories that
+    /// For a command that ran in `directory`, in a repository at whose top git is asked. `sources` are the directories that
     /// the report itself names.
-    pub fn new(top: &'a Path, directory: &Path, report: &'a Path, sources: &[String]) -> Self {
+    pub fn new(git: &'a Git, directory: &Path, report: &'a Path, sources: &[String]) -> Self {
+        let top = git.directory();
         let shown = shown(directory.strip_prefix(top).unwrap_or(directory));
         let root = top.canonicalize().unwrap_or_else(|_| top.to_owned());
         let directory = directory
@@ -57,6 +59,7 @@ impl<'a> Places<'a> {
             bases.extend([directory, root.clone()]);
         }
         Self {
+            git,
             top,
             root,
             directory: shown,
@@ -168,7 +171,7 @@ impl<'a> Places<'a> {
     /// Below a source root that the report does not know: `com/acme/Cart.java`. Of several such files the one nearest
     /// to the report is meant.
     fn tracked_ending_in(&self, parts: &[&str]) -> Option<String> {
-        let tracked = self.tracked.get_or_init(|| tracked(&self.root));
+        let tracked = self.tracked.get_or_init(|| tracked(self.git));
         let end = format!("/{}", parts.join("/"));
         let candidates = tracked
             .get(*parts.last()?)?
@@ -217,7 +220,7 @@ fn normal(path: &Path) -> PathBuf {
     plain
 }
 
-fn tracked(root: &Path) -> HashMap<String, Vec<String>> {
+fn tracked(git: &Git) -> HashMap<String, Vec<String>> {
     let listed = [
         "ls-files",
         "-z",
@@ -225,7 +228,8 @@ fn tracked(root: &Path) -> HashMap<String, Vec<String>> {
         "--others",
         "--exclude-standard",
     ];
-    let output = GitCommand::new(root, &listed)
+    let output = git
+        .command(&listed)
         .run()
         .and_then(GitOutput::success)
         .unwrap_or_default();
@@ -302,7 +306,8 @@ mod tests {
             ("web/a", "b/src/lib.rs", "web/b/src/lib.rs"),
         ] {
             let directory = root.join(directory);
-            let places = Places::new(&root, &directory, &directory, &[]);
+            let git = Git::at(&root);
+            let places = Places::new(&git, &directory, &directory, &[]);
             assert_eq!(
                 places.resolve(printed),
                 expected,
@@ -348,7 +353,7 @@ mod tests {
                 test_file: Some(written.to_owned()),
                 ..Failure::default()
             };
-            Places::new(&root, &root.join(ran_in), &root, &[]).settle(&mut failure);
+            Places::new(&Git::at(&root), &root.join(ran_in), &root, &[]).settle(&mut failure);
             assert_eq!(
                 (failure.test_file.as_deref(), failure.directory.as_deref()),
                 (Some(file), directory),
@@ -368,7 +373,7 @@ mod tests {
             test_file: Some("src/a.test.ts".to_owned()),
             ..Failure::default()
         };
-        Places::new(&root, &root, &root, &[]).settle(&mut failure);
+        Places::new(&Git::at(&root), &root, &root, &[]).settle(&mut failure);
         assert_eq!(failure.directory.as_deref(), Some("web"));
     }
 
@@ -380,7 +385,7 @@ mod tests {
             stack_trace: Some("    at total (/srv/shop/src/cart.js:3:9)".into()),
             ..Failure::default()
         };
-        Places::new(root, root, root, &[]).settle(&mut failure);
+        Places::new(&Git::at(root), root, root, &[]).settle(&mut failure);
         assert_eq!(failure.error_message, "Cannot find module 'src/cart.js'");
         assert_eq!(
             failure.stack_trace.as_deref(),
@@ -446,7 +451,8 @@ mod tests {
             ("", &[], "/usr/lib/x.py", "/usr/lib/x.py"),
         ];
         for (directory, sources, written, expected) in table {
-            let places = Places::new(&root, &root.join(directory), &report, sources);
+            let git = Git::at(&root);
+            let places = Places::new(&git, &root.join(directory), &report, sources);
             assert_eq!(
                 places.resolve(written),
                 expected,
@@ -454,7 +460,8 @@ mod tests {
             );
         }
         let elsewhere = root.join("jacoco.xml");
-        let places = Places::new(&root, &root, &elsewhere, &[]);
+        let git = Git::at(&root);
+        let places = Places::new(&git, &root, &elsewhere, &[]);
         assert_eq!(
             places.resolve("com/acme/Cart.java"),
             "com/acme/Cart.java",

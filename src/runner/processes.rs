@@ -37,6 +37,10 @@ pub fn end_left_behind(variable: &str, value: &str) -> usize {
 }
 
 /// The shell of the host with one line to run.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what a pull request runs is started here, and tokens are withheld by the caller"
+)]
 pub fn shell(line: &str) -> Command {
     #[cfg(unix)]
     let mut command = Command::new("sh");
@@ -84,6 +88,13 @@ impl ProcessTree {
 
     /// Asks every process of the group to end, or ends it. Windows ends a process with everything it started by its own
     /// tool.
+    #[cfg_attr(
+        windows,
+        expect(
+            clippy::disallowed_methods,
+            reason = "a tool of Windows, which gets a number"
+        )
+    )]
     pub fn end_group(&self, is_forced: bool) {
         #[cfg(unix)]
         if let Ok(leader) = i32::try_from(self.leader) {

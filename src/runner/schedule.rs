@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     num::NonZeroUsize,
-    path::PathBuf,
+    path::Path,
     thread,
 };
 
@@ -16,6 +16,7 @@ use super::{
     command::Interrupt,
     job::{self, CheckEvent, Observer},
 };
+use crate::git::{Git, Outsider};
 use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, FileCoverage, Outcome},
@@ -35,6 +36,7 @@ pub struct Ran {
 ///
 /// A check whose need failed is skipped; an interrupt ends what runs and skips the rest.
 pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Observer) -> Ran {
+    let _exposed = plan.git.expose(Outsider::Checks);
     // Ends all that runs: at an interrupt, and when a check fails fast.
     let stopped = interrupt.child_token();
     let mut ended: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
@@ -59,14 +61,12 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Observer) -> Ran {
                 _ if stopped.is_cancelled() => skipped(name, "stopped".to_owned()),
                 Some(Ok(())) if running.len() < plan.parallel.get() => {
                     observer(name, CheckEvent::Started);
-                    let (planned, root, stopped) =
-                        (planned.clone(), plan.root.clone(), stopped.clone());
                     running.spawn(job::execute(
                         name.clone(),
-                        planned,
-                        root,
+                        planned.clone(),
+                        plan.git.clone(),
                         plan.repeats,
-                        stopped,
+                        stopped.clone(),
                         observer.clone(),
                     ));
                     continue;
@@ -152,10 +152,11 @@ pub enum SelectionError {
 }
 
 /// The commands to run, in the policy's order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     pub checks: IndexMap<CheckName, Planned>,
-    pub root: PathBuf,
+    /// Git, at the top of the working tree.
+    pub git: Git,
     pub parallel: NonZeroUsize,
     /// How a check is repeated that failed for reasons outside the code; not at all unless asked for.
     pub(super) repeats: Waits,
@@ -170,7 +171,7 @@ impl Plan {
     pub fn new(
         checks: &IndexMap<CheckName, CheckPolicy>,
         only: Option<&BTreeSet<CheckName>>,
-        root: PathBuf,
+        git: &Git,
         parallel: Option<NonZeroUsize>,
     ) -> Result<Self, SelectionError> {
         let parallel = parallel
@@ -203,10 +204,15 @@ impl Plan {
         };
         Ok(Self {
             checks: planned.collect(),
-            root,
+            git: git.clone(),
             parallel,
             repeats,
         })
+    }
+
+    /// The top of the working tree.
+    pub fn root(&self) -> &Path {
+        self.git.directory()
     }
 
     /// The same plan, in which a check that fails for reasons outside the code is run again: as
@@ -294,7 +300,12 @@ mod tests {
             .iter()
             .map(|(name, check)| (name.parse().unwrap(), check.clone()))
             .collect();
-        Plan::new(&checks, only, std::env::temp_dir(), NonZeroUsize::new(2))
+        Plan::new(
+            &checks,
+            only,
+            &Git::at(&std::env::temp_dir()),
+            NonZeroUsize::new(2),
+        )
     }
 
     async fn outcomes(plan: &Plan) -> (Vec<(String, &'static str)>, Vec<String>) {

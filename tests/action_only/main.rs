@@ -1,5 +1,9 @@
 //! Action-only mode: the events of a story, each given to a `loopgate reconcile` process as GitHub Actions would, leave
 //! the pull request as the server leaves it for the same story.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start what their users would"
+)]
 
 mod actions;
 mod alone;

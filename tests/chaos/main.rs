@@ -3,6 +3,10 @@
 //!
 //! `LOOPGATE_CHAOS=N` plays every kind of trouble, probability and story with N seeds. `LOOPGATE_CHAOS_KIND` plays one
 //! kind, `LOOPGATE_CHAOS_PERCENT` one probability, and `LOOPGATE_CHAOS_SEED` one seed.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start what their users would"
+)]
 
 mod stories;
 mod trouble;

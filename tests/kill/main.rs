@@ -1,6 +1,10 @@
 //! The real process is killed, with `kill -9`, at every request it makes: after a restart the work is done, once. So it
 //! is where several processes share a database, and any of them is killed or stopped at any time, and where the network
 //! to GitHub is cut.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start what their users would"
+)]
 
 mod every_request;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,9 @@
 //! `loopgate loop` as its users meet it: real processes in a real repository, with fixers that repair, cheat, do
 //! nothing or never end; killed, interrupted, and taken up again.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start what their users would"
+)]
 #![cfg(unix)]
 
 mod base_tests;
@@ -13,6 +17,7 @@ mod interruptions;
 #[expect(dead_code, reason = "property names are asked for elsewhere")]
 mod json_schema;
 mod kit;
+mod planted;
 mod recorded;
 mod remembering;
 mod setting_up;

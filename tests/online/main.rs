@@ -1,4 +1,8 @@
 //! Subcommands that ask GitHub and write nothing, as processes of their own, against the simulator.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start what their users would"
+)]
 
 mod browser;
 mod check_config;

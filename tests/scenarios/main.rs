@@ -4,6 +4,10 @@
 //! The emulator is played where `LOOPGATE_EMULATOR` names the directory of its driver, `github_world.py`;
 //! `LOOPGATE_PYTHON` is the interpreter that has what the driver needs. Otherwise these scenarios say that they were
 //! skipped, and pass.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start what their users would"
+)]
 
 mod adversaries;
 mod agents;

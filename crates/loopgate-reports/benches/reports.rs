@@ -5,6 +5,10 @@
 //! readers are run over their file once for the peak of resident memory, then every one is timed.
 //! `REPORTS_BENCH_GB=1` adds a JUnit report ten times as large, whose memory should not differ.
 //! `REPORTS_BENCH_PYTHON=python3` adds lxml, where that Python has it.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what is measured is started as its users would"
+)]
 
 use std::{
     fs::{self, File},

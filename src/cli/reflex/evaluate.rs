@@ -126,13 +126,13 @@ impl Session<'_> {
 
     /// Runs what is prepared and not known yet. None: interrupted.
     async fn run_checks(
-        &self,
+        &mut self,
         policy: &Policy,
         known: CheckedAttempt,
     ) -> Result<Option<CheckedAttempt>, CliError> {
         let mut wanted = policy.verify.checks.clone();
         wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
-        let plan = Plan::new(&wanted, None, self.workspace.worktree.root.clone(), None);
+        let plan = Plan::new(&wanted, None, self.workspace.worktree.git(), None);
         let plan = plan
             .map_err(CliError::bad_data)?
             .repeating(policy.retry.external_retry.commands());
@@ -141,6 +141,7 @@ impl Session<'_> {
             runner::run(&plan, self.interrupt.clone(), progress::observer()),
             runner::environment(&plan)
         );
+        self.say_planted();
         if self.interrupt.is_cancelled() {
             return Ok(None);
         }

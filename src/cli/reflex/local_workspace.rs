@@ -36,8 +36,8 @@ impl LocalWorkspace {
                 "a loop keeps its state in a git repository: {error}"
             ))
         })?;
-        let worktree = Worktree::at(&checkout.root)?;
-        let repository = LocalRepository::open(&checkout.root).await?;
+        let worktree = Worktree::of(&checkout.git)?;
+        let repository = LocalRepository::of(&checkout.git)?;
         Ok(Self {
             checkout,
             worktree,

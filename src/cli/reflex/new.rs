@@ -452,7 +452,7 @@ fn begun(
     let head = workspace.worktree.head()?;
     // On the base branch itself, what the loop changes is measured from where it begins.
     let (named, changes) =
-        working_tree::changes(&workspace.worktree.root, settings.base.as_deref())?;
+        working_tree::changes(workspace.worktree.git(), settings.base.as_deref())?;
     let base = changes.map_or(head.commit, |changes| changes.merge_base);
     settings.base = named;
     let title = reflex::title(settings.task_type, &task.prompt);

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
+    git::Outsider,
     render::{few, loop_call, loop_fix_message, reason, refused_command},
     runner::{self, CommandLine, Edits, Ending, Extent, FixerEnd, FixerReport, Head, Plan},
 };
@@ -193,7 +194,7 @@ impl Session<'_> {
             self.interrupt.clone(),
             report::echo(|line| note_line(format_args!("  │ {line}"))),
         );
-        let (outcome, edits) = self.let_edit(head, "The fixer", program).await?;
+        let (outcome, edits) = self.let_edit(head, Outsider::Fixer, program).await?;
         let (end, wall) = outcome.map_err(|error| {
             CliError::unavailable(format!("the fixer's task cannot be written: {error}"))
         })?;
@@ -405,12 +406,7 @@ impl Session<'_> {
             checks: wanted,
             failures,
         } = PutBack::of(&edits.files, verdict, &checks, failures);
-        let plan = Plan::new(
-            &checks,
-            Some(&wanted),
-            self.workspace.worktree.root.clone(),
-            None,
-        );
+        let plan = Plan::new(&checks, Some(&wanted), self.workspace.worktree.git(), None);
         let plan = plan.map_err(CliError::bad_data)?;
         if files.is_empty() || plan.checks.is_empty() {
             return Ok(Vec::new());
@@ -482,7 +478,7 @@ impl Session<'_> {
             |_| (),
             report::echo(|line| note_line(format_args!("  │ {line}"))),
         );
-        let (finished, edits) = self.let_edit(head, "The task command", program).await?;
+        let (finished, edits) = self.let_edit(head, Outsider::TaskCommand, program).await?;
         if finished.ending == Ending::Interrupted {
             self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
             return Ok(Some(Progress::Interrupted));
@@ -514,7 +510,7 @@ impl Session<'_> {
     pub(super) async fn let_edit<T>(
         &mut self,
         head: Head,
-        who: &str,
+        outsider: Outsider,
         program: impl Future<Output = T>,
     ) -> Result<(T, Edits), CliError> {
         let worktree = &self.workspace.worktree;
@@ -534,7 +530,14 @@ impl Session<'_> {
             .tip
             .map(|tip| (task_ref(&self.alias).to_string(), tip));
         let anchor = worktree.anchor(held.into_iter().collect())?;
+        let exposed = worktree.git().expose(outsider);
         let ran = program.await;
+        drop(exposed);
+        self.say_planted();
+        let who = match outsider {
+            Outsider::TaskCommand => "The task command",
+            _ => "The fixer",
+        };
         // Its commits are judged as edits.
         let moved = worktree.hold(&anchor)?;
         if let Some(commit) = moved.commit {

@@ -4,12 +4,12 @@ use chrono::Utc;
 
 use super::local_workspace::{LocalWorkspace, no_such, task_ref, was_damaged};
 use crate::{
-    cli::{CliError, output},
+    cli::{CliError, output, working_tree},
     refs::{
         LoadedRun, LocalRepository, MemoryNotes, RefName, RefsError, RunLines, Save, StateStore,
         loop_subject,
     },
-    render::{loop_call, reason},
+    render::{PlantedSettings, loop_call, reason},
     runner::{self, Extent, Head, Interrupt},
 };
 use loopgate_core::{
@@ -39,6 +39,8 @@ pub(super) struct Session<'g> {
     pub(super) phase_a: CheckedAttempt,
     /// Attempts that are not in the debug memory yet.
     pub(super) to_remember: MemoryNotes,
+    /// What was planted in git's configuration, as far as it was said.
+    said_planted: Vec<PlantedSettings>,
 }
 
 /// The last evaluation of the head.
@@ -112,7 +114,16 @@ impl<'g> Session<'g> {
             judged: None,
             phase_a: CheckedAttempt::default(),
             to_remember: MemoryNotes::default(),
+            said_planted: Vec::new(),
         })
+    }
+
+    /// Says what has come into git's configuration since it was said last.
+    pub(super) fn say_planted(&mut self) {
+        let mut planted = working_tree::planted(self.workspace.worktree.git());
+        let said = std::mem::replace(&mut self.said_planted, planted.clone());
+        planted.retain(|one| !said.contains(one));
+        working_tree::say_planted(&planted);
     }
 
     /// The policy with this loop's settings.

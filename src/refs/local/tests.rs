@@ -10,12 +10,9 @@ use loopgate_core::PrNumber;
 /// An empty repository of its own.
 async fn repository() -> (TempDir, LocalRepository) {
     let directory = tempfile::tempdir().unwrap();
-    let git = LocalRepository {
-        directory: directory.path().to_owned(),
-        index: None,
-    };
-    git.git(&["init", "-q"], None).await.unwrap();
-    let repository = LocalRepository::open(directory.path()).await.unwrap();
+    let init = Git::at(directory.path()).command(&["init", "-q"]).run();
+    init.and_then(GitOutput::success).unwrap();
+    let repository = LocalRepository::open(directory.path()).unwrap();
     (directory, repository)
 }
 
@@ -142,7 +139,7 @@ async fn a_large_file_is_not_read() {
 #[tokio::test]
 async fn outside_a_repository_it_refuses_and_says_how_to_start_one() {
     let directory = tempfile::tempdir().unwrap();
-    let error = LocalRepository::open(directory.path()).await.unwrap_err();
+    let error = LocalRepository::open(directory.path()).unwrap_err();
     assert!(error.to_string().contains("git init"), "{error}");
 }
 

@@ -75,11 +75,12 @@ fn notes(lines: impl IntoIterator<Item = MemoryLine>) -> MemoryNotes {
 #[tokio::test]
 async fn a_mended_run_becomes_a_card_whatever_keeps_it() {
     let (fake, directory) = (FakeObjects::default(), tempfile::tempdir().unwrap());
-    crate::git::GitCommand::new(directory.path(), &["init", "-q"])
+    crate::git::Git::at(directory.path())
+        .command(&["init", "-q"])
         .run_async()
         .await
         .unwrap();
-    let local = LocalRepository::open(directory.path()).await.unwrap();
+    let local = LocalRepository::open(directory.path()).unwrap();
     async fn play<G: ListObjects>(objects: &G) {
         let store = MemoryStore::new(objects, RETENTION, at(0));
         store

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::render::excerpts::QuotedOutput;
+use crate::render::{PlantedSettings, excerpts::QuotedOutput};
 use loopgate_core::{
     Login, PrNumber, RepoName, Score, Sha, Timestamp,
     deciding::DecisionWord,
@@ -75,6 +75,9 @@ pub struct Feedback {
     /// The working tree that a local verification left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub working_tree: Option<Sha>,
+    /// What came into git's configuration while code of the change ran here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<PlantedSettings>,
     /// How the pull request ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,

@@ -131,6 +131,7 @@ impl Feedback {
             },
             omitted,
             working_tree: None,
+            planted: Vec::new(),
             ended: None,
             others: Map::new(),
         };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Ended, FEEDBACK_SCHEMA, FOR_READERS, Feedback, PACKET, RULES, escape_invisible};
-use crate::render::{excerpts::HEADING, messages, word};
+use crate::render::{excerpts::HEADING, messages, planted_lines, word};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     deciding::{DecisionWord, Post},
@@ -294,6 +294,7 @@ pub fn feedback_text(reading: &Reading) -> String {
         outdated => (!is_last).then(|| messages::plain("outdated", &reading.currency, context! {})),
         heading => HEADING,
         most_excerpts => MOST_EXCERPTS,
+        planted => planted_lines(&document.planted),
         document => Serde(document),
     };
     messages::text("feedback.txt", model).trim_end().to_owned()

@@ -1,5 +1,6 @@
 //! What burn-in finds, with a stand-in for pytest.
 
+use crate::git::Git;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
@@ -52,8 +53,9 @@ async fn burnt(lines: &[&str], seconds: i64) -> Vec<(String, u32, u32, Option<Re
     let (name, mut check) = ("unit".parse().unwrap(), CommandCheck::new("sh pytest -q"));
     check.timeout = TimeDelta::seconds(seconds);
     let checks = vec![(&name, &check)];
+    let git = Git::at(folder.path());
     let trial = TestTrial {
-        root: folder.path(),
+        git: &git,
         base: Sha::from_bytes([1; 20]),
         files: &files,
         checks,

@@ -14,6 +14,7 @@ use std::{
 };
 
 use super::command::{self, CommandLine, Ending, Interrupt};
+use crate::git::{Git, Outsider};
 use loopgate_core::{
     CheckName, Sha,
     evidence::{CheckResults, Failure, ProofEnd, RepeatedTest, RepetitionGap},
@@ -30,12 +31,19 @@ pub use self::proof::{base_tests, prove, with_files_put_back};
 /// The change whose tests run again.
 #[derive(Clone, Debug)]
 pub struct TestTrial<'a> {
-    /// The top of the working tree: the head.
-    pub root: &'a Path,
+    /// Git, at the top of the working tree: the head.
+    pub git: &'a Git,
     pub base: Sha,
     pub files: &'a ChangedFiles,
     /// The test checks: how this project calls its test runners.
     pub checks: Vec<(&'a CheckName, &'a CommandCheck)>,
+}
+
+impl TestTrial<'_> {
+    /// The top of the working tree.
+    fn root(&self) -> &Path {
+        self.git.directory()
+    }
 }
 
 /// One test, or all tests of a file, and the command that runs nothing else.
@@ -68,7 +76,7 @@ impl Rerun {
             let test = test(&directory);
             let line = CommandLine::new(
                 failure::alone(&test, &run, &directory)?,
-                trial.root,
+                trial.root(),
                 Duration::ZERO,
             );
             let environment = check.environment.clone();
@@ -210,6 +218,7 @@ pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) ->
         .take(MOST_TESTS)
         .map(|test| planned(trial, test))
         .unzip();
+    let _exposed = (!tests.is_empty()).then(|| trial.git.expose(Outsider::Checks));
     for _ in 0..times {
         let open = tests
             .iter_mut()
@@ -221,7 +230,7 @@ pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) ->
                 test.gap = Some(RepetitionGap::OutOfTime);
                 continue;
             }
-            let (end, _) = rerun.run(trial.root, timeout, interrupt.clone()).await;
+            let (end, _) = rerun.run(trial.root(), timeout, interrupt.clone()).await;
             if interrupt.is_cancelled() {
                 return Vec::new();
             }
@@ -240,8 +249,8 @@ pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) ->
 
 /// A test before its first run, and what runs it.
 fn planned(trial: &TestTrial<'_>, test: &DeclaredTest<'_>) -> (RepeatedTest, Option<Rerun>) {
-    let rerun = Rerun::of(trial, trial.root, |directory| Failure {
-        test_name: Some(qualified(trial.root, test, directory)),
+    let rerun = Rerun::of(trial, trial.root(), |directory| Failure {
+        test_name: Some(qualified(trial.root(), test, directory)),
         test_file: Some(test.file.to_owned()),
         line_number: Some(test.line),
         ..Failure::default()
@@ -317,8 +326,9 @@ mod tests {
             "unit".parse().unwrap(),
             CommandCheck::new("uv run pytest -q"),
         );
+        let git = Git::at(root);
         let trial = TestTrial {
-            root,
+            git: &git,
             base: Sha::from_bytes([1; 20]),
             files: &files,
             checks: vec![(&name, &check)],

@@ -13,7 +13,7 @@ use std::{
 
 use super::{Rerun, TestTrial, executed, use_installed};
 use crate::{
-    git::{GitCommand, GitOutput},
+    git::{Git, GitOutput, Outsider},
     runner::{
         Interrupt, Observer, Plan, run,
         worktree::{Extent, Worktree},
@@ -63,7 +63,7 @@ pub async fn prove(trial: &TestTrial<'_>, interrupt: Interrupt) -> RegressionTri
             reason,
         };
     }
-    let rerun = |file: &&ChangedFile| Rerun::of_file(trial, trial.root, &file.path);
+    let rerun = |file: &&ChangedFile| Rerun::of_file(trial, trial.root(), &file.path);
     let named: Vec<(&ChangedFile, Rerun)> = tests
         .iter()
         .filter_map(|file| Some((*file, rerun(file)?)))
@@ -80,6 +80,7 @@ pub async fn prove(trial: &TestTrial<'_>, interrupt: Interrupt) -> RegressionTri
             names.join(", ")
         ));
     }
+    let _exposed = trial.git.expose(Outsider::Checks);
     let base = match BaseTree::with_tests_of(trial) {
         Ok(base) => base,
         Err(reason) => return unknown(reason),
@@ -91,7 +92,7 @@ pub async fn prove(trial: &TestTrial<'_>, interrupt: Interrupt) -> RegressionTri
         let on_head = match on_base {
             ProofEnd::Passed => ProofEnd::Passed,
             ProofEnd::Failed | ProofEnd::Broken => {
-                rerun.run(trial.root, TIMEOUT, interrupt.clone()).await.0
+                rerun.run(trial.root(), TIMEOUT, interrupt.clone()).await.0
             }
         };
         runs.push(ProofRun {
@@ -129,7 +130,8 @@ pub async fn base_tests(
     if files.is_empty() {
         return Vec::new();
     }
-    let Ok(tree) = BaseTree::at(trial.root, head) else {
+    let _exposed = trial.git.expose(Outsider::Checks);
+    let Ok(tree) = BaseTree::at(trial.git, head) else {
         return Vec::new();
     };
     if tree.put_back(trial.base, &files).is_err() {
@@ -236,7 +238,7 @@ pub async fn with_files_put_back(
     interrupt: Interrupt,
     observer: Observer,
 ) -> Vec<BaseTestRun> {
-    let Ok(tree) = BaseTree::at(&plan.root, head) else {
+    let Ok(tree) = BaseTree::at(&plan.git, head) else {
         return Vec::new();
     };
     if tree.put_back(before, files).is_err() {
@@ -264,7 +266,7 @@ pub async fn with_files_put_back(
             .collect(),
         (ProofEnd::Failed, Some(file)) => {
             // They may fail for what the worktree lacks: then they fail there as they are edited too.
-            let Ok(edited) = BaseTree::at(&plan.root, head) else {
+            let Ok(edited) = BaseTree::at(&plan.git, head) else {
                 return Vec::new();
             };
             match ending(&run_in(plan, &edited, interrupt, observer).await, to_mend) {
@@ -283,7 +285,7 @@ async fn run_in(
     observer: Observer,
 ) -> Vec<CheckEvidence> {
     let mut there = Plan {
-        root: tree.path.clone(),
+        git: plan.git.within(&tree.path),
         ..plan.clone()
     };
     for planned in there.checks.values_mut() {
@@ -291,7 +293,7 @@ async fn run_in(
             &mut planned.command.environment,
             &planned.command.run,
             &tree.path,
-            &plan.root,
+            plan.root(),
         );
     }
     run(&there, interrupt, observer).await.checks
@@ -331,7 +333,8 @@ fn ending(checks: &[CheckEvidence], to_mend: &BTreeSet<Fingerprint>) -> (ProofEn
 
 /// A git worktree on a commit, removed when dropped.
 struct BaseTree {
-    root: PathBuf,
+    /// Git, at the top of the tree it belongs to.
+    git: Git,
     /// Its top.
     path: PathBuf,
 }
@@ -341,7 +344,7 @@ impl BaseTree {
     ///
     /// # Errors
     /// In words.
-    fn at(root: &Path, commit: Sha) -> Result<Self, String> {
+    fn at(git: &Git, commit: Sha) -> Result<Self, String> {
         let since = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
@@ -350,12 +353,12 @@ impl BaseTree {
         // Fails where something is there already, so that a link placed there is not followed.
         fs::create_dir(&path).map_err(|error| format!("no place for a worktree: {error}"))?;
         let worktree = Self {
-            root: root.to_owned(),
+            git: git.clone(),
             path,
         };
         let shown = worktree.path.display().to_string();
-        match git(
-            root,
+        match run_git(
+            git,
             &[
                 "worktree",
                 "add",
@@ -366,7 +369,7 @@ impl BaseTree {
             ],
         ) {
             Ok(()) => {
-                worktree.link_installed(root);
+                worktree.link_installed(git.directory());
                 Ok(worktree)
             }
             Err(reason) => Err(format!(
@@ -381,14 +384,14 @@ impl BaseTree {
     /// # Errors
     /// In words.
     fn with_tests_of(trial: &TestTrial<'_>) -> Result<Self, String> {
-        let tree = Self::at(trial.root, trial.base)?;
+        let tree = Self::at(trial.git, trial.base)?;
         let tests = trial
             .files
             .known()
             .iter()
             .map(|file| file.path.as_str())
             .filter(|path| belongs_to_tests(path));
-        let head = Worktree::at(trial.root).and_then(|worktree| worktree.tree(Extent::Tracked));
+        let head = Worktree::of(trial.git).and_then(|worktree| worktree.tree(Extent::Tracked));
         let laid_over = head
             .map_err(|error| error.to_string())
             .and_then(|head| tree.put_back(head, &tests.collect()));
@@ -401,8 +404,9 @@ impl BaseTree {
     /// # Errors
     /// In words.
     fn put_back(&self, from: Sha, files: &BTreeSet<&str>) -> Result<(), String> {
-        let is_there =
-            |path: &&str| git(&self.root, &["cat-file", "-e", &format!("{from}:{path}")]).is_ok();
+        let is_there = |path: &&str| {
+            run_git(&self.git, &["cat-file", "-e", &format!("{from}:{path}")]).is_ok()
+        };
         let (there, new): (Vec<&str>, Vec<&str>) = files.iter().copied().partition(is_there);
         for path in new {
             let place = self.inside(path).map_err(|error| error.to_string())?;
@@ -418,7 +422,10 @@ impl BaseTree {
         if there.is_empty() {
             Ok(())
         } else {
-            git(&self.path, &[&restore[..], &there].concat())
+            run_git(
+                &self.git.within(&self.path),
+                &[&restore[..], &there].concat(),
+            )
         }
     }
 
@@ -458,22 +465,20 @@ impl BaseTree {
 impl Drop for BaseTree {
     fn drop(&mut self) {
         let shown = self.path.display().to_string();
-        if git(
-            &self.root,
+        if run_git(
+            &self.git,
             &["worktree", "remove", "--force", "--force", &shown],
         )
         .is_err()
         {
             let _ = fs::remove_dir_all(&self.path);
-            let _ = git(&self.root, &["worktree", "prune"]);
+            let _ = run_git(&self.git, &["worktree", "prune"]);
         }
     }
 }
 
-fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
-    let output = GitCommand::new(root, arguments)
-        .run()
-        .and_then(GitOutput::success);
+fn run_git(git: &Git, arguments: &[&str]) -> Result<(), String> {
+    let output = git.command(arguments).run().and_then(GitOutput::success);
     output
         .map(drop)
         .map_err(|error| one_line(&error.to_string(), 200))
@@ -529,11 +534,12 @@ mod tests {
             root,
             "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm fix",
         );
-        let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
+        let git = Git::at(root);
+        let Changes { merge_base, files } = Changes::against(&git, Some("main")).unwrap();
         let interrupt = Interrupt::new();
         let trial = prove(
             &TestTrial {
-                root,
+                git: &git,
                 base: merge_base,
                 files: &files,
                 checks: vec![(&name, &check)],
@@ -597,12 +603,13 @@ mod tests {
             root,
             "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm weaker",
         );
-        let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
+        let git = Git::at(root);
+        let Changes { merge_base, files } = Changes::against(&git, Some("main")).unwrap();
         let head = crate::runner::Checkout::around(root).unwrap().head;
         let interrupt = Interrupt::new();
         let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
         let trial = TestTrial {
-            root,
+            git: &git,
             base: merge_base,
             files: &files,
             checks: vec![(&name, &check)],
@@ -653,7 +660,7 @@ mod tests {
         Plan::new(
             &[("unit".parse().unwrap(), check)].into(),
             None,
-            root.to_owned(),
+            &Git::at(root),
             None,
         )
         .unwrap()
@@ -682,12 +689,13 @@ mod tests {
                 root,
                 "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm weaker",
             );
-            let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
+            let git = Git::at(root);
+            let Changes { merge_base, files } = Changes::against(&git, Some("main")).unwrap();
             let head = crate::runner::Checkout::around(root).unwrap().head;
             let interrupt = Interrupt::new();
             let (name, check) = ("unit".parse().unwrap(), CommandCheck::new(CHECK));
             let trial = TestTrial {
-                root,
+                git: &git,
                 base: merge_base,
                 files: &files,
                 checks: vec![(&name, &check)],

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use self::edits::Edit;
 use super::checkout;
-use crate::git::{GitCommand, GitError};
+use crate::git::{Git, GitCommand, GitError};
 use loopgate_core::{
     Sha,
     observed::{ChangedFiles, Content, Contents, FileAt},
@@ -27,7 +27,6 @@ use loopgate_core::{
 pub use self::edits::{Anchor, Edits, Moved, diff_summary};
 
 /// Where `loopgate verify` writes evidence: no part of the change.
-const EVIDENCE: &str = "loopgate-evidence";
 const NOT_OURS: &str = ":(exclude,top)loopgate-evidence";
 
 /// What of the working tree is looked at.
@@ -42,6 +41,7 @@ pub enum Extent {
 /// A git working tree.
 #[derive(Clone, Debug)]
 pub struct Worktree {
+    git: Git,
     pub root: PathBuf,
     /// A folder of ours that belongs to this working tree, outside what is tracked.
     pub private_dir: PathBuf,
@@ -62,20 +62,29 @@ impl Worktree {
     /// # Errors
     /// When it is none.
     pub fn at(root: &Path) -> Result<Self, WorktreeError> {
-        let new = Self {
-            root: root.to_owned(),
-            private_dir: PathBuf::new(),
-            shared_dir: PathBuf::new(),
+        Self::of(&Git::at(root))
+    }
+
+    /// The working tree at whose top git is asked.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn of(git: &Git) -> Result<Self, WorktreeError> {
+        let Some(folders) = git.folders() else {
+            let asked = git.command(&["rev-parse", "--git-dir"]);
+            return Err(asked.run()?.failure().into());
         };
-        let printed = new.line(&["rev-parse", "--absolute-git-dir", "--git-common-dir"])?;
-        let (own, shared) = printed.split_once('\n').unwrap_or((&printed, &printed));
-        // Absolute, or relative to the top.
-        let folder = |path: &str| root.join(path).join("loopgate");
         Ok(Self {
-            private_dir: folder(own),
-            shared_dir: folder(shared),
-            ..new
+            git: git.clone(),
+            root: git.directory().to_owned(),
+            private_dir: folders.own.join("loopgate"),
+            shared_dir: folders.shared.join("loopgate"),
         })
+    }
+
+    /// Git, in this working tree.
+    pub fn git(&self) -> &Git {
+        &self.git
     }
 
     pub fn head(&self) -> Result<Head, WorktreeError> {
@@ -93,21 +102,59 @@ impl Worktree {
             let path = index.path().join("index");
             fs::copy(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
         }
-        // Git takes nothing untracked of an ignored folder, and refuses a pathspec that leaves it out.
-        let is_left_out = || -> Result<bool, GitError> {
-            let ignored = self.command(&["check-ignore", "--quiet", "--", EVIDENCE], None);
-            Ok(!self.root.join(EVIDENCE).exists() || ignored.run()?.status.success())
-        };
-        let add: &[&str] = match extent {
-            Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
-            Extent::Everything if is_left_out()? => &["add", "-A", "--", ":/"],
-            Extent::Everything => &["add", "-A", "--", ":/", NOT_OURS],
-        };
-        self.run(add, Some(&index), None)?;
+        let mut paths = self.run(
+            &[
+                "diff-files",
+                "-z",
+                "--name-only",
+                checkout::IGNORE_SUBMODULES,
+                "--",
+                NOT_OURS,
+            ],
+            Some(&index),
+            None,
+        )?;
+        if extent == Extent::Everything {
+            let new = [
+                "ls-files",
+                "-z",
+                "--others",
+                "--exclude-standard",
+                "--",
+                NOT_OURS,
+            ];
+            paths.extend(self.run(&new, Some(&index), None)?);
+        }
+        self.take_in(&paths, &index)?;
         Ok(self
             .command(&["write-tree"], Some(&index))
             .run()?
             .object_id()?)
+    }
+
+    /// Takes files as they are into an index of our own. `git add` would start another git in each submodule, under a
+    /// configuration that nobody has looked at.
+    fn take_in(&self, paths: &[u8], index: &TempDir) -> Result<(), WorktreeError> {
+        let named = paths
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty());
+        // Git writes a repository within this one as a folder; it is taken as the commit that it is at.
+        let named = named.map(|path| path.strip_suffix(b"/").unwrap_or(path));
+        let named: Vec<u8> = named
+            .flat_map(|path| path.iter().copied().chain([0]))
+            .collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let update = [
+            "update-index",
+            "--add",
+            "--remove",
+            "--replace",
+            "-z",
+            "--stdin",
+        ];
+        self.run(&update, Some(index), Some(&named)).map(drop)
     }
 
     /// Paths of tracked files that differ between two trees.
@@ -290,7 +337,7 @@ impl Worktree {
     }
 
     pub(super) fn command(&self, arguments: &[&str], index: Option<&TempDir>) -> GitCommand {
-        let command = GitCommand::new(&self.root, arguments);
+        let command = self.git.command(arguments);
         if let Some(index) = index {
             command.env("GIT_INDEX_FILE", index.path().join("index"))
         } else {
@@ -354,6 +401,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::git::Outsider;
 
     struct Repository {
         folder: tempfile::TempDir,
@@ -447,6 +495,58 @@ mod tests {
             tree.advance(head.commit, commit),
             Err(WorktreeError::HeadMoved)
         ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_git_starts_in_a_submodule_nor_by_the_settings_of_one_worktree() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let repository = Repository::new();
+        let trap = repository.folder.path().join(".git/trap");
+        let sprung = repository.folder.path().join("sprung");
+        repository.write(
+            ".git/trap",
+            &format!("#!/bin/sh\ntouch '{}'\ncat\n", sprung.display()),
+        );
+        fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+        let trap = trap.display().to_string();
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let commit = ["commit", "-qm", "more"];
+        repository.write("inner/c.txt", "c\n");
+        for arguments in [
+            &["init", "-q"][..],
+            &["add", "."],
+            &[&who[..], &commit].concat(),
+        ] {
+            repository.git(&[&["-C", "inner"], arguments].concat());
+        }
+        repository.git(&["add", "inner"]);
+        repository.git(&[&who[..], &commit].concat());
+        let tree = repository.worktree();
+        let exposed = tree.git().expose(Outsider::Checks);
+        for setting in ["core.fsmonitor", "filter.deep.clean"] {
+            repository.git(&["-C", "inner", "config", setting, &trap]);
+        }
+        repository.write("inner/.gitattributes", "*.txt filter=deep\n");
+        repository.write("inner/c.txt", "d\n");
+        repository.write(".git/info/attributes", "*.txt filter=evil\n");
+        repository.git(&["config", "extensions.worktreeConfig", "true"]);
+        repository.git(&["config", "--worktree", "filter.evil.clean", &trap]);
+        repository.write("a.txt", "edited\n");
+        for tree in [tree.clone(), repository.worktree()] {
+            let head = tree.head().unwrap();
+            let written = tree.tree(Extent::Everything).unwrap();
+            assert_eq!(tree.differing(head.tree, written).unwrap(), ["a.txt"]);
+            tree.tree(Extent::Tracked).unwrap();
+            tree.settle_index().unwrap();
+            let checkout = checkout::Checkout::of(tree.git()).unwrap();
+            assert!(!checkout.is_clean);
+            checkout::Changes::against(tree.git(), Some("main")).unwrap();
+        }
+        drop(exposed);
+        repository.worktree().tree(Extent::Everything).unwrap();
+        assert!(!sprung.exists());
     }
 
     #[test]
