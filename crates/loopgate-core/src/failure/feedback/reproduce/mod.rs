@@ -7,6 +7,7 @@ mod names;
 mod own;
 mod rerun;
 mod select;
+mod shell;
 mod tool;
 
 use std::borrow::Cow;
@@ -19,11 +20,13 @@ use self::{
 use crate::{
     CheckName,
     evidence::{ErrorType, Failure, SourceLocation},
-    failure::read::text,
     source_files::{Runner, Tool, language_of},
 };
 
 pub use self::rerun::rerun;
+
+/// Bytes of a check's command that is shown; the start of a longer one would be another command.
+const LONGEST: usize = 500;
 
 /// The check a failure belongs to, as far as it is known.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +43,7 @@ pub struct CheckContext<'a> {
 pub fn reproduce(failure: &Failure, command: &str, directory: &str) -> Option<String> {
     let (directory, command) = placed(command, directory);
     let whole = || {
-        Some(text::one_line(&without_reports(&command), 300)).filter(|command| !command.is_empty())
+        without_reports(&command).filter(|command| !command.is_empty() && command.len() <= LONGEST)
     };
     match failure.error_type {
         ErrorType::LintError | ErrorType::CompileError => at(
@@ -85,7 +88,8 @@ fn placed<'c>(command: &'c str, directory: &str) -> (String, Cow<'c, str>) {
 
 /// One test, or one file of tests, by its own tool, in the directory in which that ran it.
 fn one(failure: &Failure, runner: &Runner, command: &str, directory: &str) -> Option<String> {
-    let command = &without_reports(command);
+    let typed = without_reports(command);
+    let command = typed.as_deref().unwrap_or(command);
     let mut start = Start::of(runner, command);
     let mut directory = directory;
     // Words by which the command itself chooses a package of a workspace.
@@ -186,7 +190,7 @@ mod tests {
             ),
         ];
         for (command, typed) in cases {
-            assert_eq!(without_reports(command), typed);
+            assert_eq!(without_reports(command).as_deref(), Some(typed));
         }
     }
 
@@ -494,7 +498,7 @@ mod tests {
             ),
             ("make check --json", "make check --json"),
         ] {
-            assert_eq!(without_reports(command), expected);
+            assert_eq!(without_reports(command).as_deref(), Some(expected));
         }
     }
 

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::tool::{is_package_script, is_program, is_simple};
+use super::{
+    shell::{self, Kind},
+    tool::{is_package_script, is_program, is_simple},
+};
 use crate::source_files::Runner;
 
 /// The directory that a command line goes to, where it shows one, and the command there: `cd web && npm test`,
@@ -20,19 +23,22 @@ pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
             here
         };
     }
-    let mut words = command.split_whitespace();
-    match (words.next(), words.next(), words.next()) {
-        (
-            Some(manager @ ("npm" | "pnpm" | "yarn")),
-            Some("--prefix" | "--cwd" | "--dir" | "-C"),
+    let tokens = shell::tokens(command).unwrap_or_default();
+    // Of several commands each goes where it says.
+    if tokens.iter().any(|token| token.kind == Kind::Operator) {
+        return here;
+    }
+    let texts: Vec<&str> = tokens.iter().map(|token| token.text).collect();
+    match texts.as_slice() {
+        [
+            manager @ ("npm" | "pnpm" | "yarn"),
+            "--prefix" | "--cwd" | "--dir" | "-C",
+            directory,
+            ..,
+        ] if is_below(directory) => (
             Some(directory),
-        ) if is_below(directory) => {
-            let rest: Vec<&str> = words.collect();
-            (
-                Some(directory),
-                Cow::Owned(format!("{manager} {}", rest.join(" "))),
-            )
-        }
+            Cow::Owned(format!("{manager} {}", shell::written(&tokens[3..]))),
+        ),
         _ => here,
     }
 }
@@ -81,7 +87,7 @@ pub struct Start {
 impl Start {
     /// As the command line shows it, else as it is usual.
     pub fn of(runner: &Runner, command: &str) -> Self {
-        let words: Vec<&str> = command.split_whitespace().collect();
+        let words = shell::words(command).unwrap_or_default();
         let is_shown = is_simple(command) && !is_package_script(command);
         let at = words
             .iter()

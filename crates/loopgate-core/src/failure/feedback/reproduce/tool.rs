@@ -1,6 +1,6 @@
 //! The tool that runs a failing test.
 
-use super::names::word;
+use super::{names::word, shell};
 use crate::{
     evidence::{ErrorType, Failure},
     failure::read::{paths, text},
@@ -16,7 +16,7 @@ pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
         let has_all = |words: &[String]| !words.is_empty() && words.iter().all(is_there);
         all().find(|row| row.words.iter().any(is_there) || has_all(&row.all_words))
     };
-    let typed = without_reports(command);
+    let typed = without_reports(command).unwrap_or_else(|| command.to_owned());
     // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from the
     // report's name or from the failure would be another program than the check's.
     let trace = failure
@@ -68,26 +68,23 @@ pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
         })
 }
 
-/// The command as a person types it: without the options that only make it write a report for Loopgate.
-pub fn without_reports(command: &str) -> String {
-    if !command.contains(REPORTS_VARIABLE) {
-        return command.to_owned();
+/// The command as a person types it, on one line: without what only makes it write a report for Loopgate. Where it does
+/// more with its report than write it, it is whole, and has a folder to write it to. None where no line can be made of it.
+pub fn without_reports(command: &str) -> Option<String> {
+    let variable = format!("${{{REPORTS_VARIABLE}}}");
+    let is_needed =
+        command.contains(&variable) || command.contains(&variable.replace(['{', '}'], ""));
+    let Some(tokens) = shell::tokens(command) else {
+        return (!is_needed && !command.contains('\n')).then(|| command.to_owned());
+    };
+    match shell::without_reports(&tokens) {
+        Some(kept) => Some(shell::written(&kept)),
+        None if is_needed => Some(format!(
+            "{REPORTS_VARIABLE}=$(mktemp -d); {}",
+            shell::written(&tokens)
+        )),
+        None => Some(shell::written(&tokens)),
     }
-    let only_for_reports = pattern!(
-        "^(?:--json|--format=json|--reporter=default|--reporter=junit|--reporter|xunit|--reporter-option)$"
-    );
-    let mut words: Vec<&str> = Vec::new();
-    for word in command.split_whitespace() {
-        if word.contains(REPORTS_VARIABLE) {
-            // The option or the redirection that a bare file belongs to.
-            words.pop_if(|before| {
-                !word.starts_with('-') && (before.starts_with('-') || before.ends_with('>'))
-            });
-        } else if !only_for_reports.is_match(word) {
-            words.push(word);
-        }
-    }
-    words.strip_suffix(&["--"]).unwrap_or(&words).join(" ")
 }
 
 /// One command: nothing that a shell would end it with, so that what is put behind it is part of it.
