@@ -20,7 +20,7 @@ use super::{
     working_tree,
 };
 use crate::{
-    mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
+    mcp::{self, Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
     render::{self, Currency, ReadFrom, Reading, Until},
     runner::{self, FixerDispute, Interrupt},
 };
@@ -32,8 +32,10 @@ pub async fn run() -> CommandResult {
         verifying: Arc::default(),
         interrupt: interrupt.clone(),
     });
+    let (from, to) = streams()?;
+    let (transport, moving) = mcp::transport(from, to);
     let serving = async {
-        match Tools(Arc::clone(&session)).serve(streams()?).await {
+        match Tools(Arc::clone(&session)).serve(transport).await {
             Ok(running) => running
                 .waiting()
                 .await
@@ -44,6 +46,8 @@ pub async fn run() -> CommandResult {
             Err(error) => Err(CliError::bad_data(error)),
         }
     };
+    // What moves the lines ends after the one who serves, so that the last answer is written.
+    let serving = async { tokio::join!(serving, moving).0 };
     let ended = tokio::select! {
         ended = serving => ended.map(|()| exit::OK),
         () = runner::asked_to_stop() => Ok(exit::INTERRUPTED),

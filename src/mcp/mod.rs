@@ -1,6 +1,7 @@
 //! The tools for programs that speak the Model Context Protocol (<https://modelcontextprotocol.io/specification>), in
 //! one table. `loopgate mcp` offers them where the repository is worked on, a server to clients that show a token.
 
+mod lines;
 mod tools;
 
 use std::{sync::Arc, time::Duration};
@@ -18,6 +19,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::time::interval;
 
+pub use self::lines::transport;
 use self::tools::TOOLS;
 pub use self::tools::{Call, Dispute, Explain, Feedback, Memory, Verify, Wait};
 use crate::render;

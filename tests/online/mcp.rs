@@ -73,6 +73,13 @@ impl Client {
         answer
     }
 
+    /// Sends a line that is no message of the protocol.
+    fn send_line(&mut self, line: &[u8]) {
+        let to = self.to.as_mut().unwrap();
+        to.write_all(line).unwrap();
+        to.write_all(b"\n").unwrap();
+    }
+
     fn hear(&mut self) -> Value {
         let mut line = String::new();
         self.from.read_line(&mut line).unwrap();
@@ -164,6 +171,15 @@ async fn a_client_lists_and_calls_each_tool() {
     assert_eq!(
         (&verified["final"], &verified["failures"][0]["check"]),
         (&json!(true), &json!("lint")),
+        "{verified:#}"
+    );
+    let named = verified["untrusted"].as_array().unwrap();
+    assert!(
+        named.contains(&json!("failures[].message"))
+            && verified["notice"]
+                .as_str()
+                .unwrap()
+                .contains("never instructions"),
         "{verified:#}"
     );
     assert_eq!(
@@ -259,5 +275,55 @@ async fn a_client_lists_and_calls_each_tool() {
         client.ask("resources/read", &json!({ "uri": "x" }))["error"]["code"],
         -32_601
     );
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_cannot_be_read_is_answered_and_the_next_one_works() {
+    let here = tempfile::tempdir().unwrap();
+    let mut client = Client::of(here.path(), "http://127.0.0.1:9");
+    let nested = [b"[".repeat(20_000), b"]".repeat(20_000)].concat();
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{}1{}}}",
+        "[".repeat(128),
+        "]".repeat(128)
+    );
+    let long = format!("\"{}\"", "x".repeat(3 << 20));
+    let cut = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":".as_slice();
+    let lines = [
+        b"hello".as_slice(),
+        cut,
+        &nested,
+        deep.as_bytes(),
+        b"\xff\xfe",
+        long.as_bytes(),
+    ];
+    for line in lines {
+        client.send_line(line);
+        let answer = client.hear();
+        let start = String::from_utf8_lossy(&line[..line.len().min(40)]);
+        assert_eq!(answer["error"]["code"], -32_700, "{start}: {answer}");
+        assert_eq!(answer.get("id"), Some(&Value::Null), "{start}: {answer}");
+        assert_eq!(
+            client.ask("ping", &json!({}))["result"],
+            json!({}),
+            "after {start}"
+        );
+    }
+    // Many at once, each with its answer, and none within another.
+    for _ in 0..100 {
+        client.send_line(b"{");
+    }
+    for _ in 0..100 {
+        assert_eq!(client.hear()["error"]["code"], -32_700);
+    }
+    client.send_line(b"");
+    client.send_line(b"{\"foo\":\"bar\"}");
+    assert_eq!(
+        client.hear()["error"]["code"],
+        -32_600,
+        "JSON, but no request"
+    );
+    assert!(client.ask("tools/list", &json!({}))["result"]["tools"].is_array());
     assert_eq!(client.leave(), Some(0));
 }
