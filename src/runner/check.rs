@@ -354,11 +354,9 @@ impl Gathered<'_> {
             places.settle(failure);
             failure.fingerprint = Some(failure::fingerprint(failure));
         }
-        let found = evidence
-            .findings
-            .iter_mut()
-            .filter_map(|finding| finding.location.as_mut());
-        found.for_each(|at| at.file = places.resolve(&at.file));
+        for finding in &mut evidence.findings {
+            places.settle_finding(finding);
+        }
         if let (Some(results), Some(files)) = (&mut evidence.results, &self.coverage) {
             results.coverage_percent =
                 coverage::measure(&ChangedFiles::Complete(Vec::new()), files).percent();

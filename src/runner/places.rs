@@ -11,7 +11,10 @@ use std::{
 };
 
 use crate::git::{Git, GitOutput};
-use loopgate_core::{evidence::Failure, source_files::is_test};
+use loopgate_core::{
+    evidence::{Failure, Finding, SourceLocation, mention_place},
+    source_files::is_test,
+};
 
 /// Longest path of which suffixes are tried, in parts.
 const MOST_PARTS: usize = 40;
@@ -29,7 +32,7 @@ pub struct Places<'a> {
     report: &'a Path,
     /// The name of the Go module around the directory, which Go writes for the module's own directory.
     module: Option<(String, PathBuf)>,
-    /// Files of the repository by their last part; asked of git when nothing else helps.
+    /// Files of the repository by their last part, new ones that are not ignored among them; asked of git when needed.
     tracked: OnceCell<HashMap<String, Vec<String>>>,
 }
 
@@ -109,7 +112,26 @@ impl<'a> Places<'a> {
             .unwrap_or_else(|| written.to_owned())
     }
 
-    /// Makes the paths of a failure, and those its texts mention, paths of the repository.
+    /// The path of the file of the repository that is meant, tracked or new; none where there is no such file.
+    fn place(&self, written: &str) -> Option<String> {
+        let file = self.resolve(written);
+        let named = self.tracked().get(file.rsplit('/').next()?)?;
+        named.contains(&file).then_some(file)
+    }
+
+    /// Makes the place of a finding one of the repository. One that is none is left as words in the message.
+    pub fn settle_finding(&self, finding: &mut Finding) {
+        let Some(at) = finding.location.take() else {
+            return;
+        };
+        match self.place(&at.file) {
+            Some(file) => finding.location = Some(SourceLocation { file, ..at }),
+            None => mention_place(&mut finding.message, &at.file, at.line),
+        }
+    }
+
+    /// Makes the paths of a failure, and those its texts mention, paths of the repository. A place that is none is left
+    /// as words in the message.
     pub fn settle(&self, failure: &mut Failure) {
         let root = format!("{}/", self.top.display());
         for text in [
@@ -124,14 +146,17 @@ impl<'a> Places<'a> {
             }
         }
         let written = test_file(failure).map(str::to_owned);
-        let files = [
-            failure.test_file.as_mut(),
-            failure.source.as_mut().map(|source| &mut source.file),
-        ];
-        files
-            .into_iter()
-            .flatten()
-            .for_each(|file| *file = self.resolve(file));
+        let named = failure
+            .named_place()
+            .map(|(file, line)| (file.to_owned(), line));
+        failure.test_file = failure.test_file.take().and_then(|file| self.place(&file));
+        failure.source = failure.source.take().and_then(|source| {
+            let file = self.place(&source.file)?;
+            Some(SourceLocation { file, ..source })
+        });
+        if let (None, Some((file, line))) = (failure.location(), named) {
+            mention_place(&mut failure.error_message, &file, line);
+        }
         let package = written
             .zip(test_file(failure))
             .and_then(|(written, file)| self.package(&written, file));
@@ -168,12 +193,16 @@ impl<'a> Places<'a> {
         plain.is_file().then(|| shown(relative))
     }
 
+    fn tracked(&self) -> &HashMap<String, Vec<String>> {
+        self.tracked.get_or_init(|| tracked(self.git))
+    }
+
     /// Below a source root that the report does not know: `com/acme/Cart.java`. Of several such files the one nearest
     /// to the report is meant.
     fn tracked_ending_in(&self, parts: &[&str]) -> Option<String> {
-        let tracked = self.tracked.get_or_init(|| tracked(self.git));
         let end = format!("/{}", parts.join("/"));
-        let candidates = tracked
+        let candidates = self
+            .tracked()
             .get(*parts.last()?)?
             .iter()
             .filter(|file| format!("/{file}").ends_with(&end));
@@ -268,6 +297,90 @@ mod tests {
 
     use super::*;
 
+    fn git_init(root: &Path) {
+        let made = Command::new("git").args(["init", "-q"]).arg(root).status();
+        assert!(made.unwrap().success());
+    }
+
+    #[test]
+    fn a_place_that_no_file_of_the_repository_has_is_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for (path, content) in [
+            ("web/src/cart.ts", ""),
+            ("src/lib.rs", ""),
+            ("crates/b/src/lib.rs", ""),
+            (".gitignore", "/dist/\n"),
+            ("dist/made.js", ""),
+        ] {
+            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.join(path), content).unwrap();
+        }
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret.txt"), "").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(outside.path(), root.join("linked")).unwrap();
+        git_init(&root);
+        let secret = outside.path().join("secret.txt").display().to_string();
+        // Files that are new count as tracked ones do.
+        for (directory, written, expected) in [
+            ("web", "src/cart.ts", Some("web/src/cart.ts")),
+            ("", "web/src/cart.ts", Some("web/src/cart.ts")),
+            ("crates/b", "../../src/lib.rs", Some("src/lib.rs")),
+            ("crates/b", "src/lib.rs", Some("crates/b/src/lib.rs")),
+            ("", "src/../../../etc/passwd", None),
+            ("", "/etc/passwd", None),
+            ("", &secret, None),
+            ("", "linked/secret.txt", None),
+            ("", "gone.test.ts", None),
+            ("", "dist/made.js", None),
+            ("", "src", None),
+            ("", "", None),
+        ] {
+            let mut failure = Failure {
+                test_file: Some(written.to_owned()),
+                line_number: Some(3),
+                error_message: "it failed".into(),
+                ..Failure::default()
+            };
+            let at = SourceLocation {
+                file: written.to_owned(),
+                line: Some(3),
+                function: None,
+            };
+            let mut finding = Finding {
+                rule: "r".into(),
+                severity: loopgate_core::evidence::FindingSeverity::Low,
+                message: "it failed".into(),
+                location: Some(at.clone()),
+            };
+            // As a failure comes here.
+            loopgate_core::failure::complete(&mut failure);
+            let git = Git::at(&root);
+            let places = Places::new(&git, &root.join(directory), &root, &[]);
+            places.settle(&mut failure);
+            places.settle_finding(&mut finding);
+            assert_eq!(
+                failure.location().map(|(file, _)| file),
+                expected,
+                "{written} in {directory}"
+            );
+            assert_eq!(
+                finding.location.as_ref().map(|at| at.file.as_str()),
+                expected,
+                "{written}"
+            );
+            let says_where =
+                failure.error_message.contains("(reported at ") && finding.message.ends_with(":3)");
+            assert_eq!(
+                says_where,
+                expected.is_none() && !written.is_empty(),
+                "{}",
+                failure.error_message
+            );
+        }
+    }
+
     #[test]
     fn every_way_tools_name_a_file_is_a_path_of_the_repository() {
         let folder = tempfile::tempdir().unwrap();
@@ -331,6 +444,7 @@ mod tests {
             std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             std::fs::write(root.join(path), "").unwrap();
         }
+        git_init(&root);
         for (ran_in, written, file, directory) in [
             ("", "web/src/a.test.ts", "web/src/a.test.ts", None),
             ("web", "src/a.test.ts", "web/src/a.test.ts", None),
@@ -347,7 +461,6 @@ mod tests {
                 None,
             ),
             ("", "api/a_test.go", "api/a_test.go", Some("api")),
-            ("", "gone.test.ts", "gone.test.ts", None),
         ] {
             let mut failure = Failure {
                 test_file: Some(written.to_owned()),
@@ -361,14 +474,6 @@ mod tests {
             );
         }
         // Only its end was printed, from wherever the package is.
-        assert!(
-            Command::new("git")
-                .args(["init", "-q"])
-                .arg(&root)
-                .status()
-                .unwrap()
-                .success()
-        );
         let mut failure = Failure {
             test_file: Some("src/a.test.ts".to_owned()),
             ..Failure::default()
@@ -397,15 +502,7 @@ mod tests {
     fn written_paths_find_their_file() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        assert!(
-            Command::new("git")
-                .arg("init")
-                .arg("-q")
-                .arg(&root)
-                .status()
-                .unwrap()
-                .success()
-        );
+        git_init(&root);
         for file in [
             "src/lib.rs",
             "crates/b/src/lib.rs",

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     evidence::TestId,
     ids::{Fingerprint, Score},
+    text::one_line,
     untrusted::{harmless, without_secrets},
 };
 
@@ -217,14 +218,48 @@ impl Failure {
         [&self.expected, &self.actual].map(|side| side.as_deref().map(without_secrets))
     }
 
-    /// The best place to look at: where the code failed, else where the test stands.
+    /// The best place to look at: where the code failed, else where the test stands. What leads out of the repository
+    /// is no place.
     pub fn location(&self) -> Option<(&str, Option<u32>)> {
-        match (&self.source, &self.test_file) {
-            (Some(source), _) => Some((&source.file, source.line)),
-            (None, Some(file)) => Some((file, self.line_number)),
-            (None, None) => None,
-        }
+        self.named_places().find(|(file, _)| stays_inside(file))
     }
+
+    /// The best place as its tool names it, wherever that is.
+    pub fn named_place(&self) -> Option<(&str, Option<u32>)> {
+        self.named_places().next()
+    }
+
+    fn named_places(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
+        let source = self.source.as_ref();
+        let source = source.map(|source| (source.file.as_str(), source.line));
+        let of_test = self.test_file.as_deref();
+        let of_test = of_test.map(|file| (file, self.line_number));
+        [source, of_test].into_iter().flatten()
+    }
+}
+
+/// Adds to a message where its tool says that it belongs, unless it says so itself: words, where there is no place.
+pub fn mention_place(message: &mut String, file: &str, line: Option<u32>) {
+    if file.is_empty() || message.contains(file) {
+        return;
+    }
+    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    let file = one_line(file, LONGEST_MENTIONED);
+    message.push_str(&format!("\n(reported at {file}{line})"));
+}
+
+/// Longest path that a message mentions, in bytes.
+const LONGEST_MENTIONED: usize = 200;
+
+/// Whether a path, followed from the top of a repository, stays below it.
+pub fn stays_inside(path: &str) -> bool {
+    let leads_out = |part| part == "..";
+    let begins_elsewhere =
+        path.starts_with(['/', '\\', '~']) || path.contains(":/") || path.contains(":\\");
+    !path.is_empty()
+        && !begins_elsewhere
+        && !path.split(['/', '\\']).any(leads_out)
+        && !path.contains(char::is_control)
 }
 
 /// A place in a file, lines counted from 1.

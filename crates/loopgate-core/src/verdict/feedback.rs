@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{blame::CheckBlame, gather::HeadEvidence};
 use crate::{
-    evidence::{Analysis, CheckKind, Failure},
+    evidence::{Analysis, CheckKind, Failure, mention_place},
     failure::{Blame, CheckContext, ExaminedFailure, FeedbackLine, Touch},
     ids::{CheckName, Login, RuleId},
     policy::{CheckSource, Policy, Severity},
@@ -36,13 +36,19 @@ pub fn failures(
                 .clone()
                 .map(Analysis::bounded)
                 .filter(Analysis::says_what_to_do);
-            let failure = Failure {
+            let mut failure = Failure {
                 fingerprint: Some(examined.fingerprint),
                 analysis,
                 // Every surface points at the place that the feedback names.
                 source: examined.at.clone().or_else(|| failure.source.clone()),
                 ..failure.clone()
             };
+            if failure.location().is_none()
+                && let Some((file, line)) = failure.named_place()
+            {
+                let file = file.to_owned();
+                mention_place(&mut failure.error_message, &file, line);
+            }
             let view = FailureView {
                 blame: of_failure,
                 blame_confidence,

@@ -52,7 +52,8 @@ pub(in crate::failure) fn of_reading(failure: &Failure, reading: &Reading) -> Fi
             .as_deref()
             .map_or_else(|| reading.error_type.as_str().to_owned(), simple_name),
         normalise::message(reading),
-        paths::last_two(&file).to_owned(),
+        // Wherever its tool ran.
+        paths::last_two(file.trim_start_matches("../")).to_owned(),
         function,
         failing_statement(&reading.whole).unwrap_or_default(),
     ];

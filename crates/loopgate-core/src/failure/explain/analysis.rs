@@ -126,12 +126,14 @@ mod tests {
     use super::*;
 
     fn failure(test: &str, message: &str, trace: &str) -> Failure {
-        Failure {
+        let mut failure = Failure {
             test_name: Some(test.to_owned()),
             error_message: message.to_owned(),
             stack_trace: Some(trace.to_owned()),
             ..Failure::default()
-        }
+        };
+        crate::failure::complete(&mut failure);
+        failure
     }
 
     #[test]

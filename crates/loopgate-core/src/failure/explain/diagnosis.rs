@@ -9,9 +9,9 @@ use crate::{
             self, ApiMisuse, ConfigurationError, Environment, LogicError, MissingValidation, Other,
             TypeMismatch,
         },
-        SourceLocation,
+        SourceLocation, stays_inside,
     },
-    failure::read::{Changes, Frame, Reading, Sides, text::code},
+    failure::read::{Changes, Frame, Reading, Sides, paths, text::code},
     source_files::is_test,
 };
 
@@ -202,6 +202,16 @@ pub(super) fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
     }
 }
 
+/// Whether a file that a trace names is one of the repository, as far as it is known: the pull request changes it, or it
+/// is the failure's own, which whoever gathered the evidence found there.
+pub(super) fn is_known(file: &str, failure: &Failure, changes: &Changes) -> bool {
+    let source = failure.source.as_ref().map(|source| source.file.as_str());
+    let own = [source, failure.test_file.as_deref()];
+    // Absolute where nobody has looked for the file yet.
+    let is_own = |own: &str| own == file || paths::is_absolute(own) && paths::ends_with(own, file);
+    changes.contains(file) || stays_inside(file) && own.into_iter().flatten().any(is_own)
+}
+
 /// The frame to look at first: code before tests, the pull request's files before others, then the innermost.
 pub(super) fn best_place(
     failure: &Failure,
@@ -213,10 +223,11 @@ pub(super) fn best_place(
         .frames
         .iter()
         .filter(|frame| frame.origin.in_repository())
+        .filter(|frame| is_known(&frame.file, failure, changes))
         .min_by_key(rank);
     let located = |place: SourceLocation| {
         let (file, origin) = changes.locate(&place.file, None);
-        (origin.in_repository() && !file.is_empty()).then_some(SourceLocation { file, ..place })
+        (origin.in_repository() && stays_inside(&file)).then_some(SourceLocation { file, ..place })
     };
     // A compiler's or linter's finding stands where its tool shows; the other places explain it.
     let is_finding = matches!(
@@ -254,12 +265,13 @@ mod tests {
     fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> ExaminedFailure {
         let file = |(path, line): &(&str, u32)| ((*path).to_owned(), [*line].into());
         let changes = Changes::new(changed.iter().map(file));
-        let failure = Failure {
+        let mut failure = Failure {
             test_name: Some("totals".to_owned()),
             error_message: message.to_owned(),
             stack_trace: Some(trace.to_owned()),
             ..Failure::default()
         };
+        crate::failure::complete(&mut failure);
         ExaminedFailure::new(&failure, &changes)
     }
 

@@ -1,7 +1,7 @@
 //! A failure that is examined once, for blame, analysis and feedback.
 
 use super::{
-    diagnosis::{Conclusion, Touch, best_place, conclude, touch},
+    diagnosis::{Conclusion, Touch, best_place, conclude, is_known, touch},
     known,
 };
 use crate::{
@@ -91,7 +91,10 @@ impl ExaminedFailure {
             retry,
             error_type: reading.error_type,
             reported: reading.summary(),
-            test_file: reading.test_frame().map(|frame| frame.file.clone()),
+            test_file: reading
+                .test_frame()
+                .map(|frame| frame.file.clone())
+                .filter(|file| is_known(file, failure, changes)),
             at,
             touch,
             conclusion,

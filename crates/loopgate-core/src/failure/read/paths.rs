@@ -32,7 +32,8 @@ const MAX_PATH: usize = 400;
 /// Where containers hold a repository, or one package of it.
 pub(in crate::failure) const CONTAINERS: &[&str] = &["/workspace/", "/usr/src/app/", "/app/"];
 
-/// A printed path with `/` between its parts, without scheme, query, `.` and `..`.
+/// A printed path with `/` between its parts, without scheme, query and `.`. A `..` is left only in front, where the path
+/// leads out of the directory that it was printed in.
 pub(in crate::failure) fn tidy(printed: &str) -> String {
     let path = super::text::prefix(printed.trim(), MAX_PATH).replace('\\', "/");
     let path = without_scheme(&path);
@@ -41,9 +42,10 @@ pub(in crate::failure) fn tidy(printed: &str) -> String {
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            ".." => {
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
                 parts.pop();
             }
+            ".." if path.starts_with('/') => {}
             part => parts.push(part),
         }
     }
@@ -153,7 +155,8 @@ mod tests {
             ("webpack:///./src/a.ts", "src/a.ts"),
             ("webpack://my-app/./src/a.ts?1234", "src/a.ts"),
             ("webpack-internal:///(ssr)/./src/a.ts", "src/a.ts"),
-            ("../../../etc/passwd", "etc/passwd"),
+            ("src/../../../etc/passwd", "../../etc/passwd"),
+            ("/srv/../../etc/passwd", "/etc/passwd"),
             (
                 "node:internal/process/task_queues",
                 "node:internal/process/task_queues",

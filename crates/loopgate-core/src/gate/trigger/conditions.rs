@@ -11,7 +11,7 @@ use super::{
     rules::RuleHit,
 };
 use crate::{
-    evidence::FindingSeverity,
+    evidence::{FindingSeverity, stays_inside},
     gate::{
         agents::agent_in,
         report::{MatchReason, TriggerMatch},
@@ -210,6 +210,7 @@ impl ReadDiff<'_> {
             let (file, line) = finding
                 .location
                 .as_ref()
+                .filter(|place| stays_inside(&place.file))
                 .map(|place| (place.file.clone(), place.line))
                 .unzip();
             let index = files

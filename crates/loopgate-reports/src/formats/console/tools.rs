@@ -266,7 +266,7 @@ mod tests {
 
     /// `name | place | message`
     fn shown(failure: &loopgate_core::evidence::Failure) -> String {
-        let place = failure.location().map(|(file, line)| match line {
+        let place = failure.named_place().map(|(file, line)| match line {
             Some(line) => format!("{file}:{line}"),
             None => file.to_owned(),
         });

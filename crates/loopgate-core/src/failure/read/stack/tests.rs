@@ -561,7 +561,7 @@ READ of size 4 at 0x602000000014 thread T0
             [
                 "src/cart.cpp:21:12 shop::Cart::last ours",
                 "tests/cart_test.cpp:9:3 main ours",
-                "sysdeps/nptl/libc_start_call_main.h:58:16 __libc_start_call_main toolchain",
+                "../sysdeps/nptl/libc_start_call_main.h:58:16 __libc_start_call_main toolchain",
             ]
         );
     }
