@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     github::webhook::Target,
-    render::{self, Reading, Until, defused},
+    render::{self, CAUTION, Reading, Until, defused},
     runner::{Checkout, Worktree},
 };
 use loopgate_core::{Sha, deciding::DecisionWord, text::one_line};
@@ -180,7 +180,7 @@ async fn failing(checkout: &Checkout) -> Option<String> {
     )
 }
 
-/// What to repair, for a decision that the author acts on: names and places, nothing that the code under test wrote.
+/// What to repair, for a decision that the author acts on: names and places, after the word that they are data.
 fn reason(reading: &Reading, what: &str, read_more: &str) -> Option<String> {
     if reading.decision() != DecisionWord::Retry {
         return None;
@@ -191,6 +191,9 @@ fn reason(reading: &Reading, what: &str, read_more: &str) -> Option<String> {
         .map(Vec::as_slice)
         .unwrap_or_default();
     let mut text = format!("Not finished: {what} ({}).", reading.feedback.head_sha);
+    if !failures.is_empty() {
+        text.push_str(&format!("\n{CAUTION}"));
+    }
     for failure in failures.iter().take(MOST_NAMED) {
         let word = |at: &str| {
             failure

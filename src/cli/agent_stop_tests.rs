@@ -69,6 +69,10 @@ fn an_agent_goes_on_until_its_tree_is_green() {
         "{reason}"
     );
     assert!(!reason.contains("SECRET"), "{reason}");
+    let (_, below) = reason
+        .split_once(crate::render::CAUTION)
+        .expect("it is marked");
+    assert!(below.contains("rounds"), "{reason}");
     project.commit();
     project.verified("proceed");
     assert_eq!(project.held(), None);

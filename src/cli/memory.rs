@@ -150,7 +150,9 @@ async fn carry_out<G: ListObjects>(
                 .filter(|card| card.is_pattern())
                 .collect();
             let document: Vec<Value> = patterns.iter().map(|card| card.pattern()).collect();
-            let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
+            let document = render::marked(
+                json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document }),
+            );
             return output::show(&document, || {
                 render::memory_cards(patterns.iter().map(|card| (*card, None)))
             });

@@ -433,7 +433,7 @@ fn report(verified: &Verified) -> Result<(), CliError> {
         ..
     } = verified;
     let (view, report) = (&decision.view, path.with_file_name(REPORT));
-    let document = json!({
+    let document = render::marked(json!({
         "schema": "loopgate.verify/v1",
         "decision": decision.word(),
         "status": decision.next.status,
@@ -448,7 +448,7 @@ fn report(verified: &Verified) -> Result<(), CliError> {
         "burn_in": evidence.burn_in,
         "planted": verified.feedback.planted,
         "evidence_path": path,
-    });
+    }));
     actions::write_decision(&document, Some([path, &report]));
     match output::format() {
         Format::Github => output::text(render::annotation_commands(view)),

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::{
     Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, check_table,
-    code, gate_card, line, messages, short_text, steps, texts, verdict, warning, word, words,
+    code, gate_card, line, marked, messages, short_text, steps, texts, verdict, warning, word,
+    words,
 };
 use loopgate_core::{
     GateName,
@@ -20,7 +21,7 @@ use loopgate_core::{
 };
 
 /// `schema` of the document.
-const SCHEMA: &str = "loopgate.explain/v1";
+pub(super) const SCHEMA: &str = "loopgate.explain/v1";
 
 /// The text of `loopgate / gates`; `None` if no gate applies and no comment names one.
 pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
@@ -189,7 +190,7 @@ pub fn document(subject: &Subject<'_>) -> Value {
         Links::of(subject.snapshot),
         verdict::verdict(subject),
     );
-    json!({
+    marked(json!({
         "schema": SCHEMA,
         "verdict": format!("{icon} {verdict}"),
         "next": steps::next_steps(subject),
@@ -203,7 +204,7 @@ pub fn document(subject: &Subject<'_>) -> Value {
         "attempts": attempts(subject, &links),
         "warnings": warnings(subject, &links),
         "status": Feedback::of(subject),
-    })
+    }))
 }
 
 /// `loopgate.gate_rules/v1`: what the rules and conditions of one gate found; `None` if there is no such gate.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use minijinja::{context, value::Serde};
 use serde_json::{Value, json};
 
-use super::{Markdown, clip, code, messages, short_text};
+use super::{Markdown, clip, code, marked, messages, short_text};
 use loopgate_core::{
     PrNumber,
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, SettledDispute, Tier},
@@ -15,7 +15,7 @@ use loopgate_core::{
 
 /// What was looked for in a memory, for programs.
 pub fn memory_found(cards: &[&Card], seen: &[&Recurring]) -> Value {
-    json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen })
+    marked(json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen }))
 }
 
 /// What a fixer gets from the memory about an error.

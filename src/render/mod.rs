@@ -94,8 +94,8 @@ pub use memory::{
 pub use messages::{reason, text};
 pub use metrics::{metrics, metrics_csv, metrics_svg};
 pub use model::{
-    Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, json_text,
-    waiting_text,
+    CAUTION, Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, json_text,
+    marked, waiting_text,
 };
 pub use plain::{folded, plain, wrapped};
 pub use planted::{PlantedSettings, planted_lines};

@@ -258,7 +258,7 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> 
         "head_sha": pull.head.sha,
         "attempt": fix.attempt,
         "max_attempts": most,
-        "feedback": Feedback::of(subject),
+        "feedback": Feedback::of(subject).value(),
     });
     Some(Dispatch {
         to: to.clone(),

@@ -3,7 +3,7 @@
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Iteration, Subject, block, check_table, clip, clip_lines,
+    CAUTION, Iteration, Subject, block, check_table, clip, clip_lines,
     failure_card::{self, Cause, ShownTexts},
     line, messages, place, verdict, warning, word, words,
 };
@@ -43,6 +43,7 @@ pub fn report(
     let whole = iteration.iter().filter(|_| is_whole);
     let model = context! {
         colour,
+        caution => CAUTION,
         failures => causes.iter().take(FAILURES).map(|cause| failure(cause, &mut shown)).collect::<Vec<_>>(),
         open => OPEN,
         more => causes.len().saturating_sub(FAILURES),

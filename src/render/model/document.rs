@@ -146,6 +146,9 @@ pub struct Failure {
     pub category: Option<String>,
     pub confidence: Option<f64>,
     pub blame: Option<String>,
+    /// What the analyzer of its check proposes, as the evidence has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
     /// The one thing to do, if a rule is certain of it, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#do: Option<String>,

@@ -3,6 +3,7 @@
 
 mod document;
 mod reading;
+mod untrusted;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,7 @@ use self::document::{Actor, Attempt, Gate, Links, Place, Tried};
 pub use self::{
     document::{Ended, Failure, Feedback},
     reading::{Currency, ReadFrom, Reading, Traces, Until, feedback_text, waiting_text},
+    untrusted::{CAUTION, marked},
 };
 
 use super::{
@@ -164,9 +166,7 @@ impl Feedback {
             json!({ "task": task.prompt, "ideal_result": task.ideal_result, "critique": critique });
         document.others = beside.as_object().cloned().unwrap_or_default();
         let causes = causes(&subject.decision.view.failures);
-        let written = |document: &Self| {
-            serde_json::to_string_pretty(document).unwrap_or_else(|error| format!("\"{error}\""))
-        };
+        let written = |document: &Self| format!("{:#}", document.value());
         let whole = written(&document);
         for lines in TRACE_LINES {
             for (failure, cause) in document.failures.iter_mut().zip(&causes) {
@@ -179,6 +179,11 @@ impl Feedback {
             }
         }
         whole
+    }
+
+    /// The document as every reader gets it: it names the fields that hold words of others.
+    pub fn value(&self) -> Value {
+        marked(json!(self))
     }
 
     /// Leaves out half of the least important list that is left. Returns whether there was one.
@@ -197,8 +202,7 @@ impl Feedback {
     /// The document as a fenced block. Backticks, angle brackets and invisible characters are written as JSON
     /// escapes, so three backticks always close it and nothing in it can pass for a marker or hide.
     pub fn fenced(&self) -> Markdown {
-        let json =
-            serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("\"{error}\""));
+        let json = format!("{:#}", self.value());
         // Only strings can hold these characters, so a JSON escape is right wherever they stand.
         let json = escape_where(&json, |c| matches!(c, '`' | '<' | '>') || is_hidden(c));
         Markdown::ours(format!("```json\n{json}\n```"))
@@ -411,7 +415,8 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
         category: Some(view.analysis.category.as_str().to_owned()),
         confidence: Some(view.analysis.confidence.as_f64()),
         blame: Some(view.blame.as_str().to_owned()),
-        r#do: shown(&told.action),
+        r#do: shown(&told.action).filter(|_| failure.analysis.is_none()),
+        advice: shown(&told.action).filter(|_| failure.analysis.is_some()),
         why: shown(&told.reason),
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
         excerpt: excerpts

@@ -8,7 +8,10 @@ use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Ended, FEEDBACK_SCHEMA, FOR_READERS, Feedback, PACKET, RULES, escape_invisible};
+use super::{
+    CAUTION, Ended, FEEDBACK_SCHEMA, FOR_READERS, Feedback, PACKET, RULES, escape_invisible,
+    untrusted::unmark,
+};
 use crate::render::{excerpts::HEADING, messages, planted_lines, word};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -74,9 +77,11 @@ impl Feedback {
         if text.len() > READ_LIMIT {
             return None;
         }
-        serde_json::from_str(text)
-            .ok()
-            .filter(|document: &Self| document.schema == FEEDBACK_SCHEMA)
+        let read = serde_json::from_str(text).ok();
+        let mut document = read.filter(|document: &Self| document.schema == FEEDBACK_SCHEMA)?;
+        // It is made again where the document is written.
+        unmark(&mut document.others);
+        Some(document)
     }
 
     /// The document in the last fenced block of a text of ours. An edit of the comment on GitHub's page changes its
@@ -190,7 +195,7 @@ impl Feedback {
 
     /// The document as it is written to a file.
     pub fn written(&self) -> String {
-        escape_invisible(&serde_json::to_string_pretty(self).unwrap_or_default())
+        escape_invisible(&format!("{:#}", self.value()))
     }
 }
 
@@ -256,7 +261,7 @@ impl Reading {
 
     /// The document, with where it was read and why it is not final any more.
     pub fn document(&self) -> Value {
-        let mut document = json!(self.feedback);
+        let mut document = self.feedback.value();
         document["final"] = json!(self.is_final());
         document["read_from"] = json!(self.from);
         let outdated = match self.currency {
@@ -271,7 +276,7 @@ impl Reading {
 
     /// The document as text for programs: what a terminal would not show is written as JSON escapes.
     pub fn json(&self) -> String {
-        escape_invisible(&serde_json::to_string_pretty(&self.document()).unwrap_or_default())
+        escape_invisible(&format!("{:#}", self.document()))
     }
 }
 
@@ -293,6 +298,7 @@ pub fn feedback_text(reading: &Reading) -> String {
         // Why it is not the last word.
         outdated => (!is_last).then(|| messages::plain("outdated", &reading.currency, context! {})),
         heading => HEADING,
+        caution => CAUTION,
         most_excerpts => MOST_EXCERPTS,
         planted => planted_lines(&document.planted),
         document => Serde(document),

@@ -10,7 +10,7 @@ use minijinja::{context, value::Serde};
 pub use self::fix_message::loop_fix_message;
 
 use super::{
-    Iteration, causes, memory_lines,
+    CAUTION, Iteration, causes, memory_lines,
     messages::{self, reason},
     place,
     summary::{failed, state_ref},
@@ -251,6 +251,7 @@ pub fn loop_report(state: &LoopState, colour: bool) -> String {
         cause => cause(state),
         also => also.collect::<Vec<_>>(),
         state => Serde(state),
+        caution => CAUTION,
     };
     messages::text("loop_report.txt", model)
 }
