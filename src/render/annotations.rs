@@ -343,6 +343,7 @@ mod tests {
         let mut view = fixtures::view();
         for file in ["/usr/lib/x.rs", "../x.rs", ""] {
             let mut failure = fixtures::failure();
+            failure.failure.test_file = None;
             failure.failure.source = Some(SourceLocation {
                 file: file.into(),
                 line: Some(1),

@@ -47,6 +47,22 @@ fn told(name: &'static str, (decision, snapshot): (Decision, Snapshot)) -> Told 
     }
 }
 
+/// A test that stops in the code it calls, as a reader of reports leaves it.
+fn case_of_cart(number: usize) -> Failure {
+    let mut failure = Failure {
+        test_name: Some(format!("cart › case {number}")),
+        test_file: Some("test/cart.test.ts".to_owned()),
+        error_class: Some("TypeError".to_owned()),
+        error_message: "Cannot read properties of undefined (reading 'price')".to_owned(),
+        stack_trace: Some(format!(
+            "    at total (src/cart.ts:9:25)\n    at test/cart.test.ts:{number}:15"
+        )),
+        ..Failure::default()
+    };
+    loopgate_core::failure::complete(&mut failure);
+    failure
+}
+
 /// Forty tests that stop at one line, and one that fails by itself.
 fn mass_failure(story: &mut Story) {
     let checks = [
@@ -59,16 +75,7 @@ fn mass_failure(story: &mut Story) {
     let mut received = evidence(sha(1), &["sums up"], &["starts"]);
     if let ReceivedEvidence::Accepted(evidence) = &mut received {
         let unit = evidence.checks.last_mut().unwrap();
-        let each = (1..=40).map(|n| Failure {
-            test_name: Some(format!("cart › case {n}")),
-            test_file: Some("test/cart.test.ts".to_owned()),
-            error_class: Some("TypeError".to_owned()),
-            error_message: "Cannot read properties of undefined (reading 'price')".to_owned(),
-            stack_trace: Some(format!(
-                "    at total (src/cart.ts:9:25)\n    at test/cart.test.ts:{n}:15"
-            )),
-            ..Failure::default()
-        });
+        let each = (1..=40).map(case_of_cart);
         let sums = &mut unit.failures[0];
         (sums.expected, sums.actual) = (Some("9.98".to_owned()), Some("9.99".to_owned()));
         unit.failures.extend(each);
