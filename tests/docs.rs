@@ -107,19 +107,6 @@ fn every_path_in_the_documents_exists() {
     assert!(wrong.is_empty(), "no such file or folder: {wrong:#?}");
 }
 
-/// The documents are for users, and short: `wc -w` of all of them.
-#[test]
-fn the_documents_stay_short() {
-    let words: usize = documents()
-        .iter()
-        .map(|document| text_of(document).split_whitespace().count())
-        .sum();
-    assert!(
-        words <= 30_000,
-        "the documents have {words} words: cut what users do not need"
-    );
-}
-
 #[test]
 fn no_empty_line_cuts_a_table() {
     for document in documents() {

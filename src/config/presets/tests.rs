@@ -122,22 +122,14 @@ fn every_rule_finds_its_example_and_leaves_the_other() {
 }
 
 #[test]
-fn the_files_stay_small_enough_to_read() {
+fn each_rule_has_a_heading_of_its_own_and_an_expression_that_finds_something_short() {
     let mut ids = BTreeSet::new();
-    for (_, file, text) in FILES {
-        assert!(
-            text.lines().count() <= 220 && text.lines().all(|line| line.chars().count() <= 120),
-            "{file}"
-        );
-    }
-    assert!(FILES.iter().map(|(_, _, text)| text.len()).sum::<usize>() <= 60_000);
     for gate in Presets::builtin().gates.keys() {
         let own = Presets::builtin()
             .rules
             .rules
             .iter()
             .filter(|rule| rule.gate == *gate);
-        assert!(own.clone().count() <= 25, "{gate}");
         for rule in own {
             assert!(
                 ids.insert(&rule.id),
