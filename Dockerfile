@@ -3,7 +3,8 @@
 # `program` on a machine of each architecture and hands both to the last stage (`--build-context program=…`); the Linux
 # programs of the release, which have the demo too, it builds in the stage `archive`.
 
-FROM rust:1.95-slim-bookworm AS build
+# The version is that of rust-toolchain.toml, which stays outside: it asks for more than a build needs.
+FROM rust:1.95.0-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates clang cmake make && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
