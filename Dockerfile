@@ -5,7 +5,7 @@
 
 # The version is that of rust-toolchain.toml, which stays outside: it asks for more than a build needs.
 FROM rust:1.95.0-slim-bookworm AS build
-RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates clang cmake make && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates clang cmake make python3 && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
 # No .git comes along: the builder names the commit.
@@ -16,6 +16,9 @@ RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /out/usr/local/bin 
     ldd /out/usr/local/bin/loopgate | grep -o '/[^ ]*' | \
         xargs cp --dereference --parents --target-directory=/out /etc/ssl/certs/ca-certificates.crt && \
     echo 'hosts: files dns' > /out/etc/nsswitch.conf
+# What it is linked from, and under which licences.
+RUN mkdir -p /out/usr/share/doc/loopgate && cp LICENSE-MIT LICENSE-APACHE /out/usr/share/doc/loopgate/ && \
+    .ci/notices "$(rustc -vV | sed -n 's/^host: //p')" /out/usr/share/doc/loopgate/THIRD-PARTY-NOTICES.txt
 
 FROM build AS build-with-demo
 RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /with-demo
