@@ -30,7 +30,16 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// README.md, action/README.md and every page of docs/.
+/// Documents outside docs/.
+const OUTSIDE_DOCS: [&str; 5] = [
+    "README.md",
+    "CHANGELOG.md",
+    "action/README.md",
+    ".github/CONTRIBUTING.md",
+    ".github/SECURITY.md",
+];
+
+/// Every page of docs/, and those outside.
 fn documents() -> Vec<String> {
     let pages = fs::read_dir(root().join("docs"))
         .expect("a folder")
@@ -40,7 +49,7 @@ fn documents() -> Vec<String> {
         .filter(|name| name.ends_with(".md"));
     let mut documents: Vec<String> = pages.map(|name| format!("docs/{name}")).collect();
     documents.sort_unstable();
-    documents.extend(["README.md", "action/README.md"].map(str::to_owned));
+    documents.extend(OUTSIDE_DOCS.map(str::to_owned));
     documents
 }
 
@@ -90,12 +99,14 @@ fn every_path_in_the_documents_exists() {
         {
             let words = line.split(|c: char| c.is_whitespace() || "`,()|;:\"'".contains(c));
             for word in words.map(|word| word.trim_end_matches('.')) {
+                let is_address = word.starts_with("//");
                 let is_path = word.ends_with(".rs") || (word.len() > 1 && word.ends_with('/'));
                 let is_plain = word
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
                 if is_path
                     && is_plain
+                    && !is_address
                     && !word.starts_with("refs/loopgate/")
                     && !exists(word, &found)
                 {
