@@ -181,7 +181,9 @@ fn create_tree(world: &mut World, call: &Call) -> Answer {
             }
         };
         match mode {
-            Mode::Submodule => drop(files.insert(entry.path, Entry { mode, sha })),
+            Mode::Submodule => {
+                files.insert(entry.path, Entry { mode, sha });
+            }
             Mode::Directory if objects.kind(sha) == Some(Kind::Tree) => {
                 let below = objects
                     .files(sha)
@@ -190,7 +192,7 @@ fn create_tree(world: &mut World, call: &Call) -> Answer {
                 files.extend(below.collect::<Vec<_>>());
             }
             _ if objects.kind(sha) == Some(Kind::Blob) => {
-                drop(files.insert(entry.path, Entry { mode, sha }))
+                files.insert(entry.path, Entry { mode, sha });
             }
             _ => {
                 return Err(Refused::unprocessable(format!(
