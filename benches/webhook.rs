@@ -12,9 +12,9 @@
 
 use std::{
     env, fs,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead as _, BufReader, Write as _},
     net::SocketAddr,
-    os::unix::fs::FileExt,
+    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{Arc, OnceLock},
@@ -25,7 +25,7 @@ use axum::{
     Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http::StatusCode,
     routing::post,
 };
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use loopgate::{
     github::{Failed, ReconcileOutcome, ReconcileRequest, Secret, webhook::OwnApp},
     server::{PullRequest, Reconciler, Server, ServerConfig, Signatures, Unresolved, stop_signal},
@@ -35,7 +35,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
 };
 

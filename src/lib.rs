@@ -33,7 +33,15 @@
 //!   request it concerns is looked at, once at a time, however often the process dies.
 //! - [`cli`] is the command line, one file per subcommand, and the demo.
 
-#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::unwrap_used,
+        clippy::use_debug
+    )
+)]
 #![cfg_attr(
     test,
     allow(

@@ -2,6 +2,8 @@
 //!
 //! The fuzz targets in `fuzz_targets/` call them, and so does `tests/fuzz_entries.rs`, which throws damaged fixtures.
 
+#![forbid(unsafe_code)]
+
 use std::collections::BTreeSet;
 
 use loopgate::{

@@ -3,8 +3,6 @@
 //! Results go to standard output, progress and errors to standard error, both through [`output`]. Exit codes are in
 //! [`exit`].
 
-#![deny(clippy::print_stdout, clippy::print_stderr)]
-
 mod actions;
 mod agent_stop;
 mod check_config;
@@ -39,7 +37,7 @@ mod working_tree;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
-use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use loopgate_core::RepoName;

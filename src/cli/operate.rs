@@ -1,7 +1,7 @@
 //! `loopgate dead-letters`, `resync` and `health`: what operators ask a running server for, over its own listeners.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, Read as _, Write as _},
     net::{Ipv4Addr, SocketAddr, TcpStream},
     time::Duration,
 };

@@ -5,7 +5,7 @@
 
 use std::{
     fmt::Display,
-    io::{self, BufRead, ErrorKind, IsTerminal, Read, Write},
+    io::{self, BufRead as _, ErrorKind, IsTerminal as _, Read, Write as _},
     path::{Path, PathBuf},
     sync::OnceLock,
 };

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{IsTerminal, Write},
+    io::{IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };

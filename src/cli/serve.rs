@@ -1,6 +1,6 @@
 //! `loopgate serve`: the App. Puts the parts together and runs until it is stopped.
 
-use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{io::IsTerminal as _, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use tokio::time::timeout;

@@ -10,7 +10,7 @@ use std::{
     io::{Read as _, Write as _},
 };
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};

@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
     use crate::refs::{
-        GitObjects,
+        GitObjects as _,
         fixtures::{FakeObjects, sample_state},
     };
 

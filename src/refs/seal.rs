@@ -9,7 +9,7 @@
 
 use std::{fmt, sync::Arc};
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use parking_lot::RwLock;
 use serde_json::{Map, Value};
 use sha2::Sha256;

@@ -1,6 +1,6 @@
 //! Addresses on GitHub's pages, built from the pull request's own address so that they are right on Enterprise too.
 
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::sanitize::{Markdown, address, code, path_in_address};
 use loopgate_core::{Sha, observed::Snapshot};

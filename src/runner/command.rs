@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, Write},
+    io::{self, Write as _},
     path::PathBuf,
     process::{Child, ExitStatus, Stdio},
     sync::Arc,
@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::oneshot;
 use tokio_util::sync::DropGuard;
-use wait4::{ResUse, Wait4};
+use wait4::{ResUse, Wait4 as _};
 
 use super::{
     capture::{Captured, OutputReader, Tee},

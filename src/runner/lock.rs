@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{Read, Seek, Write},
+    io::{Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
     thread,
     time::Duration,

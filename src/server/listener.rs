@@ -20,7 +20,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
 };
-use tower::Service;
+use tower::Service as _;
 
 use super::receive::Peer;
 

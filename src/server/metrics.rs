@@ -1,7 +1,7 @@
 //! Counters, and their Prometheus text.
 
 use std::{
-    fmt::Write,
+    fmt::Write as _,
     sync::atomic::{AtomicU64, Ordering},
 };
 

@@ -13,7 +13,7 @@ use axum::{
     extract::State,
     http::{StatusCode, header::CONTENT_TYPE},
     middleware::map_response,
-    response::{Html, IntoResponse, Response},
+    response::{Html, IntoResponse as _, Response},
     routing::{get, post},
 };
 use chrono::TimeDelta;

@@ -8,7 +8,7 @@ use axum::{
     extract::{Query, State},
     http::{HeaderValue, StatusCode, header},
     middleware::map_response,
-    response::{Html, IntoResponse, Redirect, Response},
+    response::{Html, IntoResponse as _, Redirect, Response},
     routing::get,
 };
 use minijinja::{Environment, context};

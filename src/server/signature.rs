@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use parking_lot::RwLock;
 use sha2::Sha256;
 

@@ -7,13 +7,13 @@
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
 use chrono::TimeDelta;
-use futures::FutureExt;
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
-use tracing::Instrument;
+use tracing::Instrument as _;
 
 use super::{
     Arrival, Change, ChangeOutcome, DirtySet, JobEnd, Key, PullRequest, Reconciler, Services,

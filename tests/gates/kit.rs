@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{TimeDelta, TimeZone, Utc};
+use chrono::{TimeDelta, TimeZone as _, Utc};
 use loopgate::{config, render};
 use loopgate_core::{
     CommentId, Login, ReviewId, Sha, Timestamp, UserId,

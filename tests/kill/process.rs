@@ -1,7 +1,7 @@
 //! The real program as a process of its own.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -11,7 +11,7 @@ use std::{
 
 use loopgate_simulator::Simulator;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 

@@ -17,7 +17,7 @@ use loopgate_simulator::{
 use nix::sys::signal::Signal;
 use sqlx::Row as _;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
 };
 

@@ -1,6 +1,6 @@
 //! Killed at every boundary and inside every write, interrupted, run twice at once: nothing is lost, nothing doubled.
 
-use std::{collections::BTreeMap, fs, os::unix::process::CommandExt, process::Stdio};
+use std::{collections::BTreeMap, fs, os::unix::process::CommandExt as _, process::Stdio};
 
 use nix::{
     sys::signal::{Signal, kill},

@@ -1,6 +1,6 @@
 //! Setting loops up, telling them apart, and clearing away.
 
-use std::io::Write;
+use std::io::Write as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::{
     cell::RefCell,
     env,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };

@@ -13,7 +13,7 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use loopgate::{
     github::{self, Failed, ReconcileOutcome, ReconcileRequest, webhook::OwnApp},
     refs::Retry,
@@ -24,7 +24,7 @@ use loopgate::{
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
 use sha2::Sha256;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
     sync::{Semaphore, watch},
 };

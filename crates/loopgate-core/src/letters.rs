@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
-use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
 /// What a line reads as: look-alikes replaced, invisible characters and accents dropped. Case is kept.
 pub(crate) fn skeleton(text: &str) -> Cow<'_, str> {

@@ -7,6 +7,16 @@
 //! → [`source_files`] → [`policy`] → [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] →
 //! [`attempts`] → [`escalation`] → [`stages`] → [`deciding`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
 
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::unwrap_used,
+        clippy::use_debug
+    )
+)]
+
 #[macro_use]
 mod words;
 #[macro_use]

@@ -13,7 +13,7 @@
 use std::{
     fs::{self, File},
     hint::black_box,
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufReader, BufWriter, Read as _, Write},
     path::{Path, PathBuf},
     process::Command,
     time::Duration,

@@ -7,7 +7,7 @@ use std::fmt;
 
 use loopgate_core::{evidence::ReportFormat, failure};
 use serde::{
-    Deserializer,
+    Deserializer as _,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 

@@ -199,8 +199,8 @@ pub(super) enum Json {
     Bool(bool),
     Number(f64),
     Text(Box<str>),
-    List(Box<[Json]>),
-    Object(Box<[(Box<str>, Json)]>),
+    List(Box<[Self]>),
+    Object(Box<[(Box<str>, Self)]>),
 }
 
 impl Json {

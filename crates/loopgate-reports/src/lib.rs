@@ -13,6 +13,16 @@
 //! (bounded tags and text), JSON through `json` (bounded strings, arrays element by element), and put what they find
 //! into a `Collector` (counts, reruns, what is kept).
 
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::unwrap_used,
+        clippy::use_debug
+    )
+)]
+
 /// Makes statics of regular expressions, each of which is compiled when it is used first.
 macro_rules! patterns {
     ($($(#[$doc:meta])* $visible:vis $name:ident = $pattern:expr;)*) => {$(

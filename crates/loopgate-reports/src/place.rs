@@ -86,7 +86,7 @@ impl fmt::Display for Place {
                 (_, index) => write!(f, "/{}[{index}]", level.name)?,
             }
             if !level.label.is_empty() {
-                write!(f, "({:?})", level.label)?;
+                write!(f, "(\"{}\")", level.label.escape_debug())?;
             }
         }
         Ok(())

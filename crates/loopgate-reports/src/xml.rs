@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use quick_xml::parser::{ElementParser, Parser};
+use quick_xml::parser::{ElementParser, Parser as _};
 
 use crate::markup::{MAX_REFERENCE, decode, local};
 use crate::window::{MAX_PIECE, head};

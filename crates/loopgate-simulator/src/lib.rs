@@ -30,6 +30,16 @@
 //! change ([`Simulator::wait_until`], the sender) watches a counter that every change raises, so no change between
 //! looking and waiting is missed.
 
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::unwrap_used,
+        clippy::use_debug
+    )
+)]
+
 mod actors;
 mod api;
 mod clock;

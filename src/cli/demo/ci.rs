@@ -5,7 +5,7 @@
 //! writes one file, so what CI finds follows from what stands there on the head.
 
 use std::{
-    io::{Cursor, Write},
+    io::{Cursor, Write as _},
     net::SocketAddr,
 };
 

@@ -11,7 +11,7 @@ mod story;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::IsTerminal,
+    io::IsTerminal as _,
     path::PathBuf,
     time::{Duration, Instant},
 };

@@ -4,7 +4,7 @@ use super::*;
 use crate::runner::fixtures::folder_of;
 
 fn arguments(words: &[&str]) -> InitArguments {
-    use clap::FromArgMatches;
+    use clap::FromArgMatches as _;
     let command = InitArguments::augment_args(clap::Command::new("init"));
     InitArguments::from_arg_matches(&command.get_matches_from([&["init"], words].concat())).unwrap()
 }

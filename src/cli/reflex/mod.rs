@@ -34,7 +34,7 @@ use super::{
     working_tree::CONFIGURATION,
 };
 use crate::{
-    refs::{GitObjects, RefName},
+    refs::{GitObjects as _, RefName},
     render,
     runner::{self, FixerDispute, Head, Interrupt, Lock, Worktree},
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::config::{leaf::ShortOr, presets::Presets, suggest};
 use loopgate_core::{
@@ -21,11 +21,11 @@ use loopgate_core::{
 #[serde(rename_all = "snake_case")]
 pub(in crate::config) enum When {
     /// At least one of these.
-    Any(NonEmpty<When>),
+    Any(NonEmpty<Self>),
     /// All of these.
-    All(NonEmpty<When>),
+    All(NonEmpty<Self>),
     /// Not this.
-    Not(Box<When>),
+    Not(Box<Self>),
     /// Every pull request.
     Always(Yes),
     /// The rules of this preset (docs/rules.md).

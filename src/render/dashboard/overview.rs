@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Frame, Page};
+use super::{Frame, Page as _};
 use crate::render::{Subject, address, short_line, verdict::verdict, word, words};
 use loopgate_core::{
     PrNumber, RepoName, Score, Timestamp,

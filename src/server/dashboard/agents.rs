@@ -14,7 +14,7 @@ use axum::{
         request::Parts,
     },
     middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
+    response::{IntoResponse as _, Response},
 };
 use chrono::TimeDelta;
 use rmcp::{

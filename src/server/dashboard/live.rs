@@ -11,7 +11,7 @@ use axum::{
     extract::{Query, State},
     http::{HeaderValue, StatusCode, header::RETRY_AFTER},
     response::{
-        IntoResponse, Response,
+        IntoResponse as _, Response,
         sse::{Event, KeepAlive, Sse},
     },
 };

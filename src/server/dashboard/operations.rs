@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::{
     extract::State,
     http::StatusCode,
-    response::{IntoResponse, Redirect, Response},
+    response::{IntoResponse as _, Redirect, Response},
 };
 
 use super::{PageError, reply::Reply, reply_with};

@@ -16,9 +16,9 @@ use axum::{
         },
         request::Parts,
     },
-    response::{IntoResponse, Response},
+    response::{IntoResponse as _, Response},
 };
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     render::{Frame, Notice, Page},

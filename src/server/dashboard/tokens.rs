@@ -6,7 +6,7 @@ use axum::{
     Router,
     extract::{DefaultBodyLimit, State},
     http::{HeaderMap, HeaderValue, StatusCode, header::CACHE_CONTROL},
-    response::{IntoResponse, Redirect, Response},
+    response::{IntoResponse as _, Redirect, Response},
     routing::{get, post},
 };
 use chrono::TimeDelta;

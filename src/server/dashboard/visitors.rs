@@ -20,7 +20,7 @@ use axum::{
         header::{COOKIE, ORIGIN, SET_COOKIE},
     },
     middleware::Next,
-    response::{IntoResponse, Redirect, Response},
+    response::{IntoResponse as _, Redirect, Response},
     routing::{get, post},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};

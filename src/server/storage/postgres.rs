@@ -16,7 +16,7 @@
 //! Healing: a writer that failed connects anew, and so do readers. A session that sits in a transaction is ended by the
 //! server, so a stopped process holds up no other for longer than that.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{str::FromStr as _, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 use sqlx::{

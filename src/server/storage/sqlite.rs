@@ -23,7 +23,7 @@ use std::{
 
 use parking_lot::{Mutex, RwLock};
 use sqlx::{
-    ConnectOptions, Connection as _, SqliteConnection, SqlitePool,
+    ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 

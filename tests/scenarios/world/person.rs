@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{Timelike, Utc};
+use chrono::{Timelike as _, Utc};
 use loopgate_core::{CommentId, PrNumber, RepoName, ReviewId};
 use loopgate_simulator::{CommitSpec, MergeMethod, Pr, PullSpec, ReviewEvent};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     evidence::{CheckResults, Failure, Finding, ReportNote, TestOutcomes},

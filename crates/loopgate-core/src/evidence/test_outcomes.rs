@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt, num::NonZeroU64, str::FromStr};
 
-use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use serde::{Deserialize, Serialize, de};
 
 const STATE_BITS: u32 = 3;

@@ -57,11 +57,11 @@ impl GatePolicy {
 #[derive(Clone, Debug, PartialEq)]
 pub enum GateTrigger {
     /// One of these holds.
-    Any(Vec<GateTrigger>),
+    Any(Vec<Self>),
     /// All of these hold.
-    All(Vec<GateTrigger>),
+    All(Vec<Self>),
     /// This does not hold.
-    Not(Box<GateTrigger>),
+    Not(Box<Self>),
     /// Every pull request.
     Always,
     /// Rules of the presets.

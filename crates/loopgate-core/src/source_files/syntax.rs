@@ -4,7 +4,7 @@
 
 use std::{
     borrow::Cow,
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{DefaultHasher, Hash, Hasher as _},
     sync::LazyLock,
 };
 

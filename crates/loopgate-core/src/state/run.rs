@@ -183,10 +183,11 @@ words! {
 
 /// The contract writes "no reason" as an empty string.
 mod optional_word {
-    use serde::{Deserialize, Deserializer, Serializer, de::IntoDeserializer};
+    use serde::{Deserialize as _, Deserializer, Serializer, de::IntoDeserializer as _};
 
     use super::StopReason;
 
+    #[expect(clippy::ref_option, reason = "serde hands a field over like this")]
     pub fn serialize<S: Serializer>(
         word: &Option<StopReason>,
         serializer: S,

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
 use loopgate_core::{failure::without_stamp, untrusted::cut};

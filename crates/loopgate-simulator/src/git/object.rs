@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use bytes::Bytes;
-use sha1::{Digest, Sha1};
+use sha1::{Digest as _, Sha1};
 
 use loopgate_core::{Sha, Timestamp};
 

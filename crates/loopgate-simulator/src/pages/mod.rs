@@ -28,7 +28,7 @@ use axum::{
         },
     },
     middleware::{self, Next},
-    response::{Html, IntoResponse, Redirect, Response},
+    response::{Html, IntoResponse as _, Redirect, Response},
     routing::get,
 };
 use minijinja::{

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 macro_rules! numeric_id {

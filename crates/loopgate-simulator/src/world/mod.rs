@@ -63,7 +63,7 @@ pub struct World {
     pub rest: RestVersion,
     pub remembered: Remembered,
     /// What the world was before each moment at which it changed, oldest first.
-    pub past: Vec<(Timestamp, World)>,
+    pub past: Vec<(Timestamp, Self)>,
     pub faults: Faults,
     pub journal: Vec<Happening>,
 }

@@ -5,7 +5,7 @@
 //! one test often differ in nothing but their values; where the tool shows the failing statement, its text keeps
 //! them apart.
 
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::normalise::{self, Quotes, tokens};
 use crate::{

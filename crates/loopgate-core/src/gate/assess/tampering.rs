@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::{
     TamperedComment,

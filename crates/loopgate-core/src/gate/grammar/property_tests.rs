@@ -149,11 +149,11 @@ fn understood(body: &str) -> Vec<(&'static str, String)> {
 #[derive(Clone, Debug)]
 enum Block {
     Paragraph(Vec<Line>),
-    Quote(Vec<Block>),
+    Quote(Vec<Self>),
     /// A quote's line, and a line below it without a mark.
     LazyQuote(String, String),
-    Item(Vec<Block>),
-    Numbered(Vec<Block>),
+    Item(Vec<Self>),
+    Numbered(Vec<Self>),
     Task(String),
     /// The opening fence with its info, the text, the closing fence.
     Fence(&'static str, String, &'static str),
@@ -169,7 +169,7 @@ enum Block {
     Filler(u16),
     Details {
         open: bool,
-        blocks: Vec<Block>,
+        blocks: Vec<Self>,
     },
 }
 

@@ -9,7 +9,7 @@ mod rules;
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use self::{reading::FileReading, rules::RuleHit};
 use super::report::{MatchReason, TriggerMatch};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{TimeDelta, TimeZone, Utc};
+use chrono::{TimeDelta, TimeZone as _, Utc};
 use serde_json::json;
 
 use super::{Assessment, assess};

@@ -6,7 +6,7 @@ mod comparisons;
 mod honest;
 mod what_asserts;
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 
 use super::*;
 use crate::{
