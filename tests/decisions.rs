@@ -1,12 +1,12 @@
 //! `docs/decisions.md` is the table of what Loopgate decides: a row for each test of a decision, with the file that
-//! holds the test. `UPDATE_DOCS=1 cargo test --test decisions` writes the file anew.
+//! holds the test. `INSTA_UPDATE=always cargo test --test decisions` writes the file anew.
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
 const TABLE: &str = "docs/decisions.md";
 
 const HEAD: &str = "\
-<!-- Written by `UPDATE_DOCS=1 cargo test --test decisions`. Do not edit: rename the test. -->
+<!-- Written by `INSTA_UPDATE=always cargo test --test decisions`. Do not edit: rename the test. -->
 # What Loopgate decides
 
 Each row is a test: its name says what is decided, and its file holds the cases; a row without one is in the file of the row
@@ -169,18 +169,8 @@ fn table() -> String {
 
 #[test]
 fn the_table_is_that_of_the_tests() {
-    let table = table();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &table).expect("the table can be written");
-    }
-    let written = fs::read_to_string(&path)
-        .expect("the table")
-        .replace("\r\n", "\n");
-    assert!(
-        written == table,
-        "{TABLE} is not what the tests say: run `UPDATE_DOCS=1 cargo test --test decisions`"
-    );
+    loopgate_written::assert_written(path, &table());
 }
 
 #[test]

@@ -374,17 +374,8 @@ mod tests {
                 );
             }
         }
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(
-                concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md"),
-                &written,
-            )
-            .expect("a file of ours");
-        }
-        assert!(
-            written == COMMANDS,
-            "run `UPDATE_DOCS=1 cargo test --lib a_document_names_each_command`"
-        );
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md");
+        loopgate_written::assert_written(file, &written);
     }
 
     #[test]

@@ -111,16 +111,8 @@ fn the_example_shows_every_key_and_its_samples_are_right() {
     assert!(missing.is_empty(), "{EXAMPLE} does not show {missing:?}");
 }
 
-/// `UPDATE_SCHEMA=1 cargo test --test config` writes the file anew.
 #[test]
 fn the_schema_file_is_up_to_date() {
-    let schema = config::schema();
-    if std::env::var_os("UPDATE_SCHEMA").is_some() {
-        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA), &schema).unwrap();
-    }
-    let hint = "run `UPDATE_SCHEMA=1 cargo test --test config`";
-    assert!(
-        read(SCHEMA).replace("\r\n", "\n") == schema,
-        "{SCHEMA} is not what the types say: {hint}"
-    );
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA);
+    loopgate_written::assert_written(file, &config::schema());
 }

@@ -1,7 +1,7 @@
 //! Every fixture in `tests/fixtures/reports/<format>/` is read as the JSON beside it says, whatever the pieces it comes
 //! in; and no damage done to any of them makes a parser panic, hang or keep more than it may.
 //!
-//! `BLESS=1 cargo test -p loopgate-reports --test reports` writes the expected results anew; read the difference before
+//! `INSTA_UPDATE=always cargo test -p loopgate-reports` writes the expected results anew; read the difference before
 //! keeping it.
 
 use std::{
@@ -133,12 +133,12 @@ fn shown(fixture: &Path) -> String {
 
 #[test]
 fn every_fixture_is_read_as_expected() {
-    let bless = std::env::var_os("BLESS").is_some();
+    let writes = loopgate_written::is_writing();
     let mut wrong = Vec::new();
     for (path, bytes) in fixtures() {
         let got = normalised(&read(&shown(&path), bytes.as_slice(), &options_for(&path)));
         let expected = expected_path(&path);
-        if bless {
+        if writes {
             fs::write(
                 &expected,
                 serde_json::to_string_pretty(&got).unwrap() + "\n",

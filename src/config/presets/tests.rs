@@ -730,14 +730,7 @@ fn the_document_says_what_the_rules_are() {
             );
         }
     }
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&file, &document).expect("the file can be written");
-    }
-    let written = fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        written == document,
-        "run `UPDATE_DOCS=1 cargo test --lib the_document_says_what_the_rules_are`"
-    );
+    loopgate_written::assert_written(&file, &document);
 }
 
 const MEASURED: &str = "<!-- measured -->";

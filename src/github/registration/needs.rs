@@ -137,17 +137,8 @@ mod tests {
             .expect("a list of events");
         let (_, below) = rest.split_once("*.").expect("its end");
         let written = format!("{above}Subscribe to: *{}*.{below}", events.join(", "));
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(
-                concat!(env!("CARGO_MANIFEST_DIR"), "/docs/server.md"),
-                &written,
-            )
-            .expect("a file of ours");
-        }
-        assert!(
-            written == DOCUMENT,
-            "run `UPDATE_DOCS=1 cargo test --lib the_document_asks_for_the_same`"
-        );
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/server.md");
+        loopgate_written::assert_written(file, &written);
     }
 
     /// `Check run` for `check_run`, as GitHub's settings name it.

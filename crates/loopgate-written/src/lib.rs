@@ -1,0 +1,67 @@
+//! Files that are made from the code: schemas, expected results, parts of the documents. A test makes each anew and
+//! compares; `INSTA_UPDATE=always cargo test` writes all that differ, the snapshots of insta among them, which names
+//! that variable.
+
+use std::{env, fs, path::Path};
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+
+/// Whether tests write what they make, instead of comparing it.
+pub fn is_writing() -> bool {
+    env::var_os("INSTA_UPDATE").is_some_and(|mode| mode == "always")
+}
+
+/// Compares a file with what the code makes, line ends aside; writes it first where that was asked for.
+///
+/// # Panics
+/// When the file differs, or cannot be written.
+#[track_caller]
+pub fn assert_written(path: impl AsRef<Path>, made: &str) {
+    let path = path.as_ref();
+    let is_same = || fs::read_to_string(path).is_ok_and(|text| text.replace("\r\n", "\n") == made);
+    if is_writing() && !is_same() {
+        fs::write(path, made).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+    assert!(
+        is_same(),
+        "{} is not what the code makes: run `INSTA_UPDATE=always cargo test`, and read the difference",
+        path.display()
+    );
+}
+
+/// Compares a file with the schema of a document as it is written: what is always there is required.
+///
+/// # Panics
+/// As [`assert_written`].
+#[track_caller]
+pub fn assert_schema<T: JsonSchema>(path: impl AsRef<Path>) {
+    let schema = SchemaSettings::draft07()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>();
+    let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
+    assert_written(path, &(text + "\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "is not what the code makes")]
+    fn a_file_that_differs_is_told() {
+        // Asked to write, this would change its own source.
+        if is_writing() {
+            panic!("is not what the code makes");
+        }
+        assert_written(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs"), "");
+    }
+
+    #[test]
+    fn line_ends_make_no_difference() {
+        let path = env::temp_dir().join(format!("loopgate-written-{}", std::process::id()));
+        fs::write(&path, "a\r\nb\r\n").expect("a folder for temporary files");
+        assert_written(&path, "a\nb\n");
+        fs::remove_file(&path).expect("the file from above");
+    }
+}
