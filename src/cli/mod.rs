@@ -18,6 +18,7 @@ mod feedback;
 mod help;
 mod init;
 mod inspect;
+mod man;
 mod mcp;
 mod memory;
 mod metrics;
@@ -142,6 +143,8 @@ enum Command {
     /// Watch a pull request's whole life on a simulated GitHub, without an account
     #[cfg(feature = "demo")]
     Demo(demo::DemoArguments),
+    /// Print a page of the manual, or write them all
+    Man(man::ManArguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete in
@@ -310,6 +313,7 @@ async fn run(cli: Cli) -> CommandResult {
         Command::Inspect(command) => inspect::run(&command).await,
         #[cfg(feature = "demo")]
         Command::Demo(arguments) => demo::run(&arguments).await,
+        Command::Man(arguments) => man::run(&arguments),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut script);
