@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "action/README.md", *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))]
+DOCUMENTS = ["README.md", "action/README.md", *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/**/*.md"))]
 # What a reader replaces stands for a pinned commit.
 PINNED = "0123456789abcdef0123456789abcdef01234567"
 IGNORED = re.compile(r"zizmor:\s*ignore\[([^\]]*)\](.*)")

@@ -1,6 +1,6 @@
 //! Loopgate closes the loop on pull requests: it reads the evidence of each push, and decides *proceed*, *retry with
-//! feedback* or *escalate to a human*. This page is the map of the code; `docs/architecture.md` is the guided tour, and
-//! `docs/decisions.md` lists what is decided, by the names of its tests.
+//! feedback* or *escalate to a human*. This page is the map of the code; `docs/dev/architecture.md` is the guided tour, and
+//! `docs/dev/decisions.md` lists what is decided, by the names of its tests.
 //!
 //! Three crates lie below, and the compiler keeps them there:
 //!

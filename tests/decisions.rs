@@ -1,9 +1,9 @@
-//! `docs/decisions.md` is the table of what Loopgate decides: a row for each test of a decision, with the file that
+//! `docs/dev/decisions.md` is the table of what Loopgate decides: a row for each test of a decision, with the file that
 //! holds the test. `INSTA_UPDATE=always cargo test --test decisions` writes the file anew.
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
-const TABLE: &str = "docs/decisions.md";
+const TABLE: &str = "docs/dev/decisions.md";
 
 const HEAD: &str = "\
 <!-- Written by `INSTA_UPDATE=always cargo test --test decisions`. Do not edit: rename the test. -->
