@@ -2,15 +2,20 @@
 //! other documents than these.
 
 use std::{
+    cell::RefCell,
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
+use loopgate::{channels::Channels, config, server::ServerConfig};
+
 /// Documents that a comment may cite.
-const CITABLE: [&str; 5] = [
+const CITABLE: [&str; 6] = [
     "README.md",
     "architecture.md",
+    "bots.md",
     "commands.md",
     "rules.md",
     "server.md",
@@ -190,6 +195,26 @@ fn every_link_leads_somewhere() {
     assert!(wrong.is_empty(), "these links lead nowhere: {wrong:#?}");
 }
 
+/// Users begin at one page, developers at another.
+#[test]
+fn a_first_page_leads_to_each_other() {
+    for page in documents() {
+        let first = match page.rsplit_once('/') {
+            Some(("docs" | "docs/deploy", _)) => "docs/README.md",
+            Some(("docs/dev", _)) => "docs/dev/README.md",
+            _ => continue,
+        };
+        let from = Path::new(first).parent().expect("a folder");
+        let link = Path::new(&page)
+            .strip_prefix(from)
+            .expect("a page beside or below");
+        assert!(
+            page == first || text_of(first).contains(&format!("]({}", link.display())),
+            "{first} does not lead to {page}"
+        );
+    }
+}
+
 /// The comments of a source file, each run of comment lines as one text.
 fn comments(source: &str) -> Vec<String> {
     let mut texts = vec![String::new()];
@@ -336,4 +361,107 @@ fn one_compiler_builds_everything() {
             "{workflow}: {installs:?}"
         );
     }
+}
+
+/// The blocks of a document that are in YAML.
+fn yaml_blocks(text: &str) -> Vec<&str> {
+    text.split("\n```yaml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("\n```").next())
+        .collect()
+}
+
+/// Whether a block is a workflow, or a part of one: `.ci/workflows.py` lints those.
+fn is_workflow(block: &str) -> bool {
+    block.starts_with("# .github/workflows/") || block.lines().any(|line| line == "jobs:")
+}
+
+#[test]
+fn every_configuration_in_the_documents_is_right() {
+    let mut read = 0;
+    for document in documents() {
+        let text = text_of(&document);
+        for block in yaml_blocks(&text)
+            .into_iter()
+            .filter(|block| !is_workflow(block))
+        {
+            // A part of a file leaves its first line out.
+            let version = ["version: 1\n", ""][usize::from(block.contains("version: 1\n"))];
+            if let Err(error) = config::parse(&document, &format!("{version}{block}")) {
+                panic!("{error}\n\n{block}");
+            }
+            read += 1;
+        }
+    }
+    assert!(read > 12, "{read} configurations were read");
+    let wrong = "version: 1\ngates: { security: { aprovers: { users: [alice] } } }";
+    assert!(config::parse("wrong", wrong).is_err());
+}
+
+/// The variables of its environment that the server reads: it asks for each.
+fn variables_of_the_server() -> BTreeSet<String> {
+    let asked = RefCell::new(BTreeSet::new());
+    let ask = |name: &str| {
+        asked.borrow_mut().insert(name.to_owned());
+        // The rest about mail is asked for only where there is a mail server.
+        let value = match name {
+            "LOOPGATE_SMTP_URL" => "smtps://mail.example.com",
+            "LOOPGATE_EMAIL_FROM" => "loopgate@example.com",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    };
+    assert!(ServerConfig::from_env(ask).is_err() && Channels::from_env(ask).is_err());
+    // The command reads it before anything else.
+    asked.borrow_mut().insert("LOOPGATE_LOG".to_owned());
+    asked.into_inner()
+}
+
+/// The names of variables in a text.
+fn variables_in(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+    words
+        .filter(|word| word.starts_with("LOOPGATE_") || word.starts_with("DATABASE_URL"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn help_and_documents_have_the_variables_of_the_server() {
+    let known = variables_of_the_server();
+    let loopgate = env!("CARGO_BIN_EXE_loopgate");
+    let help = Command::new(loopgate)
+        .args(["serve", "--help"])
+        .output()
+        .expect("the program runs");
+    let help = String::from_utf8(help.stdout).expect("a text");
+    let plain: BTreeSet<String> = known
+        .iter()
+        .filter(|name| !name.ends_with("_FILE"))
+        .cloned()
+        .collect();
+    assert_eq!(variables_in(&help), plain, "`loopgate serve --help`");
+
+    let server = text_of("docs/server.md");
+    let rows: String = server
+        .lines()
+        .filter(|line| line.starts_with("| `LOOPGATE_") || line.starts_with("| `DATABASE_"))
+        .filter_map(|line| line.split('|').nth(1))
+        .collect();
+    assert_eq!(
+        variables_in(&rows),
+        plain,
+        "the table of variables in docs/server.md"
+    );
+
+    let folder = fs::read_dir(root().join("docs/deploy")).expect("a folder");
+    let mut named = BTreeSet::new();
+    for entry in folder {
+        let file = entry.expect("an entry").path();
+        let variables = variables_in(&fs::read_to_string(&file).expect("a text"));
+        let unknown: Vec<_> = variables.difference(&known).collect();
+        assert!(unknown.is_empty(), "{}: {unknown:?}", file.display());
+        named.extend(variables);
+    }
+    assert!(named.contains("LOOPGATE_PRIVATE_KEY_FILE"), "{named:?}");
 }

@@ -4,6 +4,7 @@
 //! decision is made, the status comment is rendered, and the gate's lines are cut out of it.
 
 mod binding;
+mod documents;
 mod elsewhere;
 mod evasions;
 mod kit;
