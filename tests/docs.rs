@@ -1,5 +1,9 @@
 //! The documents speak of what is there: their paths exist, their tables are whole, and comments in the code cite no
 //! other documents than these.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start what their users would"
+)]
 
 use std::{
     cell::RefCell,

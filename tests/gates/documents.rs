@@ -94,16 +94,9 @@ fn the_updates_of_bots_open_the_gates_that_the_document_names() {
 
 #[test]
 fn the_documents_exemption_is_for_the_bot_and_its_files_alone() {
-    let cases: [(&str, &[(&str, &str)], &[&str]); 3] = [
-        ("renovate[bot]", &[NEW_DEPENDENCY], &[]),
-        ("author", &[NEW_DEPENDENCY], &["architecture"]),
-        ("renovate[bot]", &[NEW_DEPENDENCY, OTHER], &["architecture"]),
-    ];
-    for (author, files, gates) in cases {
-        assert_eq!(
-            opened(&exempting(), changed(author, files)),
-            gates,
-            "{author}: {files:?}"
-        );
-    }
+    let opened_for = |author, files: &[_]| opened(&exempting(), changed(author, files)).join(" ");
+    assert_eq!(opened_for("renovate[bot]", &[NEW_DEPENDENCY]), "");
+    assert_eq!(opened_for("author", &[NEW_DEPENDENCY]), "architecture");
+    let with_another = [NEW_DEPENDENCY, OTHER];
+    assert_eq!(opened_for("renovate[bot]", &with_another), "architecture");
 }
