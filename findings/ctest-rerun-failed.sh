@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# CMake 4.4.5 (PyPI package cmake).
+# CMake 4.4.5 (PyPI package cmake), ninja 1.13.2 (PyPI).
 #
 # Expected: `ctest --rerun-failed` runs what failed in the last run, so nothing after a run that passed.
 # Seen: a run of one test that passes does not clear the list; --rerun-failed then runs the failing test of the run
@@ -11,7 +11,7 @@ set -euo pipefail
 
 # shellcheck source=findings/finding.bash
 . "$(dirname "$0")/finding.bash"
-pip_packages cmake==4.4.5
+pip_packages cmake==4.4.5 ninja==1.13.2
 
 cat >CMakeLists.txt <<'CODE'
 cmake_minimum_required(VERSION 3.20)
@@ -27,7 +27,7 @@ run() {
 }
 
 observe() {
-  cmake -S . -B build >/dev/null
+  cmake -G Ninja -S . -B build >/dev/null
   run
   run -R adds
   run --rerun-failed
