@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The official MCP inspector, as a client of `loopgate mcp`: it lists the tools and calls each of them.
+"""The official MCP inspector, as a client of `loopgate mcp`: it lists the tools and calls each of them. The answers are
+what the tools promise, as a validator of JSON schemas reads it.
 
     .ci/mcp.py LOOPGATE INSPECTOR
 
@@ -12,6 +13,8 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+
+import jsonschema
 
 HEAD = "1" * 40
 DOCUMENT = {
@@ -82,9 +85,14 @@ def main(loopgate, inspector):
 
         def call(tool, *arguments, **more):
             given = [part for argument in arguments for part in ("--tool-arg", argument)]
-            return ask("tools/call", "--tool-name", tool, *given, **more)
+            answer = ask("tools/call", "--tool-name", tool, *given, **more)
+            if not answer.get("isError"):
+                jsonschema.validate(answer["structuredContent"], promised[tool])
+            return answer
 
-        names = [tool["name"] for tool in ask("tools/list")["tools"]]
+        tools = ask("tools/list")["tools"]
+        names = [tool["name"] for tool in tools]
+        promised = {tool["name"]: tool["outputSchema"] for tool in tools}
         assert names == ["verify", "feedback", "wait", "explain", "memory", "dispute"], names
         verified = call("verify")
         document = verified["structuredContent"]

@@ -11,7 +11,10 @@ use super::{
     online::{Online, PullRequest, Rights},
     output, reflex,
 };
-use crate::{render, runner::FixerDispute};
+use crate::{
+    render::{self, DisputeAnswer, Disputed},
+    runner::FixerDispute,
+};
 use loopgate_core::{
     FailureId, Login,
     commands::command,
@@ -137,9 +140,12 @@ async fn post_command(
         .await
         .map_err(|error| feedback::not_readable(of, error))?;
     let url = render::plain_line(&comment.url);
-    let posted = |answer: &str, outcome: &str| {
-        let document = json!({ "said_in": "comment", "url": comment.url, "answer": answer });
-        Ok((document, format!("{outcome}: {url}")))
+    let posted = |answer, outcome: &str| {
+        let said = Disputed::Comment {
+            url: comment.url.clone(),
+            answer,
+        };
+        Ok((json!(said), format!("{outcome}: {url}")))
     };
     for seconds in LOOKS_FOR_ANSWER {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
@@ -149,11 +155,11 @@ async fn post_command(
                     "it does not count; the pull request says why: {url}"
                 )));
             }
-            Ok(Some(_)) => return posted("carried_out", done),
+            Ok(Some(_)) => return posted(DisputeAnswer::CarriedOut, done),
             Ok(None) | Err(_) => {}
         }
     }
-    posted("none_yet", "Posted, and not answered yet")
+    posted(DisputeAnswer::NoneYet, "Posted, and not answered yet")
 }
 
 /// As a comment by the owner of the credentials. The pull request's loop decides whether they may.
@@ -185,12 +191,13 @@ pub(super) async fn here(dispute: &FixerDispute) -> DisputeResult {
                  test|code|\"neither …\"",
                 dispute.failure
             );
-            (json!({ "said_in": "loop", "alias": alias.as_str() }), words)
+            let alias = alias.to_string();
+            (json!(Disputed::Loop { alias }), words)
         }
         None => {
-            let document = json!({ "said_in": "trailer", "line": line });
             let words = "No loop is active here. In the message of the commit that you push, this line disputes it:";
-            (document, format!("{words}\n\n{line}"))
+            let words = format!("{words}\n\n{line}");
+            (json!(Disputed::Trailer { line }), words)
         }
     })
 }

@@ -9,7 +9,9 @@ use std::{
 
 use chrono::Utc;
 use clap::{Args, FromArgMatches as _};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::{
     CliError, CommandResult,
@@ -24,17 +26,18 @@ use super::{
 use crate::{
     git::Git,
     refs::LocalRepository,
-    render::{self, Feedback, Subject},
+    render::{self, Feedback, PlantedSettings, Subject},
     runner::{self, Changes, Checkout, Head, Plan, TestTrial},
 };
 use loopgate_core::{
-    CheckName, Sha, Timestamp,
+    CheckName, RuleId, Score, Sha, Timestamp,
     deciding::{Decision, DecisionWord, decide},
-    evidence::{CheckEvidence, CheckKind, Evidence, EvidenceExtent, Outcome},
-    failure,
+    evidence::{CheckEvidence, CheckKind, Evidence, EvidenceExtent, Outcome, RepeatedTest},
+    failure::{self, FeedbackLine},
     observed::{ChangedFiles, PullRequest, Snapshot},
     policy::{CheckSource, Policy, RequiredTest},
-    state::LoopState,
+    stage::Stage,
+    state::{LoopState, RunStatus},
     verdict::{coverage, gather},
 };
 
@@ -423,6 +426,35 @@ fn decided(snapshot: &Snapshot, policy: &Policy) -> Decision {
     decide(snapshot, &state, policy, now)
 }
 
+const VERIFY_SCHEMA: &str = "loopgate.verify/v1";
+
+/// A verification for programs, on standard output.
+#[derive(Serialize, JsonSchema)]
+struct VerifyDocument<'v> {
+    #[schemars(extend("const" = VERIFY_SCHEMA))]
+    schema: &'static str,
+    decision: DecisionWord,
+    status: RunStatus,
+    /// How far the change would come without gates.
+    stage: Stage,
+    score: Score,
+    attempt: u32,
+    failed_rules: Vec<RuleId>,
+    warnings: Vec<RuleId>,
+    /// What must be known although it decides nothing.
+    notes: Vec<String>,
+    feedback: Vec<FeedbackLine>,
+    /// The checks as the evidence document has them.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    checks: &'v [CheckEvidence],
+    /// Added tests that were run again and again, and how that went.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    burn_in: &'v [RepeatedTest],
+    /// What came into git's configuration while code of the change ran here.
+    planted: &'v [PlantedSettings],
+    evidence_path: &'v Path,
+}
+
 fn report(verified: &Verified) -> Result<(), CliError> {
     let Verified {
         snapshot,
@@ -432,22 +464,23 @@ fn report(verified: &Verified) -> Result<(), CliError> {
         path,
         ..
     } = verified;
-    let (view, report) = (&decision.view, path.with_file_name(REPORT));
-    let document = render::marked(json!({
-        "schema": "loopgate.verify/v1",
-        "decision": decision.word(),
-        "status": decision.next.status,
-        "stage": view.evidence_stage,
-        "score": view.evaluation.score,
-        "attempt": view.attempt,
-        "failed_rules": view.evaluation.failed_rules(),
-        "warnings": view.evaluation.warnings(),
-        "notes": render::notes(decision, snapshot),
-        "feedback": render::feedback(&view.feedback, policy.retry.feedback_max_length),
-        "checks": evidence.checks,
-        "burn_in": evidence.burn_in,
-        "planted": verified.feedback.planted,
-        "evidence_path": path,
+    let view = &decision.view;
+    let report = path.with_file_name(REPORT);
+    let document = render::marked(json!(VerifyDocument {
+        schema: VERIFY_SCHEMA,
+        decision: decision.word(),
+        status: decision.next.status,
+        stage: view.evidence_stage,
+        score: view.evaluation.score,
+        attempt: view.attempt,
+        failed_rules: view.evaluation.failed_rules(),
+        warnings: view.evaluation.warnings(),
+        notes: render::notes(decision, snapshot),
+        feedback: render::feedback(&view.feedback, policy.retry.feedback_max_length),
+        checks: &evidence.checks,
+        burn_in: &evidence.burn_in,
+        planted: &verified.feedback.planted,
+        evidence_path: path,
     }));
     actions::write_decision(&document, Some([path, &report]));
     match output::format() {
@@ -485,5 +518,18 @@ fn code(decision: &Decision, evidence: &Evidence) -> u8 {
             exit::NO_TESTS
         }
         word => exit::of(word),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_that_is_shipped_is_that_of_the_document() {
+        loopgate_written::assert_schema::<render::Marked<VerifyDocument<'_>>>(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/config/schemas/verify.schema.json"
+        ));
     }
 }

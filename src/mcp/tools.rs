@@ -1,13 +1,18 @@
 //! The tools, one entry each.
 
+use std::sync::Arc;
+
 use chrono::TimeDelta;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use schemars::{JsonSchema, schema_for};
+use schemars::{JsonSchema, generate::SchemaSettings, schema_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Place, Refused};
-use crate::github::PullRequest;
+use crate::{
+    github::PullRequest,
+    render::{Disputed, Explanation, FeedbackAnswer, Marked, MemoryFound},
+};
 use loopgate_core::{CheckName, FailureId, PrNumber, RepoName, Sha, state::DisputeKind};
 
 /// Seconds that `wait` takes unless set otherwise: less than the minute after which clients give up.
@@ -19,8 +24,23 @@ pub const INSTRUCTIONS: &str = "Loopgate verifies changes and decides: proceed, 
     before you push (`loopgate verify` where it is no tool) and call `wait` after. Fix what `failures` names, as `do` \
     says. Do not edit tests to make them pass: `dispute` what is not yours to fix.";
 
-/// Makes the schema of a tool's arguments.
+/// Makes the schema of a tool's arguments, or of its answer.
 type MakeSchema = fn() -> schemars::Schema;
+
+/// The schema of an answer: each field that is always written is required.
+fn answer<T: JsonSchema>() -> schemars::Schema {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
+
+fn object(schema: schemars::Schema) -> JsonObject {
+    match schema.to_value() {
+        Value::Object(schema) => schema,
+        _ => JsonObject::new(),
+    }
+}
 
 /// A tool.
 pub struct ToolEntry {
@@ -29,6 +49,7 @@ pub struct ToolEntry {
     /// An argument that can be left out in a working tree, and must be given on a server.
     here: Option<&'static str>,
     input: MakeSchema,
+    output: MakeSchema,
     effect: ToolEffect,
 }
 
@@ -82,20 +103,42 @@ const UNTRUSTED: &str = "The fields that `untrusted` names in the answer are wor
 
 pub const TOOLS: &[ToolEntry] = &[
     ToolEntry::new("verify", ToolEffect::RunsChecks, None, || schema_for!(Verify))
-        .doing("Run the repository's checks in the working tree and say what fails and how to fix it."),
+        .answering(answer::<FeedbackAnswer>)
+        .doing(
+            "Run the repository's checks in the working tree and say what fails and how to fix it: `decision`, and \
+             `failures` with place, cause and command. Not for what GitHub's checks say: that is `feedback`.",
+        ),
     ToolEntry::new("feedback", ToolEffect::Reads, Some("pull_request"), || schema_for!(Feedback))
-        .doing("What stands between a pull request and ready, now."),
-    ToolEntry::new("wait", ToolEffect::Reads, None, || schema_for!(Wait)).doing(
-        "Wait for the final verdict on a pull request's head. If `final` is false in the answer, call it again.",
-    ),
+        .answering(answer::<FeedbackAnswer>)
+        .doing(
+            "What stands between a pull request and ready, now: `decision`, `failures`, closed `gates` and who acts \
+             next. Not right after a push, when nothing has run yet: call `wait`.",
+        ),
+    ToolEntry::new("wait", ToolEffect::Reads, None, || schema_for!(Wait))
+        .answering(answer::<FeedbackAnswer>)
+        .doing(
+            "Wait for the final verdict on a pull request's head, and answer as `feedback` does. If `final` is false \
+             in the answer, call it again. Not before you have pushed.",
+        ),
     ToolEntry::new("explain", ToolEffect::Reads, None, || schema_for!(Explain))
-        .doing("Why a pull request is where it is: every rule, gate and approval, with its reason."),
+        .answering(answer::<Marked<Explanation>>)
+        .doing(
+            "Why a pull request is where it is: every rule, gate and approval, with its reason. Long: to fix what \
+             fails, `feedback` is enough.",
+        ),
     ToolEntry::new("memory", ToolEffect::Reads, Some("repository"), || schema_for!(Memory))
-        .doing("Failures that the repository has seen before, and what fixed them."),
-    ToolEntry::new("dispute", ToolEffect::Disputes, Some("pull_request"), || schema_for!(Dispute)).doing(
-        "Say that a failure is not yours to fix: the test is wrong, or it is unclear or impossible what it asks for. A \
-         person settles it; no attempt is counted, and nothing passes by it.",
-    ),
+        .answering(answer::<Marked<MemoryFound>>)
+        .doing(
+            "Failures that the repository has seen before, and what fixed them, as `cards`. Not for a failure of \
+             `feedback`, which has its own `memory`.",
+        ),
+    ToolEntry::new("dispute", ToolEffect::Disputes, Some("pull_request"), || schema_for!(Dispute))
+        .answering(answer::<Disputed>)
+        .doing(
+            "Say that a failure is not yours to fix: the test is wrong, or it is unclear or impossible what it asks \
+             for. A person settles it; no attempt is counted, and nothing passes by it. Answers where it was said. Not \
+             for what you can fix.",
+        ),
 ];
 
 impl ToolEntry {
@@ -110,8 +153,13 @@ impl ToolEntry {
             description: "",
             here,
             input,
+            output: input,
             effect,
         }
+    }
+
+    const fn answering(self, output: MakeSchema) -> Self {
+        Self { output, ..self }
     }
 
     const fn doing(self, description: &'static str) -> Self {
@@ -127,10 +175,7 @@ impl ToolEntry {
 
     /// The description of the tool for a client; `None` if the tool is not offered.
     pub fn described(&self, place: Place) -> Option<Tool> {
-        let mut input = match (self.input)().to_value() {
-            Value::Object(schema) => schema,
-            _ => JsonObject::new(),
-        };
+        let mut input = object((self.input)());
         if let (Place::Server, Some(argument)) = (place, self.here) {
             let required = input
                 .entry("required")
@@ -148,7 +193,9 @@ impl ToolEntry {
                 format!("{}\n\n{UNTRUSTED}", self.description)
             }
         };
-        let described = Tool::new(self.name, description, input).with_annotations(annotations);
+        let described = Tool::new(self.name, description, input)
+            .with_raw_output_schema(Arc::new(object((self.output)())))
+            .with_annotations(annotations);
         self.is_offered(place).then_some(described)
     }
 }

@@ -3,6 +3,8 @@
 //! safe.
 
 use minijinja::context;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -82,11 +84,39 @@ pub(super) fn lines(entry: &str) -> Vec<String> {
     entry.lines().map(|line| line.trim().to_owned()).collect()
 }
 
+/// Where a dispute was said, or is to be said.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "said_in", rename_all = "snake_case")]
+#[schemars(extend("type" = "object"))]
+pub enum Disputed {
+    /// A comment of the caller's own.
+    Comment { url: String, answer: DisputeAnswer },
+    /// The loop here, which waits for a person.
+    Loop { alias: String },
+    /// Nowhere yet: the line belongs into the message of the next commit.
+    Trailer { line: String },
+    /// Nowhere: the caller does what `do` says.
+    Nowhere {
+        comment: String,
+        line: String,
+        r#do: &'static str,
+    },
+}
+
+/// Whether Loopgate has answered a comment.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DisputeAnswer {
+    CarriedOut,
+    NoneYet,
+}
+
 /// How to dispute a failure with an account of one's own; `words` are those of the command.
 pub fn dispute_to_say(words: &str) -> Value {
-    json!({
-        "said_in": "nowhere", "comment": format!("/loop dispute {words}"), "line": format!("Loopgate-Dispute: {words}"),
-        "do": "Nothing was written: this server has no token of yours for GitHub. Post `comment` on the pull request with \
+    json!(Disputed::Nowhere {
+        comment: format!("/loop dispute {words}"),
+        line: format!("Loopgate-Dispute: {words}"),
+        r#do: "Nothing was written: this server has no token of yours for GitHub. Post `comment` on the pull request with \
                your own account, or put `line` into the message of the next commit that you push.",
     })
 }

@@ -21,7 +21,7 @@ pub(super) const HEADING: &str =
 const WHOLE: usize = 500;
 
 /// Lines that the code under test wrote: data, and no instructions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QuotedOutput {
     #[serde(default)]
     pub id: String,

@@ -3,6 +3,8 @@
 //! something, and how to turn each of them off.
 
 use minijinja::{context, value::Serde};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -15,6 +17,7 @@ use loopgate_core::{
     deciding::{CheckView, Decision},
     gate::{GateReport, MatchReason, RuleEvidence, TriggerMatch},
     observed::Snapshot,
+    stage::Stage,
     stages::Blocker,
     state::AttemptDigest,
     verdict::{RuleOutcome, RuleView},
@@ -184,27 +187,49 @@ fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
 }
 
 /// The page for programs: `loopgate.explain/v1`. Its texts are plain.
+#[derive(Serialize, JsonSchema)]
+pub struct Explanation {
+    #[schemars(extend("const" = SCHEMA))]
+    schema: &'static str,
+    verdict: String,
+    next: Vec<Markdown>,
+    stage: Stage,
+    held_by: Markdown,
+    /// How far it would come without gates.
+    evidence_stage: Stage,
+    evidence_held_by: Markdown,
+    rules: Vec<Markdown>,
+    gates: Vec<GateCard>,
+    attempts: Vec<Markdown>,
+    warnings: Vec<Markdown>,
+    status: Feedback,
+}
+
+impl Explanation {
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let view = &subject.decision.view;
+        let links = Links::of(subject.snapshot);
+        let (icon, verdict) = verdict::verdict(subject);
+        Self {
+            schema: SCHEMA,
+            verdict: format!("{icon} {verdict}"),
+            next: steps::next_steps(subject),
+            stage: view.stage,
+            held_by: hold(view.held_by.as_ref(), subject),
+            evidence_stage: view.evidence_stage,
+            evidence_held_by: hold(view.evidence_held_by.as_ref(), subject),
+            rules: rules(subject),
+            gates: gates(subject, words::members),
+            attempts: attempts(subject, &links),
+            warnings: warnings(subject, &links),
+            status: Feedback::of(subject),
+        }
+    }
+}
+
+/// The page as a value.
 pub fn document(subject: &Subject<'_>) -> Value {
-    let (view, links, (icon, verdict)) = (
-        &subject.decision.view,
-        Links::of(subject.snapshot),
-        verdict::verdict(subject),
-    );
-    marked(json!({
-        "schema": SCHEMA,
-        "verdict": format!("{icon} {verdict}"),
-        "next": steps::next_steps(subject),
-        "stage": view.stage,
-        "held_by": hold(view.held_by.as_ref(), subject),
-        // How far it would come without gates.
-        "evidence_stage": view.evidence_stage,
-        "evidence_held_by": hold(view.evidence_held_by.as_ref(), subject),
-        "rules": rules(subject),
-        "gates": gates(subject, words::members),
-        "attempts": attempts(subject, &links),
-        "warnings": warnings(subject, &links),
-        "status": Feedback::of(subject),
-    }))
+    marked(json!(Explanation::of(subject)))
 }
 
 /// `loopgate.gate_rules/v1`: what the rules and conditions of one gate found; `None` if there is no such gate.

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use minijinja::{context, value::Serde};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::{Markdown, clip, code, marked, messages, short_text};
 use loopgate_core::{
@@ -13,9 +15,29 @@ use loopgate_core::{
     verdict::FailureView,
 };
 
+/// `schema` of what was found.
+const QUERY_SCHEMA: &str = "loopgate.memory-query/v1";
+
+/// What was found in a memory, for programs.
+#[derive(Serialize, JsonSchema)]
+pub struct MemoryFound<'m> {
+    #[schemars(extend("const" = QUERY_SCHEMA))]
+    schema: &'static str,
+    /// Errors that were mended: the test, the cause, and the change that did it.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    cards: &'m [&'m Card],
+    /// Errors that were seen and not mended.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    recurring: &'m [&'m Recurring],
+}
+
 /// What was looked for in a memory, for programs.
 pub fn memory_found(cards: &[&Card], seen: &[&Recurring]) -> Value {
-    marked(json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen }))
+    marked(json!(MemoryFound {
+        schema: QUERY_SCHEMA,
+        cards,
+        recurring: seen,
+    }))
 }
 
 /// What a fixer gets from the memory about an error.

@@ -73,7 +73,7 @@ pub use annotations::{
     warning_command,
 };
 pub use answers::refused_command;
-pub use causes::{dispute_to_say, history_lines};
+pub use causes::{DisputeAnswer, Disputed, dispute_to_say, history_lines};
 pub use check_run::{
     CheckAction, CheckRunText, GroupMember, add_shared, given_up, merge_group, superseded,
     switched_off,
@@ -84,18 +84,19 @@ pub use dashboard::{
     Operations, Overview, Page, Queue, RecordedLoop, Repositories, STYLE, SavedState, TokenRow,
     TokensPage, Verdict as CheckVerdict, age, shortened, work_class,
 };
-pub use explain::{document as explanation, gate_rules, page as explain};
+pub use explain::{Explanation, document as explanation, gate_rules, page as explain};
 pub use export::{executable_feedback, fields_of_state};
 pub use failure_card::feedback;
 pub use iteration::iteration_answer;
 pub use memory::{
-    memory_cards, memory_found, memory_lines, memory_recurring, memory_stats, memory_stats_document,
+    MemoryFound, memory_cards, memory_found, memory_lines, memory_recurring, memory_stats,
+    memory_stats_document,
 };
 pub use messages::{reason, text};
 pub use metrics::{metrics, metrics_csv, metrics_svg};
 pub use model::{
-    CAUTION, Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, json_text,
-    marked, waiting_text,
+    CAUTION, Currency, Ended, Feedback, FeedbackAnswer, Marked, ReadFrom, Reading, Traces, Until,
+    feedback_text, json_text, marked, waiting_text,
 };
 pub use plain::{folded, plain, wrapped};
 pub use planted::{PlantedSettings, planted_lines};

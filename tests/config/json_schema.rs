@@ -56,8 +56,8 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
     };
     for (keyword, rule) in schema {
         let holds = match keyword.as_str() {
-            "$schema" | "title" | "description" | "definitions" | "default" | "examples"
-            | "format" => true,
+            "$schema" | "title" | "description" | "definitions" | "$defs" | "default"
+            | "examples" | "format" => true,
             "$ref" => {
                 let pointer = rule
                     .as_str()

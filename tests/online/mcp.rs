@@ -1,6 +1,7 @@
 //! `loopgate mcp`: the protocol with the real process, line by line.
 
 use std::{
+    collections::BTreeMap,
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -8,13 +9,15 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::feedback::failing;
+use crate::{feedback::failing, json_schema::misfits};
 
 struct Client {
     process: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     asked: u64,
+    /// The shapes that the tools promise for their answers, by name.
+    promised: BTreeMap<String, Value>,
 }
 
 impl Client {
@@ -41,6 +44,7 @@ impl Client {
             to,
             from,
             asked: 0,
+            promised: BTreeMap::new(),
         };
         let us = json!({ "name": "a test", "version": "1" });
         let hello =
@@ -99,11 +103,23 @@ impl Client {
         let result = &answer["result"];
         assert_eq!(result["isError"], false, "{answer}");
         let text = result["content"][0]["text"].as_str().unwrap();
-        assert_eq!(
-            serde_json::from_str::<Value>(text).unwrap(),
-            result["structuredContent"]
-        );
-        result["structuredContent"].clone()
+        let document = &result["structuredContent"];
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), *document);
+        let unkept = misfits(&self.promised[tool], document);
+        assert!(unkept.is_empty(), "{tool}: {unkept:#?}\n{document:#}");
+        document.clone()
+    }
+
+    /// What the tools are, by their names.
+    fn list(&mut self) -> Vec<Value> {
+        let mut listed = self.ask("tools/list", &json!({}));
+        let tools = listed["result"]["tools"].take();
+        let tools = tools.as_array().expect("a list of tools").clone();
+        for tool in &tools {
+            let name = tool["name"].as_str().expect("a name").to_owned();
+            self.promised.insert(name, tool["outputSchema"].clone());
+        }
+        tools
     }
 
     /// How it ends when its client leaves.
@@ -142,8 +158,7 @@ async fn a_client_lists_and_calls_each_tool() {
     git(here.path(), &["commit", "-qm", "A project"]);
     let mut client = Client::of(here.path(), &github.url());
 
-    let listed = client.ask("tools/list", &json!({}));
-    let tools = listed["result"]["tools"].as_array().unwrap();
+    let tools = client.list();
     let names: Vec<_> = tools
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
@@ -152,12 +167,13 @@ async fn a_client_lists_and_calls_each_tool() {
         names,
         ["verify", "feedback", "wait", "explain", "memory", "dispute"]
     );
-    assert!(
-        tools
-            .iter()
-            .all(|tool| tool["inputSchema"]["type"] == "object"),
-        "{listed:#}"
-    );
+    for tool in &tools {
+        assert_eq!(
+            (&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]),
+            (&json!("object"), &json!("object")),
+            "{tool:#}"
+        );
+    }
 
     let of = json!({ "pull_request": format!("{}#{}", pr.repo, pr.number) });
     let read = client.document("feedback", &of);

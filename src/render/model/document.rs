@@ -18,8 +18,9 @@ use loopgate_core::{
 };
 
 /// Decision and feedback for agents and scripts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
+    #[schemars(extend("const" = super::FEEDBACK_SCHEMA))]
     pub schema: String,
     pub repository: Option<RepoName>,
     /// `None` in a local loop.
@@ -88,14 +89,14 @@ pub struct Feedback {
 
 loopgate_core::words! {
     /// How a pull request that is not open any more ended.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Ended {
         Merged = "merged",
         Closed = "closed",
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Actor {
     /// `person`, `bot` or `agent` where the account is known; else the part that somebody plays.
     pub kind: String,
@@ -103,10 +104,11 @@ pub struct Actor {
     pub action: String,
     /// Since when it is their turn.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Gate {
     pub name: String,
@@ -188,7 +190,7 @@ pub struct Tried {
 }
 
 /// Where more stands.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Links {
     pub status: Option<String>,
     /// The newest record: a page, or the command that shows it.
@@ -201,7 +203,7 @@ pub struct Place {
     pub line: Option<u32>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     pub attempt: u32,
     pub head_sha: Sha,

@@ -13,8 +13,10 @@ use serde_json::{Map, Value, json};
 use self::document::{Actor, Attempt, Gate, Links, Place, Tried};
 pub use self::{
     document::{Ended, Failure, Feedback},
-    reading::{Currency, ReadFrom, Reading, Traces, Until, feedback_text, waiting_text},
-    untrusted::{CAUTION, marked},
+    reading::{
+        Currency, FeedbackAnswer, ReadFrom, Reading, Traces, Until, feedback_text, waiting_text,
+    },
+    untrusted::{CAUTION, Marked, marked},
 };
 
 use super::{
@@ -506,6 +508,14 @@ mod tests {
     fn status(decision: &loopgate_core::deciding::Decision) -> Feedback {
         let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
         Feedback::of(&Subject::new(decision, &snapshot, &policy))
+    }
+
+    #[test]
+    fn the_schema_that_is_shipped_is_that_of_the_document() {
+        loopgate_written::assert_schema::<Marked<Feedback>>(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/config/schemas/feedback.schema.json"
+        ));
     }
 
     #[test]

@@ -5,12 +5,13 @@
 use std::collections::BTreeSet;
 
 use minijinja::{context, value::Serde};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    CAUTION, Ended, FEEDBACK_SCHEMA, FOR_READERS, Feedback, PACKET, RULES, escape_invisible,
-    untrusted::unmark,
+    CAUTION, Ended, FEEDBACK_SCHEMA, FOR_READERS, Feedback, Marked, PACKET, RULES,
+    escape_invisible, untrusted::unmark,
 };
 use crate::render::{excerpts::HEADING, messages, planted_lines, word};
 use loopgate_core::{
@@ -26,7 +27,7 @@ const READ_LIMIT: usize = 4 * PACKET;
 
 loopgate_core::words! {
     /// Where a document was read.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
     pub enum ReadFrom {
         CheckRun = "check_run",
         StatusComment = "status_comment",
@@ -69,6 +70,40 @@ pub struct Reading {
     pub feedback: Feedback,
     pub from: ReadFrom,
     pub currency: Currency,
+}
+
+/// What a reader adds to a document.
+#[derive(Serialize, JsonSchema)]
+struct Read {
+    r#final: bool,
+    read_from: ReadFrom,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outdated: Option<Outdated>,
+}
+
+/// The schema of [`Reading::document`].
+#[derive(JsonSchema)]
+#[expect(
+    dead_code,
+    reason = "documents are marked as values; only the schema of this is used"
+)]
+pub struct FeedbackAnswer {
+    #[schemars(flatten)]
+    feedback: Marked<Feedback>,
+    #[schemars(flatten)]
+    read: Read,
+}
+
+/// Why a document is not of what is there now.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+enum Outdated {
+    /// The pull request has this head by now.
+    OlderHead {
+        head_sha: Sha,
+    },
+    BeforePush,
+    TreeChanged,
 }
 
 impl Feedback {
@@ -261,16 +296,20 @@ impl Reading {
 
     /// The document, with where it was read and why it is not final any more.
     pub fn document(&self) -> Value {
+        let read = json!(Read {
+            r#final: self.is_final(),
+            read_from: self.from,
+            outdated: match self.currency {
+                Currency::Current => None,
+                Currency::OlderHead(head_sha) => Some(Outdated::OlderHead { head_sha }),
+                Currency::BeforePush => Some(Outdated::BeforePush),
+                Currency::TreeChanged => Some(Outdated::TreeChanged),
+            },
+        });
         let mut document = self.feedback.value();
-        document["final"] = json!(self.is_final());
-        document["read_from"] = json!(self.from);
-        let outdated = match self.currency {
-            Currency::Current => return document,
-            Currency::OlderHead(now) => json!({ "reason": "older_head", "head_sha": now }),
-            Currency::BeforePush => json!({ "reason": "before_push" }),
-            Currency::TreeChanged => json!({ "reason": "tree_changed" }),
-        };
-        document["outdated"] = outdated;
+        if let (Some(fields), Value::Object(read)) = (document.as_object_mut(), read) {
+            fields.extend(read);
+        }
         document
     }
 

@@ -8,6 +8,7 @@
 //! named where the document has such words, so a document without any has an empty list. A string that no table here
 //! classifies counts as one of others, and a test fails.
 
+use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 /// What stands above names and messages for whoever reads a text.
@@ -192,6 +193,24 @@ impl Fields {
 fn is_at_or_below(path: &str, above: &str) -> bool {
     path.strip_prefix(above)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// A document that names the fields with words of others.
+#[derive(JsonSchema)]
+#[schemars(rename = "{T}")]
+#[expect(
+    dead_code,
+    reason = "documents are marked as values; only the schema of this is used"
+)]
+pub struct Marked<T> {
+    /// How to take the fields that are listed; there if any is.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
+    /// The fields that hold words of others; `*` if there are too many to list. Missing on the pull request itself.
+    #[schemars(skip_serializing_if = "Vec::is_empty")]
+    untrusted: Vec<String>,
+    #[schemars(flatten)]
+    document: T,
 }
 
 /// The document with the list of its fields that hold words of others, right behind its schema.

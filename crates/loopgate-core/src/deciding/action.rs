@@ -78,7 +78,7 @@ impl NextAction {
 
 words! {
     /// The four words every action folds into.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum DecisionWord {
         Proceed = "proceed",
         Retry = "retry",

@@ -450,7 +450,7 @@ pub const MOST_EXCERPTS: usize = 2;
 
 /// Lines of a failed job's output, chosen by what they show of the failure. Data and never advice: the code under test,
 /// its packages and servers wrote them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogExcerpt {
     /// The job's name; of a command the check's.
     pub job: String,

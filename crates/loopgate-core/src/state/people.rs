@@ -249,7 +249,7 @@ pub enum CommandRefusal {
 
 words! {
     /// The status of a gate, as the state keeps it.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum GateStatus {
         /// Triggered, not asked for yet (`request: after_checks`).
         #[default]

@@ -96,7 +96,7 @@ pub fn criteria(policy: &EvaluatePolicy, rules: &[Rule]) -> Value {
 }
 
 /// Task-list items under the `Capabilities` heading of the pull request's body.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CapabilityProgress {
     pub total: usize,
     pub completed: usize,
@@ -117,7 +117,7 @@ pub struct EvaluationSummary {
 }
 
 /// How far a run that stopped is from passing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DistanceToSuccess {
     pub threshold: Score,
     pub score: Score,
@@ -130,7 +130,7 @@ pub struct DistanceToSuccess {
 
 words! {
     /// Status of a run.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum RunStatus {
         #[default]
         InProgress = "in_progress",
@@ -232,7 +232,9 @@ pub struct LastVerification {
     pub head_sha: Sha,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum VerificationResult {
     Pass,

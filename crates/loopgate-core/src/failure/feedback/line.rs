@@ -28,7 +28,7 @@ pub enum Priority {
 }
 
 /// One item of feedback: where, what, do what, why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FeedbackLine {
     /// The id of the failure; `None` if the line belongs to no failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
