@@ -7,7 +7,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::kit::{Project, REPAIRS, Ran, exists, until};
+use crate::kit::{Project, REPAIRS, Ran, told};
 
 fn verify(project: &Project, more: &[&str]) -> Ran {
     Ran::of(
@@ -87,8 +87,9 @@ fn a_verification_that_is_ended_from_outside_leaves_evidence_that_says_so() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        let waiting = project.pipe("waiting");
         let running = command.spawn().expect("the program");
-        until("the check", || exists(&project.beside("waiting")));
+        told("the check", waiting);
         kill(
             Pid::from_raw(i32::try_from(running.id()).expect("an id")),
             signal,

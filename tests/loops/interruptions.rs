@@ -8,7 +8,7 @@ use nix::{
 };
 use serde_json::json;
 
-use crate::kit::{Project, REPAIRS, Ran, exists, until};
+use crate::kit::{Project, REPAIRS, Ran, told};
 
 /// A `git` that kills its caller: the first time its arguments contain `$WHEN`, before or after doing the work.
 const MURDEROUS_GIT: &str = r#"
@@ -213,26 +213,24 @@ fn killed_while_the_fixer_works_its_half_made_edits_are_put_aside() {
 #[test]
 fn a_fixer_that_outlives_a_killed_loop_is_ended_by_the_next() {
     let fixer = format!(
-        "if [ ! -e ../died ]; then\n    echo $$ > ../died.new; mv ../died.new ../died; exec sleep 600\nfi\n{REPAIRS}"
+        "if [ ! -e ../died ]; then\n    : > ../died; echo $$ > ../pid; exec sleep 600\nfi\n{REPAIRS}"
     );
     let project = Project::fixed_by(&fixer, "");
     project.begin(&[]);
+    let pipe = project.pipe("pid");
     let mut running = project
         .command(&["run"])
         .stderr(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    until("the fixer", || exists(&project.beside("died")));
+    let pid = told("the fixer", pipe);
     running.kill().unwrap();
     running.wait().unwrap();
-    let pid = fs::read_to_string(project.beside("died")).unwrap();
     // A process that has ended and was not reaped has no command line.
-    let lives = || {
-        fs::read(format!("/proc/{}/cmdline", pid.trim()))
-            .is_ok_and(|line| line.starts_with(b"sleep"))
-    };
-    until("the shell to become `sleep`", lives);
+    let lives =
+        || fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| !line.is_empty());
+    assert!(lives(), "it was to outlive the loop");
     let ran = project.run(&["resume"]).ended_with(0);
     assert!(
         ran.err
@@ -265,8 +263,9 @@ fn ctrl_c_ends_what_runs_and_the_next_resume_goes_on() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        let waiting = project.pipe("waiting");
         let running = command.spawn().unwrap();
-        until(where_it_waits, || exists(&project.beside("waiting")));
+        told(where_it_waits, waiting);
         kill(
             Pid::from_raw(i32::try_from(running.id()).unwrap()),
             Signal::SIGINT,
@@ -290,8 +289,9 @@ fn a_second_process_on_one_loop_is_refused() {
     ]);
     let mut command = project.command(&["run"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let waiting = project.pipe("waiting");
     let first = command.spawn().unwrap();
-    until("the first process", || exists(&project.beside("waiting")));
+    told("the first process", waiting);
     let second = project.run(&["run", "calc"]).ended_with(69);
     let said = format!("the loop `calc` is being run by process {} on ", first.id());
     assert!(
@@ -324,8 +324,9 @@ fn stopping_ends_the_process_that_runs_the_loop() {
     project.begin(&["--check", "unit=: > ../waiting; sleep 600"]);
     let mut command = project.command(&["run"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let waiting = project.pipe("waiting");
     let running = command.spawn().unwrap();
-    until("the process", || exists(&project.beside("waiting")));
+    told("the process", waiting);
     project.run(&["stop", "enough"]).ended_with(0);
     Ran::of(running.wait_with_output().unwrap()).ended_with(130);
     let status = project.status();

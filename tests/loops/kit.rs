@@ -3,9 +3,11 @@
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output, Stdio},
-    time::{Duration, Instant},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -127,6 +129,14 @@ impl Project {
         let path = self.beside(name);
         fs::write(&path, format!("#!/bin/sh\n{text}")).expect("a file");
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("our own file");
+    }
+
+    /// A pipe beside the repository: a script that opens it to write waits for [`told`], which waits for the script.
+    pub fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.beside(name);
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo").success());
+        path
     }
 
     pub fn git(&self, arguments: &[&str]) -> String {
@@ -251,15 +261,12 @@ impl Ran {
     }
 }
 
-/// Waits until something is so; gives up after a minute.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < patience, "{what} never came");
-        std::thread::yield_now();
-    }
-}
-
-pub fn exists(path: &Path) -> bool {
-    path.exists()
+/// What a script writes into a pipe, once it does; gives up after a minute.
+pub fn told(what: &str, pipe: PathBuf) -> String {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || tell.send(fs::read_to_string(pipe)));
+    let text = told
+        .recv_timeout(Duration::from_secs(60))
+        .unwrap_or_else(|_| panic!("{what} never came"));
+    text.expect("a pipe")
 }
