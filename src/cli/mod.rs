@@ -382,17 +382,21 @@ mod tests {
             .collect()
     }
 
-    /// A command that no document names gets a row in docs/commands.md, with what its help says first.
+    /// A command that has no row in docs/commands.md gets one, with what its help says first.
     #[test]
-    fn a_document_names_each_command() {
+    fn a_row_names_each_command() {
         let mut written = COMMANDS.to_owned();
-        let documents = documents();
+        let is_named = |call: &str| {
+            let row = format!("\n| `{call}");
+            let mut rows = COMMANDS.split(&row).skip(1);
+            rows.any(|rest| rest.starts_with([' ', '`']))
+        };
         for command in Cli::command()
             .get_subcommands()
             .filter(|command| !command.is_hide_set())
         {
             let call = format!("loopgate {}", command.get_name());
-            if !documents.iter().any(|document| document.contains(&call)) {
+            if !is_named(&call) {
                 let about = command
                     .get_about()
                     .map(ToString::to_string)
