@@ -24,7 +24,7 @@ use super::{
     working_tree::{self, CONFIGURATION},
 };
 use crate::{
-    git::Git,
+    git::{Git, Outsider},
     refs::LocalRepository,
     render::{self, Feedback, PlantedSettings, Subject},
     runner::{self, Changes, Checkout, Head, Plan, TestTrial},
@@ -244,6 +244,8 @@ async fn execute(
 ) {
     let observer = progress::observer();
     let (interrupt, _watch) = runner::interrupt_at(stop);
+    // Tools are asked for their versions, and an analyzer is asked, beside the checks and after them.
+    let exposed = checkout.git.expose(Outsider::Checks);
     let (mut ran, environment) = tokio::join!(
         runner::run(plan, interrupt.clone(), observer),
         runner::environment(plan)
@@ -319,6 +321,7 @@ async fn execute(
                 .for_each(output::note_line);
         }
     }
+    drop(exposed);
     evidence.coverage = ran
         .coverage
         .map(|reports| coverage::measure(files, &reports));

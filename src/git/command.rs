@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use super::{settings::Overrides, withheld::withhold};
+use super::withheld::withhold;
 use loopgate_core::Sha;
 
 /// Most bytes of standard output that are read.
@@ -21,7 +21,7 @@ const QUOTED: usize = 300;
 /// Settings of every command; they win over those of files and of the environment. `core.hooksPath` is the folder of
 /// hooks; the hooks that a configuration names (git 2.54) are switched off by the events that our commands are
 /// (<https://git-scm.com/docs/git-config/2.55.0#Documentation/git-config.txt-hookeventenabled>).
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 12] = [
     "core.hooksPath=/dev/null",
     "hook.reference-transaction.enabled=false",
     "hook.post-checkout.enabled=false",
@@ -32,6 +32,9 @@ const SETTINGS: [&str; 10] = [
     "log.showSignature=false",
     "protocol.ext.allow=never",
     "submodule.recurse=false",
+    "diff.submodule=short",
+    // Files of the tree that look like a repository are none: their settings would hold.
+    "safe.bareRepository=explicit",
 ];
 
 /// Why git did not do what it was asked to.
@@ -44,13 +47,21 @@ pub enum GitError {
     Failed { command: String, stderr: String },
     #[error("git {command} printed more than {limit} bytes")]
     TooMuch { command: String, limit: u64 },
-    #[error(
-        "git {0} was not started: its settings cannot be read, and code of the change may have planted a program in \
-         them; look at `git config --list --show-origin`"
-    )]
-    UnknownSettings(String),
+    #[error("git {command} was not started: {why}; look at `git config --list --show-origin`")]
+    NotStarted { command: String, why: &'static str },
     #[error("git {command} answered no object id (only SHA-1 repositories are supported)")]
     NoObjectId { command: String },
+}
+
+/// What a command is started with so that nothing planted runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Overrides {
+    /// Settings of ours in place of the repository's, as keys and values.
+    pub settings: Vec<(String, String)>,
+    /// Whether no remote may be asked, as git would for what a partial clone lacks.
+    pub no_remote: bool,
+    /// Why nothing may be started, where that is so.
+    pub refusal: Option<&'static str>,
 }
 
 /// One git command, not yet started. [`Git`](super::Git) makes it.
@@ -61,8 +72,8 @@ pub struct GitCommand {
     name: String,
     input: Option<Vec<u8>>,
     most_output: u64,
-    /// Whether what is configured is known.
-    is_known: bool,
+    /// Why it may not be started, if it may not.
+    refusal: Option<&'static str>,
 }
 
 /// How a git command ended, and what it printed.
@@ -88,6 +99,8 @@ impl GitCommand {
         }
         withhold(&mut command);
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        // A commit is what it says, whatever a ref says in its place.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
         configure(&mut command, overrides);
         command.arg("--no-pager");
         for setting in SETTINGS {
@@ -107,7 +120,7 @@ impl GitCommand {
             name,
             input: None,
             most_output: MOST_OUTPUT,
-            is_known: !overrides.is_unknown,
+            refusal: overrides.refusal,
         }
     }
 
@@ -137,17 +150,17 @@ impl GitCommand {
     /// Runs it to its end, however it ends.
     ///
     /// # Errors
-    /// [`GitError::NoGit`], [`GitError::TooMuch`] and [`GitError::UnknownSettings`].
+    /// [`GitError::NoGit`], [`GitError::TooMuch`] and [`GitError::NotStarted`].
     pub fn run(self) -> Result<GitOutput, GitError> {
         let Self {
             mut command,
             name,
             input,
             most_output,
-            is_known,
+            refusal,
         } = self;
-        if !is_known {
-            return Err(GitError::UnknownSettings(name));
+        if let Some(why) = refusal {
+            return Err(GitError::NotStarted { command: name, why });
         }
         command.stdin(if input.is_some() {
             Stdio::piped()

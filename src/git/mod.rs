@@ -9,6 +9,7 @@
 //! Output is read into bounded memory while it comes.
 
 mod command;
+mod folders;
 mod repository;
 mod settings;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod withheld;
 
 pub use self::{
     command::{GitCommand, GitError, GitOutput, in_own_group},
-    repository::{Exposed, Folders, Git, Outsider, Planted},
+    folders::Folders,
+    repository::{Exposed, Git, Outsider, Planted},
     withheld::withhold,
 };

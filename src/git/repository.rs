@@ -6,20 +6,19 @@
 //! `pre-commit install` and `git lfs install` write there too.
 
 use std::{
-    collections::BTreeSet,
-    fs,
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
 };
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    GitOutput,
-    command::GitCommand,
-    settings::{Overrides, Setting, Settings, overrides},
+    command::{GitCommand, Overrides},
+    folders::{Folders, Stamp},
+    settings::{Setting, Settings, UNREADABLE, overrides},
 };
 
 loopgate_core::words! {
@@ -42,15 +41,6 @@ pub struct Planted {
     pub by: Outsider,
     /// Whether one of our commands would have come to it.
     pub left_out: bool,
-}
-
-/// A repository's own folders.
-#[derive(Clone, Debug)]
-pub struct Folders {
-    /// That of the working tree.
-    pub own: PathBuf,
-    /// That which all working trees of the repository share.
-    pub shared: PathBuf,
 }
 
 /// A directory of a repository, in which git is asked. Clones know of the same planted settings.
@@ -81,6 +71,8 @@ struct State {
     running: Option<(Outsider, usize)>,
     /// What was there before an outsider ran in this process.
     before: Vec<Setting>,
+    /// What another process had kept when an outsider began here; it waits for that process's end.
+    outer: Option<Before>,
     found: BTreeSet<Planted>,
     overrides: Overrides,
     /// How the files of the configuration looked when they were read last; none where they must be read again.
@@ -91,10 +83,17 @@ struct State {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Record {
-    /// Digests of what was there before an outsider began; none once its end was seen.
-    before: Option<BTreeSet<String>>,
+    /// What was there before an outsider began; none once its end was seen.
+    before: Option<Before>,
     /// Digests of settings that were planted, with who ran.
     planted: Vec<(String, Outsider)>,
+}
+
+/// Digests of what was there before an outsider began, and the process that let it run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Before {
+    process: u32,
+    settings: BTreeSet<String>,
 }
 
 /// Most bytes of a record that are read.
@@ -102,22 +101,26 @@ const MOST_RECORD: u64 = 1 << 20;
 /// Most planted settings that are kept.
 const MOST_PLANTED: usize = 1000;
 
-/// When a file was changed, and how long it is; none where there is none.
-type Stamp = Option<(SystemTime, i64, u64)>;
+/// Why git is not started where the record says nothing.
+const NO_RECORD: &str = "what code of the change planted in its settings is not known, since `loopgate/git-settings.json` \
+    in the repository's git folder cannot be read or written; look at what stands there, then remove it";
 
 impl Git {
     /// Git in a directory. Where that is in no repository, each command fails by itself.
     pub fn at(directory: &Path) -> Self {
         let folders = Folders::of(directory);
-        let record = folders.as_ref().map(Record::load).unwrap_or_default();
+        let mut state = State::default();
+        match folders.as_ref().map(Record::load) {
+            Some(Some(record)) => state.record = record,
+            // It is there and is no record: what it would say is not known.
+            Some(None) => state.overrides.refusal = Some(NO_RECORD),
+            None => {}
+        }
         let git = Self {
             directory: directory.to_owned(),
             guard: Arc::new(Guard {
                 folders,
-                state: Mutex::new(State {
-                    record,
-                    ..State::default()
-                }),
+                state: Mutex::new(state),
             }),
         };
         git.look();
@@ -162,7 +165,7 @@ impl Git {
                 *depth += 1;
             } else if let Some(settings) = Settings::read(&self.directory, folders) {
                 state.begin(settings.all, to);
-                state.record.save(folders);
+                state.keep(folders);
             }
         }
         Exposed { git: self.clone() }
@@ -184,12 +187,12 @@ impl Git {
             return;
         }
         let Some(settings) = Settings::read(&self.directory, folders) else {
-            state.overrides.is_unknown = true;
+            state.overrides.refusal = Some(UNREADABLE);
             return;
         };
         state.stamps = Some(stamps).filter(|_| !settings.includes);
         if state.compare(settings.all) {
-            state.record.save(folders);
+            state.keep(folders);
         }
     }
 }
@@ -205,11 +208,11 @@ impl Drop for Exposed {
             Some((_, depth)) if *depth > 0 => *depth -= 1,
             _ => {
                 state.running = None;
-                // Where not all can be kept, all that was not there before stays planted.
-                if state.record.planted.len() < MOST_PLANTED && !state.overrides.is_unknown {
-                    state.record.before = None;
+                // Where not all is known or can be kept, all that was not there before stays planted.
+                if state.record.planted.len() < MOST_PLANTED && state.overrides.refusal.is_none() {
+                    state.record.before = state.outer.take();
                 }
-                state.record.save(folders);
+                state.keep(folders);
             }
         }
     }
@@ -222,7 +225,12 @@ impl State {
         let known: BTreeSet<&str> = planted.iter().map(|(digest, _)| digest.as_str()).collect();
         let is_own = |setting: &Setting| !known.contains(setting.digest().as_str());
         self.before = settings.into_iter().filter(is_own).collect();
-        self.record.before = Some(self.before.iter().map(Setting::digest).collect());
+        let before = Before {
+            process: std::process::id(),
+            settings: self.before.iter().map(Setting::digest).collect(),
+        };
+        let earlier = self.record.before.replace(before);
+        self.outer = earlier.filter(|earlier| is_alive(earlier.process));
         self.running = Some((outsider, 0));
         self.stamps = None;
     }
@@ -232,22 +240,28 @@ impl State {
         let recorded = self.record.planted.len();
         let mut own = Vec::new();
         let mut planted = Vec::new();
+        let mut included = BTreeMap::new();
         for setting in settings {
-            match self.planter(&setting.digest()) {
+            let by = self.planter(&setting.digest());
+            // All that a planted include brings is planted, now and later.
+            match by.or_else(|| included.get(&setting.origin).copied()) {
                 None => own.push(setting),
                 Some(by) => {
+                    included.extend(setting.included().map(|file| (file, by)));
                     self.find(&setting, by);
                     planted.push(setting);
                 }
             }
         }
-        // What an outsider replaced is known in the process that let it run.
-        let known = if self.before.is_empty() {
-            &own
+        // What an outsider replaced or took out is known in the process that let it run.
+        let known = if self.running.is_none() && self.before.is_empty() {
+            own.clone()
         } else {
-            &self.before
+            self.before.clone()
         };
-        self.overrides = overrides(known, &planted);
+        let refusal = self.overrides.refusal.filter(|why| *why == NO_RECORD);
+        self.overrides = overrides(&known, &own, &planted);
+        self.overrides.refusal = self.overrides.refusal.or(refusal);
         self.record.planted.len() > recorded
     }
 
@@ -266,68 +280,50 @@ impl State {
         });
     }
 
+    /// Keeps the record. Where that fails nothing more is started: a later process would not know what was planted.
+    fn keep(&mut self, folders: &Folders) {
+        if !self.record.save(folders) {
+            self.overrides.refusal = Some(NO_RECORD);
+        }
+    }
+
     /// Who planted a setting; none if nobody did.
     fn planter(&self, digest: &str) -> Option<Outsider> {
         let mut planted = self.record.planted.iter();
         if let Some((_, by)) = planted.find(|(known, _)| known == digest) {
             return Some(*by);
         }
-        let is_new = !self.record.before.as_ref()?.contains(digest);
+        let is_new = !self.record.before.as_ref()?.settings.contains(digest);
         let running = self.running.map(|(outsider, _)| outsider);
         is_new.then(|| running.unwrap_or(Outsider::Unknown))
     }
 }
 
-impl Folders {
-    /// Those of the repository around a directory, if there is one. Asking for them starts no program of it.
-    fn of(directory: &Path) -> Option<Self> {
-        let asked = ["rev-parse", "--absolute-git-dir", "--git-common-dir"];
-        let printed = GitCommand::new(directory, &asked, &Overrides::default()).run();
-        let printed = printed.and_then(GitOutput::text).ok()?;
-        let (own, shared) = printed.split_once('\n')?;
-        Some(Self {
-            own: directory.join(own),
-            // Absolute, or from the directory.
-            shared: directory.join(shared),
-        })
-    }
-
-    /// How the files look that git reads its configuration from, hooks and attributes too.
-    fn stamps(&self) -> Vec<Stamp> {
-        let variable = |name| std::env::var_os(name).map(PathBuf::from);
-        let home = variable("HOME");
-        let configured =
-            variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
-        let of_person = [
-            home.map(|home| home.join(".gitconfig")),
-            configured.map(|folder| folder.join("git/config")),
-            variable("GIT_CONFIG_GLOBAL"),
-        ];
-        let of_repository = ["config", "config.worktree", "info/attributes", "hooks"];
-        let of_repository = of_repository.map(|name| self.shared.join(name));
-        let worktrees = fs::read_dir(self.shared.join("worktrees"));
-        let worktrees = worktrees.into_iter().flatten().flatten();
-        let of_worktrees = worktrees.map(|folder| folder.path().join("config.worktree"));
-        let of_person = of_person.into_iter().flatten();
-        let files = of_repository.into_iter().chain(of_worktrees);
-        files.chain(of_person).map(|path| stamp(&path)).collect()
+/// Whether a process of this machine is still there, as far as that is known.
+fn is_alive(process: u32) -> bool {
+    #[cfg(unix)]
+    return i32::try_from(process).is_ok_and(|process| {
+        process > 0 && nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), None).is_ok()
+    });
+    #[cfg(not(unix))]
+    {
+        let _ = process;
+        false
     }
 }
 
-/// A program may set the time of a file's change back; on Unix it cannot set that of its inode.
-fn stamp(path: &Path) -> Stamp {
-    let found = fs::metadata(path).ok()?;
+/// Takes out what an outsider put in the way of a record of ours.
+fn make_way(path: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
     #[cfg(unix)]
-    let inode_changed = {
-        use std::os::unix::fs::MetadataExt as _;
-        found
-            .ctime()
-            .wrapping_mul(1_000_000_000)
-            .wrapping_add(found.ctime_nsec())
-    };
-    #[cfg(not(unix))]
-    let inode_changed = 0;
-    Some((found.modified().ok()?, inode_changed, found.len()))
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
+    }
+    if path.is_dir() {
+        fs::remove_dir_all(path)?;
+    }
+    Ok(())
 }
 
 impl Record {
@@ -335,39 +331,42 @@ impl Record {
         folders.shared.join("loopgate/git-settings.json")
     }
 
-    /// What earlier processes left. The outsiders could write it too: what cannot be read is nothing.
-    fn load(folders: &Folders) -> Self {
+    /// What earlier processes left. The outsiders could write it too; none where it is there and cannot be read.
+    fn load(folders: &Folders) -> Option<Self> {
         let path = Self::path(folders);
-        let is_small = fs::symlink_metadata(&path)
-            .is_ok_and(|found| found.is_file() && found.len() <= MOST_RECORD);
-        let bytes = is_small.then(|| fs::read(&path).ok()).flatten();
-        bytes
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Self::default()),
+            Ok(found) if found.is_file() && found.len() <= MOST_RECORD => {
+                serde_json::from_slice(&fs::read(&path).ok()?).ok()
+            }
+            _ => None,
+        }
     }
 
-    /// Keeps it for later processes, with what others have found meanwhile. Where it cannot be kept this process knows
-    /// it all the same.
-    fn save(&mut self, folders: &Folders) {
-        for (digest, by) in Self::load(folders).planted {
+    /// Keeps it for later processes, with what others have found meanwhile; whether that could be done.
+    fn save(&mut self, folders: &Folders) -> bool {
+        for (digest, by) in Self::load(folders).unwrap_or_default().planted {
             let is_new = self.planted.iter().all(|(known, _)| *known != digest);
             if is_new && self.planted.len() < MOST_PLANTED {
                 self.planted.push((digest, by));
             }
         }
         let path = Self::path(folders);
-        let written = || -> Option<()> {
-            let folder = path.parent()?;
-            fs::create_dir_all(folder).ok()?;
-            let mut file = tempfile::NamedTempFile::new_in(folder).ok()?;
-            serde_json::to_writer(&mut file, self).ok()?;
-            file.persist(&path).ok().map(drop)
-        };
+        self.write(&path).is_ok() || (make_way(&path).is_ok() && self.write(&path).is_ok())
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
         if self.is_empty() {
-            let _ = fs::remove_file(&path);
-        } else {
-            let _ = written();
+            return match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
         }
+        let folder = path.parent().unwrap_or(path);
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer(&mut file, self)?;
+        file.persist(path).map(drop).map_err(|error| error.error)
     }
 
     fn is_empty(&self) -> bool {

@@ -12,27 +12,32 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::{command::GitCommand, repository::Folders};
+use super::{
+    command::{GitCommand, Overrides},
+    folders::Folders,
+};
 
 /// Most bytes of a configuration that are read.
 const MOST_PRINTED: u64 = 4 << 20;
-/// Most files that conditional includes name and that are read, whether their condition holds or not.
-const MOST_INCLUDED: usize = 32;
+/// Most files that are read beside what is in force: named by conditional includes, and of other working trees.
+const MOST_OTHERS: usize = 256;
 
 /// Most hooks that are looked at, and most bytes of each.
 const MOST_HOOKS: usize = 256;
 const MOST_OF_FILE: u64 = 1 << 20;
 
-/// What a command is started with so that nothing planted runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Overrides {
-    /// Settings of ours in place of the repository's, as keys and values.
-    pub settings: Vec<(String, String)>,
-    /// Whether no remote may be asked, as git would for what a partial clone lacks.
-    pub no_remote: bool,
-    /// Whether it is not known what is configured: then nothing is started.
-    pub is_unknown: bool,
-}
+/// Most settings that are left out of one command: more would not fit beside its arguments.
+const MOST_OVERRIDES: usize = 500;
+
+/// Why git is not started.
+pub(super) const UNREADABLE: &str =
+    "its settings cannot be read whole, and code of the change may have planted a program in them";
+const TOO_MANY: &str =
+    "code of the change has planted more programs in its settings than can be left out";
+const ELSEWHERE: &str =
+    "code of the change has led it to another working tree (core.worktree, core.bare)";
+const HIDDEN: &str = "code of the change has planted a filter process in place of a filter that was there before, and git \
+    knows no way back";
 
 /// What Loopgate's own git gets in place of a planted setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +48,8 @@ enum Instead {
     List,
     /// No remote is asked at all: git takes the first value that it finds, so that none of ours would count.
     NoRemote,
+    /// Git is not started: a command line does not change this setting.
+    Refusal,
     /// Nothing: no command of ours comes to it, or git knows no way to leave it out. What an include brings is looked
     /// at setting by setting.
     Nothing,
@@ -50,7 +57,7 @@ enum Instead {
 
 /// Keys that name a program, as `git config --list` prints them: section and variable in small letters, `*` for the
 /// part between them.
-const TABLE: [(&str, Instead); 42] = [
+const TABLE: [(&str, Instead); 47] = [
     ("filter.*.clean", Instead::Value("")),
     ("filter.*.smudge", Instead::Value("")),
     ("filter.*.process", Instead::Value("")),
@@ -65,6 +72,11 @@ const TABLE: [(&str, Instead); 42] = [
     ("merge.*.driver", Instead::Value("false")),
     ("hook.*.command", Instead::Value("true")),
     ("core.attributesfile", Instead::Value("/dev/null")),
+    ("core.excludesfile", Instead::Value("/dev/null")),
+    ("core.worktree", Instead::Refusal),
+    ("core.bare", Instead::Refusal),
+    ("remote.*.promisor", Instead::NoRemote),
+    ("extensions.partialclone", Instead::NoRemote),
     ("core.sshcommand", Instead::Value("ssh")),
     ("core.gitproxy", Instead::NoRemote),
     ("core.askpass", Instead::Value("")),
@@ -115,6 +127,8 @@ pub(super) struct Setting {
     /// `filter.lfs.clean`; of a file its name: `hooks/pre-commit`.
     pub key: String,
     value: String,
+    /// The file that it was read from.
+    pub origin: PathBuf,
 }
 
 impl Setting {
@@ -146,6 +160,11 @@ impl Setting {
             .any(|section| self.key.starts_with(section))
     }
 
+    /// The file that it includes, if it includes one.
+    pub fn included(&self) -> Option<PathBuf> {
+        beside(&self.origin, &self.value).filter(|_| self.includes())
+    }
+
     fn is_of_lfs(&self) -> bool {
         LFS.iter()
             .any(|(key, values)| *key == self.key && values.contains(&self.value.as_str()))
@@ -157,7 +176,7 @@ fn row(key: &str) -> Option<Instead> {
     let fits = |pattern: &str| match pattern.split_once('*') {
         None => key == pattern,
         Some((start, end)) => {
-            key.len() > start.len() + end.len() && key.starts_with(start) && key.ends_with(end)
+            key.len() >= start.len() + end.len() && key.starts_with(start) && key.ends_with(end)
         }
     };
     TABLE
@@ -166,27 +185,57 @@ fn row(key: &str) -> Option<Instead> {
         .map(|(_, instead)| *instead)
 }
 
-/// What stands in for planted settings, among those that were there before.
-pub(super) fn overrides(before: &[Setting], planted: &[Setting]) -> Overrides {
-    let keys: BTreeSet<&str> = planted.iter().map(|setting| setting.key.as_str()).collect();
+/// What stands in for planted settings, and for those that were there before and are gone.
+pub(super) fn overrides(before: &[Setting], now: &[Setting], planted: &[Setting]) -> Overrides {
+    let is_there = |setting: &&Setting| now.iter().any(|one| one.key == setting.key);
+    let gone = before.iter().filter(|setting| !is_there(setting));
+    let keys: BTreeSet<&str> = planted
+        .iter()
+        .chain(gone)
+        .map(|setting| setting.key.as_str())
+        .collect();
     let mut overrides = Overrides::default();
     for key in keys {
+        overrides.leave_out(key, before);
+    }
+    if overrides.settings.len() > MOST_OVERRIDES {
+        overrides.refusal = Some(TOO_MANY);
+    }
+    overrides
+}
+
+impl Overrides {
+    /// Puts what was there before in place of a setting.
+    fn leave_out(&mut self, key: &str, before: &[Setting]) {
         let mut known = before.iter().filter(|setting| setting.key == key);
-        let settings = &mut overrides.settings;
-        let mut set = |value: &str| settings.push((key.to_owned(), value.to_owned()));
+        let mut set = |value: &str| self.settings.push((key.to_owned(), value.to_owned()));
         match row(key) {
-            Some(Instead::Value(neutral)) => {
-                set(known.next_back().map_or(neutral, |setting| &setting.value));
-            }
+            Some(Instead::Value(neutral)) => match known.next_back() {
+                Some(setting) => set(&setting.value),
+                None if hides_a_filter(key, before) => self.refusal = Some(HIDDEN),
+                None => set(neutral),
+            },
             Some(Instead::List) => {
                 set("");
                 known.for_each(|setting| set(&setting.value));
             }
-            Some(Instead::NoRemote) => overrides.no_remote = true,
+            Some(Instead::NoRemote) => self.no_remote = true,
+            Some(Instead::Refusal) => self.refusal = Some(ELSEWHERE),
             Some(Instead::Nothing) | None => {}
         }
     }
-    overrides
+}
+
+/// Whether a key is the process of a filter that had none. An empty process is one all the same: git asks no other
+/// command then.
+fn hides_a_filter(key: &str, before: &[Setting]) -> bool {
+    let process = key
+        .strip_prefix("filter.")
+        .zip(key.strip_suffix(".process"));
+    process.is_some_and(|(_, driver)| {
+        let others = [".clean", ".smudge"].map(|end| format!("{driver}{end}"));
+        before.iter().any(|setting| others.contains(&setting.key))
+    })
 }
 
 /// The settings in force in a directory that name programs, the files that are read beside them, and the files they
@@ -213,37 +262,39 @@ impl Settings {
         let printed = printed(directory, &listed)?;
         let mut fields = printed.split('\0');
         let mut settings = Self::default();
-        let mut conditional = Vec::new();
+        let mut others: Vec<PathBuf> = folders.of_worktrees().collect();
         while let (Some(_scope), Some(origin), Some(entry)) =
             (fields.next(), fields.next(), fields.next())
         {
-            let setting = setting(entry);
-            if setting.key.starts_with("includeif.") {
-                conditional.push(included(origin, &setting.value, folders));
-            }
-            settings.take(setting);
+            // Git prints the repository's own file from the top of the working tree.
+            let top = folders.shared.parent().unwrap_or(&folders.shared);
+            let origin = top.join(origin.strip_prefix("file:").unwrap_or(origin));
+            settings.take(setting(entry, origin)?, &mut others);
         }
-        settings.take_conditional(directory, conditional.into_iter().flatten().collect())?;
+        settings.take_others(directory, others)?;
         settings.take_files(folders);
         Some(settings)
     }
 
-    /// Keeps a setting that names a program.
-    fn take(&mut self, setting: Setting) {
+    /// Keeps a setting that names a program. A conditional include is one of `others`, to be read.
+    fn take(&mut self, setting: Setting, others: &mut Vec<PathBuf>) {
         self.includes |= setting.includes();
+        if setting.key.starts_with("includeif.") {
+            others.extend(setting.included());
+        }
         if row(&setting.key).is_some() && !setting.is_of_lfs() {
             self.all.push(setting);
         }
     }
 
-    /// What conditional includes bring once their conditions hold: a branch may be another one by the next command.
-    fn take_conditional(&mut self, directory: &Path, mut files: Vec<PathBuf>) -> Option<()> {
+    /// What comes into force by another branch or in another working tree: a command may be asked there.
+    fn take_others(&mut self, directory: &Path, mut files: Vec<PathBuf>) -> Option<()> {
         let mut read = BTreeSet::new();
         while let Some(file) = files.pop() {
             if !file.exists() || !read.insert(file.clone()) {
                 continue;
             }
-            if read.len() > MOST_INCLUDED {
+            if read.len() > MOST_OTHERS {
                 return None;
             }
             let listed = [
@@ -255,11 +306,7 @@ impl Settings {
                 file.to_str()?,
             ];
             for entry in printed(directory, &listed)?.split_terminator('\0') {
-                let setting = setting(entry);
-                if setting.key.starts_with("includeif.") {
-                    files.extend(beside(&file, &setting.value));
-                }
-                self.take(setting);
+                self.take(setting(entry, file.clone())?, &mut files);
             }
         }
         Some(())
@@ -271,12 +318,13 @@ impl Settings {
         let hooks = hooks.into_iter().flatten().flatten().take(MOST_HOOKS);
         let hooks = hooks.map(|hook| hook.path());
         let hooks = hooks.filter(|path| path.extension().is_none_or(|end| end != "sample"));
-        let attributes = folders.shared.join("info/attributes");
-        for path in hooks.chain([attributes]) {
+        let others = ["info/attributes", "info/exclude"].map(|name| folders.shared.join(name));
+        for path in hooks.chain(others) {
             let name = path.strip_prefix(&folders.shared).unwrap_or(&path);
             self.all.extend(beginning(&path).map(|bytes| Setting {
                 key: name.to_string_lossy().replace('\\', "/"),
                 value: hex::encode(Sha256::digest(bytes)),
+                origin: path.clone(),
             }));
         }
     }
@@ -299,20 +347,15 @@ fn printed(directory: &Path, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&printed.ok()?).into_owned())
 }
 
-/// A key and its value, with a line break between them; a key without a value is true.
-fn setting(entry: &str) -> Setting {
+/// A key and its value, with a line break between them; a key without a value is true. None for a key that is no text:
+/// what would be set in its place would be another one.
+fn setting(entry: &str, origin: PathBuf) -> Option<Setting> {
     let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-    Setting {
+    (!key.contains(char::REPLACEMENT_CHARACTER)).then(|| Setting {
         key: key.to_owned(),
         value: value.to_owned(),
-    }
-}
-
-/// The file that an include in another one names. Git prints the repository's own file from the top of the working tree.
-fn included(origin: &str, path: &str, folders: &Folders) -> Option<PathBuf> {
-    let file = Path::new(origin.strip_prefix("file:")?);
-    let top = folders.shared.parent().unwrap_or(&folders.shared);
-    beside(&top.join(file), path)
+        origin,
+    })
 }
 
 /// The file that a path in a configuration means: from that configuration's folder, or from the home folder
@@ -329,7 +372,7 @@ mod tests {
     use super::*;
 
     fn of(key: &str, value: &str) -> Setting {
-        setting(&format!("{key}\n{value}"))
+        setting(&format!("{key}\n{value}"), "/r/.git/config".into()).unwrap()
     }
 
     #[test]
@@ -349,7 +392,7 @@ mod tests {
             "remote.origin.url",
             "filter.clean",
             "user.email",
-            "core.bare",
+            "core.ignorecase",
             "lfs.url",
         ] {
             assert!(row(key).is_none(), "{key}");
@@ -366,7 +409,7 @@ mod tests {
         let helper = of("credential.helper", "!evil");
         let clean = of("filter.crypt.clean", "evil");
         let new = of("filter.new.smudge", "evil");
-        let told: Vec<String> = overrides(&before, &[helper, clean, new])
+        let told: Vec<String> = overrides(&before, &before, &[helper, clean, new])
             .settings
             .into_iter()
             .map(|(key, value)| format!("{key}={value}"))
@@ -396,17 +439,41 @@ mod tests {
     }
 
     #[test]
+    fn what_is_gone_is_put_back_and_what_cannot_be_left_out_stops_git() {
+        let before = [of("filter.crypt.clean", "crypt clean")];
+        let gone = overrides(&before, &[], &[]);
+        let clean = ("filter.crypt.clean".to_owned(), "crypt clean".to_owned());
+        assert_eq!(gone.settings, [clean]);
+        for planted in [
+            of("filter.crypt.process", "evil"),
+            of("core.worktree", "/elsewhere"),
+            of("core.bare", "true"),
+        ] {
+            let stopped = overrides(&before, &before, std::slice::from_ref(&planted));
+            assert!(stopped.refusal.is_some(), "{planted:?}");
+        }
+        let many: Vec<Setting> = (0..600)
+            .map(|number| of(&format!("filter.f{number}.clean"), "evil"))
+            .collect();
+        assert_eq!(overrides(&[], &many, &many).refusal, Some(TOO_MANY));
+    }
+
+    #[test]
+    fn a_key_that_is_no_text_is_not_known() {
+        let key = String::from_utf8_lossy(b"filter.\xff.clean\nevil");
+        assert_eq!(setting(&key, PathBuf::new()), None);
+        assert!(row("filter..clean").is_some());
+    }
+
+    #[test]
     fn a_path_of_an_include_is_found_from_the_file_that_names_it() {
-        let folders = Folders {
-            own: "/r/.git".into(),
-            shared: "/r/.git".into(),
+        let found = |origin: &str, path: &str| {
+            let include = setting(&format!("include.path\n{path}"), origin.into());
+            include.unwrap().included().unwrap()
         };
-        let found = |origin, path| included(origin, path, &folders).unwrap();
-        assert_eq!(
-            found("file:.git/config", "../x"),
-            PathBuf::from("/r/.git/../x")
-        );
-        assert_eq!(found("file:/h/.gitconfig", "x"), PathBuf::from("/h/x"));
-        assert_eq!(found("file:/h/.gitconfig", "/y"), PathBuf::from("/y"));
+        let relative = PathBuf::from("/r/.git/../x");
+        assert_eq!(found("/r/.git/config", "../x"), relative);
+        assert_eq!(found("/h/.gitconfig", "/y"), PathBuf::from("/y"));
+        assert_eq!(of("core.editor", "x").included(), None);
     }
 }

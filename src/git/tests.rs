@@ -247,8 +247,23 @@ fn use_all(repository: &Repository, git: &Git) {
 
 /// What a check plants by a configuration; `TRAP` is a program that leaves a trace, `FOLDER` the repository's own.
 #[cfg(unix)]
-const PLANTED: [(&str, &str, &str); 17] = [
+const PLANTED: [(&str, &str, &str); 20] = [
     ("filter.evil.clean", "[filter \"evil\"]\nclean = TRAP", ""),
+    (
+        "filter..clean",
+        "[filter \"\"]\nclean = TRAP\nsmudge = TRAP",
+        "",
+    ),
+    (
+        "remote.origin.promisor",
+        "[remote \"origin\"]\nurl = ssh://127.0.0.1/x\npromisor = true\n[core]\nsshCommand = TRAP",
+        "",
+    ),
+    (
+        "core.excludesfile",
+        "[core]\nexcludesFile = FOLDER/planted.inc\nfsmonitor = TRAP",
+        "*",
+    ),
     ("filter.evil.smudge", "[filter \"evil\"]\nsmudge = TRAP", ""),
     (
         "filter.evil.process",
@@ -314,7 +329,7 @@ fn nothing_that_a_check_plants_runs_now_or_later_and_each_is_said() {
         let written = |text: &str| text.replace("TRAP", &trap).replace("FOLDER", &folder);
         fs::write(
             repository.path(".git/info/attributes"),
-            "*.txt filter=evil diff=evil merge=evil\n",
+            "*.txt filter=evil diff=evil merge=evil\na.txt filter=\n",
         )
         .unwrap();
         fs::write(repository.path(".git/planted.inc"), written(included)).unwrap();
@@ -471,4 +486,139 @@ fn a_process_that_was_killed_leaves_word_of_what_stood_there_before() {
         .map(|planted| planted.by)
         .collect();
     assert_eq!(by, [Outsider::Unknown, Outsider::Unknown]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_planted_include_brings_only_what_is_planted_even_later() {
+    let (repository, git, exposed) = exposed();
+    let trap = repository.trap(".git/trap");
+    fs::write(
+        repository.path(".git/info/attributes"),
+        "*.txt filter=evil\n",
+    )
+    .unwrap();
+    repository.git(&["config", "include.path", "../next.inc"]);
+    use_all(&repository, &git);
+    drop(exposed);
+    let filter = format!("[filter \"evil\"]\nclean = {trap}\nsmudge = {trap}\n");
+    fs::write(repository.path("next.inc"), filter).unwrap();
+    use_all(&repository, &Git::at(repository.folder.path()));
+    assert!(!repository.path("sprung").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_planted_for_another_worktree_does_not_run_there() {
+    let (repository, git, exposed) = exposed();
+    let trap = repository.trap(".git/trap");
+    let other = repository.path("../other").display().to_string();
+    repository.git(&["worktree", "add", "-q", "--detach", &other]);
+    repository.git(&["config", "extensions.worktreeConfig", "true"]);
+    let info = repository.path(".git/info/attributes");
+    fs::write(info, "*.txt filter=evil\n").unwrap();
+    let there = fs::read_dir(repository.path(".git/worktrees")).unwrap();
+    for worktree in there {
+        let config = worktree.unwrap().path().join("config.worktree");
+        fs::write(config, format!("[filter \"evil\"]\nclean = {trap}\n")).unwrap();
+    }
+    use_all(&repository, &git);
+    drop(exposed);
+    let other = repository.path("../other");
+    fs::write(other.join("a.txt"), "changed").unwrap();
+    use_all(&repository, &Git::at(&other));
+    assert!(!repository.path("sprung").exists());
+    fs::remove_dir_all(other).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_record_that_is_in_the_way_or_unreadable_hides_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (repository, git, exposed) = exposed();
+    let trap = repository.trap(".git/trap");
+    let info = repository.path(".git/info/attributes");
+    fs::write(info, "*.txt filter=evil\n").unwrap();
+    repository.git(&["config", "filter.evil.clean", &trap]);
+    let record = repository.path(".git/loopgate/git-settings.json");
+    fs::remove_file(&record).unwrap();
+    fs::create_dir_all(record.join("in the way")).unwrap();
+    let read_only = fs::Permissions::from_mode(0o555);
+    fs::set_permissions(repository.path(".git/loopgate"), read_only).unwrap();
+    drop(exposed);
+    use_all(&repository, &git);
+    let later = Git::at(repository.folder.path());
+    use_all(&repository, &later);
+    assert!(
+        !later.planted().is_empty(),
+        "the record was written all the same"
+    );
+    fs::write(&record, "no record").unwrap();
+    let refused = Git::at(repository.folder.path()).command(&["status"]).run();
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("git-settings.json"), "{refused}");
+    assert!(!repository.path("sprung").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_within_a_check_does_not_end_what_the_outer_one_watches() {
+    let (repository, git, exposed) = exposed();
+    let trap = repository.trap(".git/trap");
+    // The check runs Loopgate itself, to its end.
+    let inner = Git::at(repository.folder.path());
+    drop(inner.expose(Outsider::Checks));
+    let info = repository.path(".git/info/attributes");
+    fs::write(info, "*.txt filter=evil\n").unwrap();
+    repository.git(&["config", "filter.evil.clean", &trap]);
+    // Then it ends the outer process.
+    std::mem::forget(exposed);
+    drop(git);
+    use_all(&repository, &Git::at(repository.folder.path()));
+    assert!(!repository.path("sprung").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn git_does_not_start_where_it_was_led_elsewhere() {
+    let (repository, git, exposed) = exposed();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("a.txt"), "mine").unwrap();
+    let there = elsewhere.path().display().to_string();
+    repository.git(&["config", "core.worktree", &there]);
+    use_all(&repository, &git);
+    drop(exposed);
+    let refused = Git::at(repository.folder.path()).command(&["status"]).run();
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("core.worktree"), "{refused}");
+    let mine = fs::read_to_string(elsewhere.path().join("a.txt"));
+    assert_eq!(mine.unwrap(), "mine");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_filter_that_an_outsider_takes_out_goes_on_here() {
+    let repository = Repository::new();
+    repository.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
+    fs::write(repository.path(".gitattributes"), "*.txt filter=upper\n").unwrap();
+    fs::write(repository.path("a.txt"), "a").unwrap();
+    let git = Git::at(repository.folder.path());
+    let exposed = git.expose(Outsider::Fixer);
+    repository.git(&["config", "--remove-section", "filter.upper"]);
+    let added = git.command(&["add", "."]).run();
+    added.and_then(GitOutput::success).unwrap();
+    let shown = git.command(&["show", ":a.txt"]).run();
+    assert_eq!(shown.and_then(GitOutput::text).unwrap(), "A");
+    drop(exposed);
+}
+
+#[test]
+fn files_of_the_tree_that_look_like_a_repository_are_none() {
+    let repository = Repository::new();
+    let inner = repository.path("pkg").display().to_string();
+    repository.git(&["init", "-q", "--bare", &inner]);
+    let asked = Git::at(&repository.path("pkg"))
+        .command(&["rev-parse", "--git-dir"])
+        .run();
+    assert!(!asked.unwrap().status.success());
 }

@@ -126,6 +126,10 @@ fn why_not(git: &Git) -> CheckoutError {
                 .split_whitespace()
                 .collect::<Vec<_>>()
                 .join(" ");
+            // Without a working tree around it, it has to be named (`safe.bareRepository`).
+            if message.contains("cannot use bare repository") {
+                return CheckoutError::Bare(here);
+            }
             if message.is_empty() || message.contains("not a git repository") {
                 return CheckoutError::NoRepository(here);
             }
@@ -193,7 +197,7 @@ const DIFF_LIMIT: usize = 64 * 1024 * 1024;
 pub(super) const IGNORE_SUBMODULES: &str = "--ignore-submodules=dirty";
 
 /// A diff that reads alike whatever is configured; what is compared follows.
-pub(super) const DIFF: [&str; 9] = [
+pub(super) const DIFF: [&str; 10] = [
     "diff",
     "--no-color",
     "--no-ext-diff",
@@ -203,6 +207,7 @@ pub(super) const DIFF: [&str; 9] = [
     "--src-prefix=a/",
     "--dst-prefix=b/",
     IGNORE_SUBMODULES,
+    "--submodule=short",
 ];
 
 /// The commit a branch was made from, and what has changed since, uncommitted changes included.
@@ -414,17 +419,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Checkout::around(folder.path()).unwrap_err().to_string();
         assert!(error.contains("git init"), "{error}");
-        let made = Command::new("git")
-            .current_dir(folder.path())
-            .args(["init", "--quiet", "--bare"])
-            .status()
-            .unwrap();
-        assert!(made.success());
-        let error = Checkout::around(folder.path()).unwrap_err();
+        let made = |arguments: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut git = Command::new("git");
+            git.current_dir(folder.path()).args(arguments);
+            assert!(git.status().unwrap().success());
+            folder
+        };
+        let bare = made(&["init", "--quiet", "--bare"]);
+        let error = Checkout::around(bare.path()).unwrap_err();
         assert!(matches!(error, CheckoutError::Bare(_)), "{error}");
         // Whatever else git has against a place, it says itself.
-        std::fs::write(folder.path().join("config"), "[core\n").unwrap();
-        let error = Checkout::around(folder.path()).unwrap_err().to_string();
+        let broken = made(&["init", "--quiet"]);
+        std::fs::write(broken.path().join(".git/config"), "[core\n").unwrap();
+        let error = Checkout::around(broken.path()).unwrap_err().to_string();
         assert!(
             error.contains("bad config") && !error.contains("git init"),
             "{error}"

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     cli::{CliError, output, progress, working_tree},
+    git::Outsider,
     refs::{MemoryNotes, MemoryStore, attempt_document},
     render::{self, feedback, loop_call_of, loop_critique},
     runner::{self, Extent, Head, Plan},
@@ -137,10 +138,12 @@ impl Session<'_> {
             .map_err(CliError::bad_data)?
             .repeating(policy.retry.external_retry.commands());
         let before = self.workspace.worktree.tree(Extent::Tracked)?;
+        let exposed = self.workspace.worktree.git().expose(Outsider::Checks);
         let (ran, environment) = tokio::join!(
             runner::run(&plan, self.interrupt.clone(), progress::observer()),
             runner::environment(&plan)
         );
+        drop(exposed);
         self.say_planted();
         if self.interrupt.is_cancelled() {
             return Ok(None);

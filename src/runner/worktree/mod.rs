@@ -102,58 +102,85 @@ impl Worktree {
             let path = index.path().join("index");
             fs::copy(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
         }
-        let mut paths = self.run(
-            &[
-                "diff-files",
-                "-z",
-                "--name-only",
-                checkout::IGNORE_SUBMODULES,
-                "--",
-                NOT_OURS,
-            ],
-            Some(&index),
-            None,
-        )?;
-        if extent == Extent::Everything {
-            let new = [
-                "ls-files",
-                "-z",
-                "--others",
-                "--exclude-standard",
-                "--",
-                NOT_OURS,
-            ];
-            paths.extend(self.run(&new, Some(&index), None)?);
+        self.show_hidden(&index)?;
+        let compare = [
+            "diff-files",
+            "-z",
+            "--name-status",
+            checkout::IGNORE_SUBMODULES,
+            "--",
+            NOT_OURS,
+        ];
+        let printed = self.run(&compare, Some(&index), None)?;
+        let mut fields = printed.split(|byte| *byte == 0);
+        let mut gone = Vec::new();
+        let mut there = Vec::new();
+        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+            let paths = if status == b"D" {
+                &mut gone
+            } else {
+                &mut there
+            };
+            paths.push(path);
         }
-        self.take_in(&paths, &index)?;
+        let new = [
+            "ls-files",
+            "-z",
+            "--others",
+            "--exclude-standard",
+            "--",
+            NOT_OURS,
+        ];
+        let printed = match extent {
+            Extent::Tracked => Vec::new(),
+            Extent::Everything => self.run(&new, Some(&index), None)?,
+        };
+        // Git writes a repository within this one as a folder; it is taken as the commit that it is at.
+        let new = printed.split(|byte| *byte == 0);
+        there.extend(new.map(|path| path.strip_suffix(b"/").unwrap_or(path)));
+        // Before what is new: a folder may be a link by now.
+        self.update_index(&["--force-remove"], &gone, &index)?;
+        self.update_index(&["--add", "--remove", "--replace"], &there, &index)?;
         Ok(self
             .command(&["write-tree"], Some(&index))
             .run()?
             .object_id()?)
     }
 
-    /// Takes files as they are into an index of our own. `git add` would start another git in each submodule, under a
-    /// configuration that nobody has looked at.
-    fn take_in(&self, paths: &[u8], index: &TempDir) -> Result<(), WorktreeError> {
-        let named = paths
-            .split(|byte| *byte == 0)
-            .filter(|path| !path.is_empty());
-        // Git writes a repository within this one as a folder; it is taken as the commit that it is at.
-        let named = named.map(|path| path.strip_suffix(b"/").unwrap_or(path));
+    /// Takes from an index of our own what hides edits of files that are there: the marks "assume unchanged" and "skip
+    /// worktree", which a program may have set. What a sparse checkout leaves out stays so.
+    fn show_hidden(&self, index: &TempDir) -> Result<(), WorktreeError> {
+        let listed = self.run(&["ls-files", "-v", "-z"], Some(index), None)?;
+        let entries = listed.split(|byte| *byte == 0);
+        let marked = entries.filter_map(|entry| match entry {
+            [mark, b' ', path @ ..] if *mark == b'S' || mark.is_ascii_lowercase() => Some(path),
+            _ => None,
+        });
+        let is_there = |path: &&[u8]| {
+            let path = self.root.join(String::from_utf8_lossy(path).as_ref());
+            path.symlink_metadata().is_ok()
+        };
+        let hidden: Vec<&[u8]> = marked.filter(is_there).collect();
+        self.update_index(&["--no-assume-unchanged"], &hidden, index)?;
+        self.update_index(&["--no-skip-worktree"], &hidden, index)
+    }
+
+    /// Changes entries of an index of our own. `git add` would start another git in each submodule, under a configuration
+    /// that nobody has looked at.
+    fn update_index(
+        &self,
+        how: &[&str],
+        paths: &[&[u8]],
+        index: &TempDir,
+    ) -> Result<(), WorktreeError> {
+        let named = paths.iter().filter(|path| !path.is_empty());
         let named: Vec<u8> = named
             .flat_map(|path| path.iter().copied().chain([0]))
             .collect();
         if named.is_empty() {
             return Ok(());
         }
-        let update = [
-            "update-index",
-            "--add",
-            "--remove",
-            "--replace",
-            "-z",
-            "--stdin",
-        ];
+        let update = [&["update-index"], how, &["-z", "--stdin"]].concat();
         self.run(&update, Some(index), Some(&named)).map(drop)
     }
 
@@ -547,6 +574,45 @@ mod tests {
         drop(exposed);
         repository.worktree().tree(Extent::Everything).unwrap();
         assert!(!sprung.exists());
+    }
+
+    #[test]
+    fn marks_in_the_index_hide_no_edit() {
+        let repository = Repository::new();
+        let tree = repository.worktree();
+        for mark in ["--skip-worktree", "--assume-unchanged"] {
+            repository.git(&["update-index", mark, "a.txt"]);
+            repository.write("a.txt", mark);
+            let head = tree.head().unwrap();
+            let written = tree.tree(Extent::Tracked).unwrap();
+            assert_eq!(tree.differing(head.tree, written).unwrap(), ["a.txt"]);
+        }
+        // What a sparse checkout leaves out is no edit.
+        repository.git(&["update-index", "--skip-worktree", "sub/b.txt"]);
+        fs::remove_file(repository.folder.path().join("sub/b.txt")).unwrap();
+        let written = tree.tree(Extent::Everything).unwrap();
+        let head = tree.head().unwrap();
+        assert_eq!(tree.differing(head.tree, written).unwrap(), ["a.txt"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_may_become_a_link_or_a_file_and_a_file_a_folder() {
+        let repository = Repository::new();
+        let tree = repository.worktree();
+        let there = |name: &str| repository.folder.path().join(name);
+        repository.write("other/b.txt", "two\n");
+        fs::remove_dir_all(there("sub")).unwrap();
+        std::os::unix::fs::symlink("other", there("sub")).unwrap();
+        fs::remove_file(there("a.txt")).unwrap();
+        repository.write("a.txt/c.txt", "c\n");
+        let head = tree.head().unwrap();
+        let written = tree.tree(Extent::Everything).unwrap();
+        repository.git(&["add", "-A"]);
+        assert_eq!(repository.git(&["write-tree"]), written.to_string());
+        let paths = tree.differing(head.tree, written).unwrap();
+        let expected = ["a.txt", "a.txt/c.txt", "other/b.txt", "sub", "sub/b.txt"];
+        assert_eq!(paths, expected);
     }
 
     #[test]
