@@ -1,6 +1,6 @@
 //! A GitHub on loopback, for the demo and the tests.
 //!
-//! There is one [`World`](world::World) of plain structs. Everything that happens in it is an *operation*: the REST
+//! There is one [`World`] of plain structs. Everything that happens in it is an *operation*: the REST
 //! handlers ([`api`]) and the actors ([`Person`], [`Ci`], [`Admin`]) call the same ones, so what a test does as a user
 //! and what the server under test does through HTTP cannot differ. An operation changes the world, writes the journal
 //! and queues the webhooks that GitHub would send; the [`hooks`] sender delivers them over real HTTP, signed, one at a

@@ -1,4 +1,4 @@
-//! Pull requests that ended, or are open, put through [`decide`](crate::deciding::decide) once more.
+//! Pull requests that ended, or are open, put through [`decide`](fn@crate::deciding::decide) once more.
 //!
 //! A [`PastPullRequest`] is what GitHub and the state ref still show of one. `loopgate try` decides it as if Loopgate
 //! had been there, [`WhatIf`] under two configurations.
