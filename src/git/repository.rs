@@ -161,9 +161,11 @@ impl Git {
     pub fn expose(&self, to: Outsider) -> Exposed {
         if let Some(folders) = &self.guard.folders {
             let mut state = self.guard.state.lock();
+            let stamps = folders.stamps();
             if let Some((_, depth)) = &mut state.running {
                 *depth += 1;
             } else if let Some(settings) = Settings::read(&self.directory, folders) {
+                state.stamps = Some(stamps).filter(|_| !settings.includes);
                 state.begin(settings.all, to);
                 state.keep(folders);
             }
@@ -232,7 +234,6 @@ impl State {
         let earlier = self.record.before.replace(before);
         self.outer = earlier.filter(|earlier| is_alive(earlier.process));
         self.running = Some((outsider, 0));
-        self.stamps = None;
     }
 
     /// Tells what was planted from what was not; whether there is something new.

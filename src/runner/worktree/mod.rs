@@ -102,7 +102,18 @@ impl Worktree {
             let path = index.path().join("index");
             fs::copy(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
         }
-        self.show_hidden(&index)?;
+        let others: &[&str] = match extent {
+            Extent::Tracked => &[],
+            Extent::Everything => &["--others", "--exclude-standard"],
+        };
+        let list = [
+            &["ls-files", "-v", "-z", "--cached"],
+            others,
+            &["--", NOT_OURS],
+        ]
+        .concat();
+        let listed = self.run(&list, Some(&index), None)?;
+        self.show_hidden(&listed, &index)?;
         let compare = [
             "diff-files",
             "-z",
@@ -123,21 +134,9 @@ impl Worktree {
             };
             paths.push(path);
         }
-        let new = [
-            "ls-files",
-            "-z",
-            "--others",
-            "--exclude-standard",
-            "--",
-            NOT_OURS,
-        ];
-        let printed = match extent {
-            Extent::Tracked => Vec::new(),
-            Extent::Everything => self.run(&new, Some(&index), None)?,
-        };
         // Git writes a repository within this one as a folder; it is taken as the commit that it is at.
-        let new = printed.split(|byte| *byte == 0);
-        there.extend(new.map(|path| path.strip_suffix(b"/").unwrap_or(path)));
+        let new = marked(&listed).filter(|(mark, _)| *mark == b'?');
+        there.extend(new.map(|(_, path)| path.strip_suffix(b"/").unwrap_or(path)));
         // Before what is new: a folder may be a link by now.
         self.update_index(&["--force-remove"], &gone, &index)?;
         self.update_index(&["--add", "--remove", "--replace"], &there, &index)?;
@@ -149,18 +148,14 @@ impl Worktree {
 
     /// Takes from an index of our own what hides edits of files that are there: the marks "assume unchanged" and "skip
     /// worktree", which a program may have set. What a sparse checkout leaves out stays so.
-    fn show_hidden(&self, index: &TempDir) -> Result<(), WorktreeError> {
-        let listed = self.run(&["ls-files", "-v", "-z"], Some(index), None)?;
-        let entries = listed.split(|byte| *byte == 0);
-        let marked = entries.filter_map(|entry| match entry {
-            [mark, b' ', path @ ..] if *mark == b'S' || mark.is_ascii_lowercase() => Some(path),
-            _ => None,
-        });
+    fn show_hidden(&self, listed: &[u8], index: &TempDir) -> Result<(), WorktreeError> {
+        let hides = |mark: u8| mark == b'S' || mark.is_ascii_lowercase();
+        let hiding = marked(listed).filter(|(mark, _)| hides(*mark));
         let is_there = |path: &&[u8]| {
             let path = self.root.join(String::from_utf8_lossy(path).as_ref());
             path.symlink_metadata().is_ok()
         };
-        let hidden: Vec<&[u8]> = marked.filter(is_there).collect();
+        let hidden: Vec<&[u8]> = hiding.map(|(_, path)| path).filter(is_there).collect();
         self.update_index(&["--no-assume-unchanged"], &hidden, index)?;
         self.update_index(&["--no-skip-worktree"], &hidden, index)
     }
@@ -313,6 +308,15 @@ impl Worktree {
         }
         Ok(command.run()?.object_id()?)
     }
+}
+
+/// What `git ls-files -v -z` printed, as marks with paths: `?` is a file that git does not know.
+fn marked(listed: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let entries = listed.split(|byte| *byte == 0);
+    entries.filter_map(|entry| match entry {
+        [mark, b' ', path @ ..] => Some((*mark, path)),
+        _ => None,
+    })
 }
 
 /// Why the working tree could not be read or changed.
