@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use schemars::{JsonSchema, generate::SchemaSettings, schema_for};
+use schemars::{JsonSchema, generate::SchemaSettings, schema_for, transform::ReplaceBoolSchemas};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -29,7 +29,9 @@ type MakeSchema = fn() -> schemars::Schema;
 
 /// The schema of an answer: each field that is always written is required.
 fn answer<T: JsonSchema>() -> schemars::Schema {
+    // Clients read each property as an object, and refuse the schema `true`.
     SchemaSettings::draft2020_12()
+        .with_transform(ReplaceBoolSchemas::default())
         .for_serialize()
         .into_generator()
         .into_root_schema_for::<T>()

@@ -75,6 +75,8 @@ pub struct Reading {
 /// What a reader adds to a document.
 #[derive(Serialize, JsonSchema)]
 struct Read {
+    /// In place of the document's own, whose schema holds.
+    #[schemars(skip)]
     r#final: bool,
     read_from: ReadFrom,
     #[serde(skip_serializing_if = "Option::is_none")]
