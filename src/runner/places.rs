@@ -12,7 +12,7 @@ use std::{
 
 use crate::git::{Git, GitOutput};
 use loopgate_core::{
-    evidence::{Failure, Finding, SourceLocation, mention_place},
+    evidence::{Failure, Finding, SourceLocation, mention_place, stays_inside},
     source_files::is_test,
 };
 
@@ -124,7 +124,9 @@ impl<'a> Places<'a> {
         let Some(at) = finding.location.take() else {
             return;
         };
-        match self.place(&at.file) {
+        // A compiler or linter names generated files too.
+        let named = Some(self.resolve(&at.file)).filter(|file| stays_inside(file));
+        match named {
             Some(file) => finding.location = Some(SourceLocation { file, ..at }),
             None => mention_place(&mut finding.message, &at.file, at.line),
         }
