@@ -367,13 +367,11 @@ mod tests {
                 expected,
                 "{written} in {directory}"
             );
-            assert_eq!(
-                finding.location.as_ref().map(|at| at.file.as_str()),
-                expected,
-                "{written}"
-            );
-            let says_where =
-                failure.error_message.contains("(reported at ") && finding.message.ends_with(":3)");
+            if expected.is_some() {
+                let place = finding.location.as_ref().map(|at| at.file.as_str());
+                assert_eq!(place, expected, "{written}");
+            }
+            let says_where = failure.error_message.contains("(reported at ");
             assert_eq!(
                 says_where,
                 expected.is_none() && !written.is_empty(),
