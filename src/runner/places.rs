@@ -12,7 +12,7 @@ use std::{
 
 use crate::git::{Git, GitOutput};
 use loopgate_core::{
-    evidence::{Failure, Finding, SourceLocation, mention_place, stays_inside},
+    evidence::{Failure, Finding, SourceLocation, mention_place},
     source_files::is_test,
 };
 
@@ -124,9 +124,7 @@ impl<'a> Places<'a> {
         let Some(at) = finding.location.take() else {
             return;
         };
-        // A compiler or linter names generated files too.
-        let named = Some(self.resolve(&at.file)).filter(|file| stays_inside(file));
-        match named {
+        match self.place(&at.file) {
             Some(file) => finding.location = Some(SourceLocation { file, ..at }),
             None => mention_place(&mut finding.message, &at.file, at.line),
         }
@@ -367,11 +365,13 @@ mod tests {
                 expected,
                 "{written} in {directory}"
             );
-            if expected.is_some() {
-                let place = finding.location.as_ref().map(|at| at.file.as_str());
-                assert_eq!(place, expected, "{written}");
-            }
-            let says_where = failure.error_message.contains("(reported at ");
+            assert_eq!(
+                finding.location.as_ref().map(|at| at.file.as_str()),
+                expected,
+                "{written}"
+            );
+            let says_where =
+                failure.error_message.contains("(reported at ") && finding.message.ends_with(":3)");
             assert_eq!(
                 says_where,
                 expected.is_none() && !written.is_empty(),
