@@ -1,9 +1,9 @@
 //! Native stacks for the emulator, which has none: a proxy between it and the server that adds the field `stack` to
 //! pull requests, in answers and in webhooks, and answers the list of stacks
 //! (<https://docs.github.com/en/rest/pulls/stacks>,
-//! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>). A blob that is asked
-//! for raw comes raw (<https://docs.github.com/en/rest/git/blobs#get-a-blob>). `threads_emulator.rs` has its review
-//! threads. Some documents of [`shown_on_github`] are answered by 404 on the emulator.
+//! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>).
+//! `threads_emulator.rs` has its review threads. Some documents of [`shown_on_github`] are answered by 404 on the
+//! emulator.
 //!
 //! All else stays the emulator's: branches, commits, merges, rules, and who is refused what.
 
@@ -256,11 +256,6 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
             head.headers.get(header::IF_NONE_MATCH),
         );
     }
-    let is_raw = matches!(parts[..], ["", "repos", _, _, "git", "blobs", _])
-        && head
-            .headers
-            .get(header::ACCEPT)
-            .is_some_and(|accept| accept.as_bytes().ends_with(b"raw+json"));
     let seen = if shows_pulls {
         head.headers.remove(header::IF_NONE_MATCH)
     } else {
@@ -288,14 +283,6 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
     }
     for gone in [header::TRANSFER_ENCODING, header::CONNECTION] {
         head.headers.remove(gone);
-    }
-    if is_raw && head.status == StatusCode::OK {
-        let blob: Value = serde_json::from_slice(&body).expect("a blob");
-        let content = blob["content"]
-            .as_str()
-            .expect("its content")
-            .replace('\n', "");
-        return Response::new(Body::from(BASE64_STANDARD.decode(content).expect("base64")));
     }
     if head.status == StatusCode::NOT_FOUND
         && (is_read || path == "/graphql")

@@ -10,7 +10,7 @@ mod serving;
 mod stacking;
 mod threads;
 
-use std::{net::TcpListener, sync::Arc};
+use std::{net::TcpListener, sync::Arc, time::Duration};
 
 use axum::body::Bytes;
 use chrono::TimeDelta;
@@ -26,6 +26,7 @@ use loopgate_simulator::{
     Clock, CommitSpec, Config, Pr, Protection, RequiredCheck, Role, Simulator,
 };
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use self::serving::{Fan, Times, serve};
 pub use self::{
@@ -42,6 +43,8 @@ use crate::emulator_driver::Emulator;
 const BOT: &str = "loopgate[bot]";
 /// Between two things that people do on the simulator, this much time passes.
 const PACE: TimeDelta = TimeDelta::minutes(7);
+/// What a step of a story takes at most, many times what a loaded machine needs.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A GitHub with the real server in front of it.
 pub struct World {
@@ -272,7 +275,18 @@ impl World {
     }
 
     /// Waits until every webhook was delivered, all its work was done, and that work sent no new webhook.
+    ///
+    /// Panics where that takes longer than [`PATIENCE`]: a request that is never answered is tried again without end.
     pub async fn settle(&self) {
+        let rest = timeout(PATIENCE, self.rest());
+        rest.await.expect("the world comes to rest");
+        for server in &self.servers {
+            let dead = server.dead_letters().await.expect("the inbox can be read");
+            assert!(dead.is_empty(), "given up: {dead:?}");
+        }
+    }
+
+    async fn rest(&self) {
         let mut seen = None;
         while seen != Some(self.deliveries()) {
             seen = Some(self.deliveries());
@@ -283,10 +297,6 @@ impl World {
             for server in &self.servers {
                 server.settled().await;
             }
-        }
-        for server in &self.servers {
-            let dead = server.dead_letters().await.expect("the inbox can be read");
-            assert!(dead.is_empty(), "given up: {dead:?}");
         }
     }
 
