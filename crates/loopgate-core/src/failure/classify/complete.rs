@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::fingerprint;
 use crate::{
-    evidence::Failure,
+    evidence::{Failure, SourceLocation},
     expressions::Patterns,
     failure::read::{Changes, Frame, Reading, describes_place, is_trace_line, paths, text},
     source_files::is_test,
@@ -85,12 +85,15 @@ pub fn complete(failure: &mut Failure) {
     if let Some(source) = &mut failure.source {
         source.file = located(&source.file);
     }
-    if failure.source.is_none() {
-        failure.source = reading
-            .frames
-            .iter()
-            .find(|frame| frame.origin.in_repository())
-            .map(Frame::location);
+    // An error in a library's header stands where the repository asked for it.
+    let is_ours = |source: &SourceLocation| {
+        let origin = Changes::default().locate(&source.file, None).1;
+        origin.in_repository()
+    };
+    if !failure.source.as_ref().is_some_and(is_ours) {
+        let mut frames = reading.frames.iter();
+        let frame = frames.find(|frame| frame.origin.in_repository());
+        failure.source = frame.map(Frame::location).or(failure.source.take());
     }
     let in_file = |file: &String| reading.frames.iter().find(|frame| frame.file == *file);
     // Some reports take the file that fails for the test's.
@@ -135,6 +138,28 @@ static TEST_NAMES: LazyLock<Patterns> = LazyLock::new(|| {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_in_a_header_of_a_library_stands_where_the_repository_asks_for_it() {
+        let text = "src/parcel.cc:10:17:   required from here\n\
+                    /usr/include/c++/12/bits/stl_list.h:188:34: error: no match for 'operator<'";
+        let mut failure = Failure {
+            error_message: "no match for 'operator<'".into(),
+            source: Some(SourceLocation {
+                file: "/usr/include/c++/12/bits/stl_list.h".into(),
+                line: Some(188),
+                function: None,
+            }),
+            stack_trace: Some(text.into()),
+            ..Failure::default()
+        };
+        complete(&mut failure);
+        let source = failure.source.unwrap();
+        assert_eq!(
+            (source.file.as_str(), source.line),
+            ("src/parcel.cc", Some(10))
+        );
+    }
 
     #[test]
     fn completion_keeps_what_the_report_said() {
