@@ -144,7 +144,8 @@ impl FeedbackReader {
         )))
     }
 
-    /// Looks until `until` is reached on another head than `since`, or the time is over. `say` receives progress texts.
+    /// Looks until `until` is reached on another head than `since`, or the time is over. `report` receives progress
+    /// texts.
     ///
     /// # Errors
     /// What repeating would not change.
@@ -322,7 +323,7 @@ pub enum WaitEnd {
 }
 
 /// Looks until `until` is reached, or the time is over; the last look is at its end. `look` returns what it read and
-/// whether more may come. It waits for limits and outages to pass, and reports both to `say`.
+/// whether more may come. It waits for limits and outages to pass, and reports both to `report`.
 ///
 /// # Errors
 /// What repeating would not change.
@@ -433,7 +434,7 @@ mod tests {
     }
 
     /// Waits for half an hour at most on these answers, of which the last repeats for ever. Returns how it ended, the
-    /// pauses in seconds, and the texts passed to `say`.
+    /// pauses in seconds, and the texts passed to `report`.
     fn waited(
         pacing: Pacing,
         answers: Vec<Result<(Reading, bool)>>,

@@ -11,9 +11,9 @@ use loopgate_core::{InstallationId, observed::Hint};
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call asks for a look,
 /// and calling once too often changes nothing.
 ///
-/// A call that fails is repeated with growing pauses, and given up after ten failures in a row. A failure with a
-/// `retry_at` is different: GitHub asked us to stay away until then (rate limits), or is down. It holds for the whole
-/// installation, whose other work waits too, and does not count as a failure of the target.
+/// A call that fails is repeated with growing pauses, and given up after ten failures in a row. Where GitHub asked us to
+/// stay away ([`Retry::At`](crate::refs::Retry::At)), the whole installation waits, and it does not count as a failure
+/// of the target; nor does an outage, for as long as that may last.
 pub trait Reconciler: Send + Sync + 'static {
     /// Which open pull requests does this concern? No other worker has the same target meanwhile. Hints may be added
     /// for them.
