@@ -72,9 +72,18 @@ pub enum Right {
     GateApprovers(Vec<GateName>),
 }
 
+/// What a command ends in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Nothing, or words that are read one by one.
+    Words,
+    /// A text of the person's own, taken as it was written, with its code and links.
+    FreeText,
+}
+
 /// Makes the verbs and all that is known of each from one table: a command is one row, and what it carries out.
 macro_rules! verbs {
-    ($($verb:ident $typed:literal $usage:literal $right:ident $read:expr;)*) => {
+    ($($verb:ident $typed:literal $usage:literal $right:ident $end:ident $read:expr;)*) => {
         words! {
             /// The verbs, as they are typed after `/loop`.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -99,6 +108,14 @@ macro_rules! verbs {
                 }
             }
 
+            /// Whether it ends in a text of the person's own, which may hold code and links.
+            pub const fn ends_in_free_text(self) -> bool {
+                let end = match self {
+                    $(Self::$verb => End::$end,)*
+                };
+                matches!(end, End::FreeText)
+            }
+
             /// The command with what follows the verb on its line; none if that is not what it takes.
             fn with_arguments(self, rest: &str) -> Option<Command> {
                 let read: fn(Self, &str) -> Option<Command> = match self {
@@ -111,21 +128,30 @@ macro_rules! verbs {
 }
 
 verbs! {
-    Help       "help"        "/loop help"                          Anyone         |verb, _| Some(Command::Ask(verb));
-    Status     "status"      "/loop status"                        Anyone         ask;
-    Next       "next"        "/loop next"                          Write          rerun;
-    Run        "run"         "/loop run"                           Write          rerun;
-    Retry      "retry"       "/loop retry"                         AuthorOrWrite  rerun;
-    Resume     "resume"      "/loop resume [--accept tampering | results_lost | skipped]" Write          |_, rest| resume(rest);
-    Stop       "stop"        "/loop stop [reason]"                 Write          |_, rest| Some(Command::Stop { reason: free_text(rest) });
-    History    "history"     "/loop history"                       Anyone         ask;
-    Explain    "explain"     "/loop explain"                       Anyone         ask;
-    Skip       "skip"        "/loop skip <check> --reason \"…\""   Write          |_, rest| skip(rest);
-    Dispute    "dispute"     "/loop dispute <failure> <reason>"    ContributorOrWrite |_, rest| dispute(rest);
-    Settle     "settle"      "/loop settle [failure] test|code|neither <text>" Write |_, rest| settle(rest);
-    Memory     "memory"      "/loop memory <words>"                Anyone         |_, rest| Some(Command::Memory { words: free_text(rest)? });
-    LintConfig "lint-config" "/loop lint-config"                   Anyone         ask;
-    Forget     "forget"      "/loop forget excerpt"                Write          |_, rest| rest.eq_ignore_ascii_case("excerpt").then_some(Command::Forget);
+    Help       "help"        "/loop help"                           Anyone             Words    |verb, _| Some(Command::Ask(verb));
+    Status     "status"      "/loop status"                         Anyone             Words    ask;
+    Next       "next"        "/loop next"                           Write              Words    rerun;
+    Run        "run"         "/loop run"                            Write              Words    rerun;
+    Retry      "retry"       "/loop retry"                          AuthorOrWrite      Words    rerun;
+    Resume     "resume"      "/loop resume [--accept tampering | results_lost | skipped]" Write Words |_, rest| resume(rest);
+    Stop       "stop"        "/loop stop [reason]"                  Write              FreeText |_, rest| Some(Command::Stop { reason: free_text(rest) });
+    History    "history"     "/loop history"                        Anyone             Words    ask;
+    Explain    "explain"     "/loop explain"                        Anyone             Words    ask;
+    Skip       "skip"        "/loop skip <check> --reason \"…\""    Write              FreeText |_, rest| skip(rest);
+    Dispute    "dispute"     "/loop dispute <failure> <reason>"     ContributorOrWrite FreeText |_, rest| dispute(rest);
+    Settle     "settle"      "/loop settle [failure] test|code|neither <text>" Write FreeText |_, rest| settle(rest);
+    Memory     "memory"      "/loop memory <words>"                 Anyone             FreeText |_, rest| Some(Command::Memory { words: free_text(rest)? });
+    LintConfig "lint-config" "/loop lint-config"                    Anyone             Words    ask;
+    Forget     "forget"      "/loop forget excerpt"                 Write              Words    |_, rest| rest.eq_ignore_ascii_case("excerpt").then_some(Command::Forget);
+}
+
+impl Verb {
+    /// The verb that somebody typed, in capitals or not.
+    pub fn typed(word: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|verb| verb.as_str().eq_ignore_ascii_case(word))
+    }
 }
 
 impl Command {
@@ -174,7 +200,11 @@ impl Command {
                     .chain(text)
                     .collect()
             }
-            _ => Vec::new(),
+            Self::Ask(_)
+            | Self::Rerun(_)
+            | Self::Resume { accept: None }
+            | Self::Stop { reason: None }
+            | Self::Forget => Vec::new(),
         }
     }
 }
@@ -202,10 +232,7 @@ pub fn read(rest: &str) -> Result<Command, CommandProblem> {
     if typed.is_empty() {
         return Ok(Command::Ask(Verb::Help));
     }
-    let verb = Verb::ALL
-        .into_iter()
-        .find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
-    let verb = verb.ok_or_else(|| CommandProblem::Unknown {
+    let verb = Verb::typed(typed).ok_or_else(|| CommandProblem::Unknown {
         typed: text::start(typed, 40),
         nearest: nearest(typed),
     })?;
@@ -328,17 +355,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_verb_reads_as_itself() {
+    fn every_verb_reads_as_itself_and_keeps_free_text_where_the_table_says_so() {
         for verb in Verb::ALL {
-            let rest = match verb {
+            let line = match verb {
                 Verb::Skip => "skip lint --reason \"flaky today\"".to_owned(),
                 Verb::Memory => "memory null check".to_owned(),
                 Verb::Dispute => "dispute 3fa9c01b the rounding is meant".to_owned(),
-                Verb::Settle => "settle test".to_owned(),
+                Verb::Settle => "settle neither round up".to_owned(),
                 Verb::Forget => "forget excerpt".to_owned(),
                 other => other.as_str().to_uppercase(),
             };
-            assert_eq!(read(&rest).unwrap().verb(), verb);
+            assert_eq!(read(&line).unwrap().verb(), verb);
+            let longer = read(&format!("{line} and so on"));
+            let keeps_it = longer.is_ok_and(|command| {
+                let last = command.arguments().pop();
+                last.is_some_and(|last| last.ends_with("and so on"))
+            });
+            assert_eq!(keeps_it, verb.ends_in_free_text(), "{verb}");
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     visible::VisibleLine,
 };
 use crate::{
-    commands::{CommandProblem, command},
+    commands::{CommandProblem, Verb, command},
     gate::report::PhraseProblem,
     ids::{GateName, Sha},
     text,
@@ -134,10 +134,9 @@ fn against_approval(
 /// A command of the loop. A command that is wholly quoted or inside code asks for nothing; if only a part of it is not
 /// plain, the answer is a usage error.
 fn in_the_loop(line: &VisibleLine) -> Result<GateCommand, PhraseProblem> {
-    const END_IN_FREE_TEXT: [&str; 5] = ["stop", "memory", "skip", "dispute", "settle"];
     let (text, written) = (line.text.trim(), line.written.trim());
-    let verb = words(text).nth(1).unwrap_or_default().to_ascii_lowercase();
-    let has_free_text = END_IN_FREE_TEXT.contains(&verb.as_str()) && written.starts_with('/');
+    let verb = words(text).nth(1).and_then(Verb::typed);
+    let has_free_text = verb.is_some_and(Verb::ends_in_free_text) && written.starts_with('/');
     let (_, rest) = split_word(if has_free_text { written } else { text });
     let command = command::read(rest).map_err(|problem| match problem {
         CommandProblem::Unknown { typed, nearest } => PhraseProblem::UnknownCommand {

@@ -1,7 +1,7 @@
 use insta::assert_json_snapshot;
 
 use super::*;
-use crate::state::Settlement;
+use crate::commands::Verb;
 
 fn names() -> (Login, BTreeSet<GateName>) {
     let gates = ["architecture", "security", "database", "external", "deploy"]
@@ -144,16 +144,7 @@ fn commands_and_gates_are_read_beside_each_other() {
 fn free_text_is_taken_as_it_was_written() {
     let words =
         "the test wants `Vec<u8>`, see [this](https://x.y/z): Vec<T>, **not** a &amp; \\_b\\_";
-    let free_text = |command: &Command| match command {
-        Command::Dispute { reason, .. } | Command::Skip { reason, .. } => reason.clone(),
-        Command::Settle {
-            outcome: Settlement::Neither(text),
-            ..
-        } => text.clone(),
-        Command::Stop { reason } => reason.clone().unwrap_or_default(),
-        Command::Memory { words } => words.clone(),
-        other => panic!("{other:?}"),
-    };
+    let mut tried = BTreeSet::new();
     for command in [
         "/loop dispute 3fa9c01b",
         "/loop dispute `3fa9c01b` not_mine",
@@ -165,13 +156,23 @@ fn free_text_is_taken_as_it_was_written() {
         "/loop dispute 3fa9c01b --reason",
     ] {
         let reading = reading(&format!("Hello.\n\n{command} {words}\n\nBye."));
-        let taken: Vec<String> = reading.commands().map(free_text).collect();
+        tried.extend(reading.commands().map(Command::verb));
+        let taken: Vec<String> = reading
+            .commands()
+            .filter_map(|command| command.arguments().pop())
+            .collect();
         assert_eq!(
             (taken, reading.near_misses.len()),
             (vec![words.to_owned()], 0),
             "{command}"
         );
     }
+    let all = Verb::ALL.into_iter();
+    assert_eq!(
+        tried,
+        all.filter(|verb| verb.ends_in_free_text()).collect(),
+        "each that ends in free text is tried"
+    );
 }
 
 #[test]
