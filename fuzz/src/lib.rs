@@ -50,8 +50,9 @@ pub fn report_as(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first() else {
         return;
     };
-    // All but the last, which needs an expression.
-    let formats = &ReportFormat::ALL[..ReportFormat::ALL.len() - 1];
+    // That one needs an expression.
+    let mut formats = ReportFormat::ALL.to_vec();
+    formats.retain(|format| *format != ReportFormat::Regex);
     let format = formats[usize::from(*first) % formats.len()];
     let options = ReadOptions {
         format: Some(format),

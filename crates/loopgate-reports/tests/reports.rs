@@ -374,39 +374,7 @@ proptest! {
 }
 
 fn formats() -> impl Strategy<Value = Option<ReportFormat>> {
-    use ReportFormat::*;
-    let all = [
-        Junit,
-        GoTestJson,
-        CargoTest,
-        LibtestJson,
-        CargoMessages,
-        Tap,
-        Trx,
-        EslintJson,
-        Sarif,
-        Checkstyle,
-        Lcov,
-        Cobertura,
-        Jacoco,
-        Clover,
-        LlvmCovJson,
-        GoCover,
-        NunitXml,
-        XunitXml,
-        RuffJson,
-        GolangciJson,
-        MypyJson,
-        DartJson,
-        PlaywrightJson,
-        MochaJson,
-        RspecJson,
-        Ctrf,
-        Console,
-        GithubAnnotations,
-        Regex,
-    ];
-    prop::option::of(prop::sample::select(all.to_vec()))
+    prop::option::of(prop::sample::select(ReportFormat::ALL.to_vec()))
 }
 
 /// Failures past the limit are counted, and taken back when a rerun passes.
