@@ -181,6 +181,7 @@ mod tests {
     use crate::render::fixtures;
     use loopgate_core::{
         CommentId,
+        commands::{self, Command},
         deciding::Decision,
         memory::ShownFix,
         observed::Snapshot,
@@ -233,17 +234,24 @@ mod tests {
     }
 
     #[test]
+    fn what_only_asks_is_a_question() {
+        for verb in Verb::ALL {
+            let only_asks = matches!(commands::read(verb.as_str()), Ok(Command::Ask(_)));
+            let has_row = QUESTIONS.iter().any(|(known, _)| *known == verb);
+            // What is searched for comes with the verb.
+            assert_eq!(has_row, only_asks || verb == Verb::Memory, "{verb}");
+        }
+    }
+
+    #[test]
     fn every_question_has_its_answer() {
         let (mut decision, snapshot) = fixtures::same_error_again();
         let gate = fixtures::open_security_gate_with_an_outsider().view.gates;
         decision.view.gates = gate;
-        for verb in [
-            Verb::Status,
-            Verb::History,
-            Verb::Explain,
-            Verb::Memory,
-            Verb::LintConfig,
-        ] {
+        for (verb, _) in QUESTIONS
+            .into_iter()
+            .filter(|(verb, _)| *verb != Verb::Help)
+        {
             insta::assert_snapshot!(
                 format!("answer_{verb}"),
                 asked(&mut decision, &snapshot, verb)
