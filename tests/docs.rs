@@ -14,6 +14,10 @@ use std::{
 };
 
 use loopgate::{channels::Channels, config, server::ServerConfig};
+use loopgate_core::{
+    commands::Verb,
+    evidence::ReportFormat::{self, *},
+};
 
 /// Documents that a comment may cite.
 const CITABLE: [&str; 6] = [
@@ -400,6 +404,94 @@ fn every_configuration_in_the_documents_is_right() {
     assert!(read > 12, "{read} configurations were read");
     let wrong = "version: 1\ngates: { security: { aprovers: { users: [alice] } } }";
     assert!(config::parse("wrong", wrong).is_err());
+}
+
+/// The list of report formats in docs/commands.md: what it says, and of which formats.
+const FORMATS: &[(&str, &[ReportFormat])] = &[
+    ("JUnit XML", &[Junit]),
+    (
+        "the output of `cargo test` and libtest",
+        &[CargoTest, LibtestJson],
+    ),
+    ("compiler messages of cargo and rustc", &[CargoMessages]),
+    ("`go test -json`", &[GoTestJson]),
+    ("`jest --json`", &[JestJson]),
+    ("Python's `unittest`", &[PythonUnittest]),
+    ("TAP", &[Tap]),
+    ("TRX", &[Trx]),
+    ("NUnit 3", &[NunitXml]),
+    ("xUnit.net v2", &[XunitXml]),
+    (
+        "the JSON of Playwright, mocha, RSpec, Dart and CTRF",
+        &[PlaywrightJson, MochaJson, RspecJson, DartJson, Ctrf],
+    ),
+    (
+        "ESLint's, golangci-lint's, ruff's and mypy's JSON",
+        &[EslintJson, GolangciJson, RuffJson, MypyJson],
+    ),
+    ("SARIF 2.1.0", &[Sarif]),
+    ("checkstyle XML", &[Checkstyle]),
+    ("lcov", &[Lcov]),
+    ("Cobertura", &[Cobertura]),
+    ("JaCoCo", &[Jacoco]),
+    ("Clover", &[Clover]),
+    ("llvm-cov JSON", &[LlvmCovJson]),
+    ("Go cover profiles", &[GoCover]),
+    ("GitHub's `::error` annotations", &[GithubAnnotations]),
+    (
+        "the console output of common test runners, compilers and linters",
+        &[Console],
+    ),
+    ("and any text with your own `report_pattern`", &[Regex]),
+];
+
+#[test]
+fn every_report_format_is_listed() {
+    let mut listed: Vec<ReportFormat> = FORMATS
+        .iter()
+        .flat_map(|(_, formats)| formats.iter().copied())
+        .collect();
+    listed.sort_unstable();
+    assert_eq!(
+        listed,
+        ReportFormat::ALL,
+        "the table above has each format once"
+    );
+    let parts: Vec<&str> = FORMATS.iter().map(|(says, _)| *says).collect();
+    let list = format!("recognised by content: {}.", parts.join(", "));
+    let commands = text_of("docs/commands.md");
+    let words: Vec<&str> = commands.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains(&list),
+        "docs/commands.md is to say: {list}"
+    );
+}
+
+#[test]
+fn every_command_in_comments_is_listed() {
+    let gates = text_of("docs/gates.md");
+    let (_, section) = gates
+        .split_once("\n## Commands in comments\n")
+        .expect("the section");
+    let rows: Vec<&str> = section
+        .lines()
+        .take_while(|line| !line.starts_with("## "))
+        .filter_map(|line| line.strip_prefix("| `")?.split(" | ").next())
+        .collect();
+    for verb in Verb::ALL {
+        // A row may have several, of which the first is written out.
+        let is_named = |row: &&str| {
+            let calls = row.split('`').map(|call| call.trim_start_matches("/loop "));
+            calls
+                .filter_map(|call| call.split(' ').next())
+                .any(|named| named == verb.as_str())
+        };
+        assert!(
+            rows.iter().any(is_named),
+            "docs/gates.md has no row of `{}`",
+            verb.usage()
+        );
+    }
 }
 
 /// The variables of its environment that the server reads: it asks for each.
