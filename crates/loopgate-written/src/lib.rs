@@ -1,6 +1,6 @@
 //! Files that are made from the code: schemas, expected results, parts of the documents. A test makes each anew and
-//! compares; `INSTA_UPDATE=always cargo test` writes all that differ, the snapshots of insta among them, which names
-//! that variable.
+//! compares; `INSTA_UPDATE=always cargo test` writes all that differ, insta's snapshot files among them: insta names that
+//! variable. Snapshots in the source of a test it leaves to `cargo insta accept`.
 
 use std::{env, fs, path::Path};
 
