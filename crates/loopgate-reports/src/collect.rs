@@ -13,7 +13,7 @@ use loopgate_core::{
 use crate::coverage::CoverageTable;
 use crate::identities::{Identities, Recorded};
 use crate::notes::CountedFlaw;
-use crate::{Flaw, Notes, ReadOptions, Report, Unreadable, Window, numbers, text};
+use crate::{Flaw, Notes, ReadOptions, Report, RunWord, Unreadable, Window, numbers, text};
 
 /// Compile errors remembered to recognise one that is printed again.
 const MAX_COMPILE_ERRORS: usize = 20_000;
@@ -112,6 +112,8 @@ pub(super) struct Collector {
     /// Tests ran of which neither the names nor the number is known.
     pub has_uncounted: bool,
     pub coverage: CoverageTable,
+    /// What the tool says of its run as a whole.
+    pub run: RunWord,
     /// Compile errors so far.
     compile_errors: HashSet<TestId>,
 }
@@ -330,6 +332,7 @@ impl Collector {
             left_out,
             || "after some 780,000 others",
         );
+        self.reconcile();
         let mut report = self.report;
         report.coverage = self.coverage.finish(&mut self.notes);
         let Notes { flaws, remark } = self.notes;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use loopgate_core::evidence::{Failure, TestId, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, TestId, TestState};
 
 use crate::{
     Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Place, Tag, Title, Token, Unreadable, Xml,
@@ -120,6 +120,12 @@ impl DotnetRun {
             "RunInfo" if tag.attribute("outcome").as_deref() == Some("Error") => {
                 self.recording = Some((depth, Clip::new(MAX_MESSAGE)));
             }
+            "ResultSummary" => {
+                let outcome = tag.attribute("outcome").unwrap_or_default();
+                if matches!(outcome.as_ref(), "Failed" | "Aborted" | "Timeout" | "Error") {
+                    out.run.fail(None);
+                }
+            }
             "Counters" => {
                 if let Some(run) = self.open.last_mut() {
                     run.declared = declared(tag);
@@ -199,6 +205,7 @@ impl DotnetRun {
                     if !is_test && !message.starts_with("Exit code indicates failure: '2'") {
                         out.notes
                             .flaw(Flaw::TOOL_FAILED, || text::first_line(message).to_owned());
+                        out.run.fail(Some(Failure::of(ErrorType::Other, message)));
                     }
                 }
                 ("message" | "Message", Some(open)) => {

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::{ErrorType, FindingSeverity, SourceLocation};
+use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, SourceLocation};
 use percent_encoding::percent_decode_str;
 use regex::Captures;
 
@@ -22,6 +22,8 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
 const MAX_EXTENSIONS: usize = 200;
 /// Bytes of results that wait for what they refer to, and as many of what they may refer to.
 const MAX_HELD: usize = 16 * 1024 * 1024;
+/// Errors of the tool itself that are kept of one invocation.
+const MAX_ERRORS: usize = 5;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     const PATHS: &[&str] = &[
@@ -35,17 +37,20 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         "runs[].tool.extensions[].globalMessageStrings",
         "runs[].tool.extensions[].guid",
         "runs[].tool.extensions[].name",
+        "runs[].invocations[].toolExecutionNotifications[]",
     ];
     let mut run = SarifRun {
         known: KnownObjects::default(),
         waiting: Vec::new(),
         held: 0,
         out,
+        has_failed: false,
+        errors: Vec::new(),
     };
     let ended = read(window, PATHS, &mut |step| match step {
         Step::Value(path, value, size) => run.take(path, value, size),
         Step::End("runs[].tool.extensions[]") => run.known.extensions += 1,
-        Step::End("runs[].invocations[]") => run.known.invocations += 1,
+        Step::End("runs[].invocations[]") => run.end_invocation(),
         Step::End("runs[]") => run.end(),
         Step::End(_) => {}
     });
@@ -77,6 +82,9 @@ struct SarifRun<'c> {
     /// Bytes that wait.
     held: usize,
     out: &'c mut Collector,
+    /// The invocation that is being read did not succeed, by the tool's own word, and what it says for that.
+    has_failed: bool,
+    errors: Vec<Failure>,
 }
 
 /// What results refer to.
@@ -262,9 +270,26 @@ impl SarifRun<'_> {
                     Flaw::TOOL_FAILED,
                     || "invocations[].executionSuccessful is false",
                 );
+                self.has_failed = true;
             }
             2 => {}
+            10 if value.text("level").as_deref() == Some("error") => {
+                let message = value.text("message/text").unwrap_or_default();
+                if self.errors.len() < MAX_ERRORS && !message.trim().is_empty() {
+                    let message = text::clipped(message.trim(), MAX_MESSAGE);
+                    self.errors.push(Failure::of(ErrorType::Other, message));
+                }
+            }
+            10 => {}
             _ => self.known.take(path, value, size),
+        }
+    }
+
+    fn end_invocation(&mut self) {
+        self.known.invocations += 1;
+        let errors = std::mem::take(&mut self.errors);
+        if std::mem::take(&mut self.has_failed) {
+            self.out.run.fail(errors);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, SourceLocation, TestFramework, TestState};
 
 use crate::json::{read, read_each, read_lines};
 use crate::{
@@ -33,11 +33,26 @@ pub(super) const JEST: Mark = Mark::Object(|_, keys| {
 /// Reads any of the first four; the key that holds the tests decides which it is.
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
-    read(
+    let mut rspec = RspecRun::default();
+    let ended = read(
         window,
-        &["suites[]", "tests[]", "examples[]", "results.tests[]"],
+        &[
+            "suites[]",
+            "errors[]",
+            "messages[]",
+            "summary.errors_outside_of_examples_count",
+            "summary.failure_count",
+            "results.summary.failed",
+            "tests[]",
+            "examples[]",
+            "results.tests[]",
+        ],
         &mut |step| match step {
             Step::Value(0, suite, _) => playwright_suite(&suite, "", "", out),
+            Step::Value(1, error, _) => out.problem(|| playwright_error(&error)),
+            Step::Value(2, message, _) => rspec.hear(&message),
+            Step::Value(3, count, _) => rspec.errors = count.index("").unwrap_or(0),
+            Step::Value(4 | 5, count, _) => out.run.count_failing(count.index("").unwrap_or(0)),
             Step::Value(_, test, _) => {
                 // A test of mocha, RSpec or CTRF.
                 let thrown = test.at("err|exception");
@@ -92,7 +107,81 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
             }
             Step::End(_) => {}
         },
-    )
+    );
+    rspec.end(out);
+    ended
+}
+
+/// What RSpec says beside its examples: <https://rspec.info/features/3-13/rspec-core/formatters/json-formatter/>.
+#[derive(Default)]
+struct RspecRun {
+    /// What it prints for errors outside of its examples: a file that cannot be loaded, a hook of the suite.
+    messages: Vec<String>,
+    /// How many such errors there were.
+    errors: usize,
+}
+
+/// Errors outside of examples that are kept; the rest are counted.
+const MAX_OUTSIDE: usize = 50;
+
+impl RspecRun {
+    /// Keeps a message that tells of an error; others list options and filters.
+    fn hear(&mut self, message: &Json) {
+        let text = message.text("").unwrap_or_default();
+        if text.trim_start().starts_with("An error occurred") && self.messages.len() < MAX_OUTSIDE {
+            self.messages.push(text::clipped(text.trim(), MAX_TRACE));
+        }
+    }
+
+    fn end(self, out: &mut Collector) {
+        for message in self.messages.iter().take(self.errors) {
+            out.problem(|| rspec_error(message));
+        }
+        out.run
+            .add_unnamed(self.errors.saturating_sub(self.messages.len()) as u64);
+    }
+}
+
+/// An error as RSpec prints it: a heading, the line of source, the class with a colon, what was thrown, the trace.
+fn rspec_error(message: &str) -> Failure {
+    let is_class = |line: &str| {
+        let class = line.strip_suffix(':').unwrap_or_default();
+        class.starts_with(char::is_uppercase)
+            && class
+                .chars()
+                .all(|it| it.is_alphanumeric() || matches!(it, ':' | '_'))
+    };
+    let Some((class, thrown)) = message.lines().position(is_class).and_then(|at| {
+        message
+            .lines()
+            .nth(at)
+            .map(|class| (class, message.lines().skip(at + 1)))
+    }) else {
+        return read_text(message);
+    };
+    let thrown: Vec<&str> = thrown
+        .take_while(|line| !line.starts_with('#'))
+        .map(|line| line.strip_prefix("  ").unwrap_or(line))
+        .collect();
+    Failure {
+        error_class: class.strip_suffix(':').map(text::name),
+        error_message: text::clipped(thrown.join("\n").trim(), MAX_MESSAGE),
+        stack_trace: Some(message.to_owned()),
+        ..Failure::default()
+    }
+}
+
+/// What broke outside of Playwright's tests: its set-up, its configuration, a file that cannot be loaded.
+fn playwright_error(error: &Json) -> Failure {
+    let file = error.text("location/file");
+    Failure {
+        source: file.map(|file| SourceLocation {
+            file: text::path(&file),
+            line: error.line("location/line"),
+            function: None,
+        }),
+        ..thrown_failure(error)
+    }
 }
 
 /// The result that a test's status shows, in the words of all of them.
@@ -243,11 +332,22 @@ pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
                 },
             );
         }
-        // Beside tests the message is only a rendering of theirs.
-        let message = file
-            .text("message")
-            .filter(|message| tests.is_empty() && !message.trim().is_empty());
-        // A file that stopped before any of its tests: a syntax error, a missing module.
+        // Beside failing tests the message is only a rendering of theirs.
+        let is_told = tests
+            .iter()
+            .any(|test| test.text("status").as_deref() == Some("failed"));
+        let has_failed = file.text("status").as_deref() == Some("failed");
+        let message = file.text("message").filter(|message| {
+            (tests.is_empty() || has_failed && !is_told) && !message.trim().is_empty()
+        });
+        if has_failed && !is_told && message.is_none() {
+            let text = "the file failed outside of its tests; this reporter keeps no reason, the default one prints it";
+            out.problem(|| Failure {
+                test_file: (!path.is_empty()).then(|| path.clone()),
+                ..Failure::of(ErrorType::Other, text)
+            });
+        }
+        // A file that stopped outside of its tests: a syntax error, a missing module, a hook.
         if let Some(message) = message {
             // Jest heads it with its own sentence, and sometimes with a page of advice that ends in `Details:`.
             let text = text::clean(&message);
@@ -344,7 +444,12 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
                     test.end(state, time, out);
                 }
             }
-            "done" => is_done = true,
+            "done" => {
+                is_done = true;
+                if matches!(event.get("success"), Json::Bool(false)) {
+                    out.run.fail(None);
+                }
+            }
             _ => {}
         }
     })?;
