@@ -9,7 +9,8 @@ mod edits;
 
 use std::{
     collections::BTreeSet,
-    fs,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -100,7 +101,7 @@ impl Worktree {
         let shown = self.private_dir.with_file_name("index");
         if shown.is_file() {
             let path = index.path().join("index");
-            fs::copy(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
+            copy_index(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
         }
         let others: &[&str] = match extent {
             Extent::Tracked => &[],
@@ -310,6 +311,14 @@ impl Worktree {
     }
 }
 
+/// Copies an index with its time. By that time git knows which files may have changed within the second in which they
+/// were read, and looks into them (<https://git-scm.com/docs/racy-git>); in a copy that looks newer it would not.
+fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    let written = fs::metadata(from)?.modified()?;
+    fs::copy(from, to)?;
+    File::options().write(true).open(to)?.set_modified(written)
+}
+
 /// What `git ls-files -v -z` printed, as marks with paths: `?` is a file that git does not know.
 fn marked(listed: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let entries = listed.split(|byte| *byte == 0);
@@ -429,7 +438,10 @@ fn next_object(rest: &mut &[u8]) -> Content {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::{
+        process::Command,
+        time::{Duration, SystemTime},
+    };
 
     use super::*;
     use crate::git::Outsider;
@@ -578,6 +590,28 @@ mod tests {
         drop(exposed);
         repository.worktree().tree(Extent::Everything).unwrap();
         assert!(!sprung.exists());
+    }
+
+    #[test]
+    fn an_edit_within_the_second_of_the_index_is_seen() {
+        let repository = Repository::new();
+        // What the clock alone would show: the time of the entry, not that of the change.
+        repository.git(&["config", "core.trustctime", "false"]);
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
+        let at_that_second = |path: &str| {
+            let file = File::options()
+                .write(true)
+                .open(repository.folder.path().join(path));
+            file.unwrap().set_modified(then).unwrap();
+        };
+        at_that_second("a.txt");
+        repository.git(&["add", "a.txt"]);
+        at_that_second(".git/index");
+        repository.write("a.txt", "two\n");
+        at_that_second("a.txt");
+        let tree = repository.worktree();
+        let (head, written) = (tree.head().unwrap(), tree.tree(Extent::Tracked).unwrap());
+        assert_eq!(tree.differing(head.tree, written).unwrap(), ["a.txt"]);
     }
 
     #[test]
