@@ -8,6 +8,11 @@ use loopgate_core::evidence::{ErrorType, Failure};
 
 use crate::Collector;
 
+/// Reasons that are kept: a report may hold as many as it likes.
+const MAX_REASONS: usize = 5;
+/// Failing tests that a count may add at most, so that sums of hostile counts do not overflow.
+const MOST: u64 = 1_000_000_000;
+
 /// The run's own word.
 #[derive(Default)]
 pub(super) struct RunWord {
@@ -24,18 +29,19 @@ pub(super) struct RunWord {
 impl RunWord {
     /// How many tests failed in all, by the tool's own count.
     pub fn count_failing(&mut self, tests: usize) {
-        self.failing = tests as u64;
+        self.failing = (tests as u64).min(MOST);
     }
 
     /// A part of the report counts so many failing tests, and names none.
     pub fn add_unnamed(&mut self, tests: u64) {
-        self.unnamed = self.unnamed.saturating_add(tests);
+        self.unnamed = self.unnamed.saturating_add(tests).min(MOST);
     }
 
     /// The tool says that the run failed, and perhaps why. It may be the failing tests that it means.
     pub fn fail(&mut self, reasons: impl IntoIterator<Item = Failure>) {
         self.has_failed = true;
-        self.reasons.extend(reasons);
+        let room = MAX_REASONS.saturating_sub(self.reasons.len());
+        self.reasons.extend(reasons.into_iter().take(room));
     }
 }
 
@@ -78,5 +84,34 @@ fn unnamed_text(tests: u64, has_others: bool) -> String {
     match tests {
         1 => format!("1{more} failed, by the tool's own count, and is not told by name"),
         tests => format!("{tests}{more} failed, by the tool's own count, and are not told by name"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ReadOptions, read};
+
+    #[test]
+    fn a_hostile_count_stays_a_count_and_reasons_are_few() {
+        let ctrf =
+            r#"{"results":{"summary":{"failed":1e300},"tests":[{"name":"a","status":"passed"}]}}"#;
+        let results = read("ctrf.json", ctrf.as_bytes(), &ReadOptions::default()).results;
+        assert_eq!(
+            results.map(|results| (results.passed, results.failed)),
+            Some((1, MOST))
+        );
+        let most = u64::MAX;
+        let suite = format!(
+            "<testsuite failures='{most}' errors='{most}'><testcase name='a'/></testsuite>"
+        );
+        let junit = format!("<testsuites>{}</testsuites>", suite.repeat(3));
+        let results = read("junit.xml", junit.as_bytes(), &ReadOptions::default()).results;
+        assert_eq!(results.map(|results| results.failed), Some(MOST));
+        let mut run = RunWord::default();
+        for _ in 0..1_000 {
+            run.fail(Some(Failure::default()));
+        }
+        assert_eq!(run.reasons.len(), MAX_REASONS);
     }
 }

@@ -250,7 +250,8 @@ impl Junit {
                 "name" => suite.name = decode(value).into_owned(),
                 "file" | "filepath" => suite.file = decode(value).into_owned(),
                 "failures" | "errors" => {
-                    suite.declared_failing += numbers::count(value).unwrap_or(0);
+                    let count = numbers::count(value).unwrap_or(0);
+                    suite.declared_failing = suite.declared_failing.saturating_add(count);
                 }
                 "tests" => match numbers::count(value) {
                     Ok(count) => suite.declared = Some(count),
@@ -286,7 +287,8 @@ impl Junit {
             outer.cases_inside += suite.cases_inside;
             outer.skipped_inside += suite.skipped_inside;
             outer.reruns_inside += suite.reruns_inside;
-            outer.failing_inside += suite.failing_inside.max(unnamed);
+            let failing = suite.failing_inside.max(unnamed);
+            outer.failing_inside = outer.failing_inside.saturating_add(failing);
         }
         // Some count skipped tests apart, some count a suite's own tests only, some leave out reruns.
         let without_skipped = suite.cases_inside - suite.skipped_inside;
