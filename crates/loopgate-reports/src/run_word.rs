@@ -93,6 +93,17 @@ mod tests {
     use crate::{ReadOptions, read};
 
     #[test]
+    fn a_try_before_a_pass_may_be_counted() {
+        let flaky = "<testsuite failures='1'><testcase name='a' time='1'>\
+                     <flakyFailure message='late'/></testcase></testsuite>";
+        let results = read("junit.xml", flaky.as_bytes(), &ReadOptions::default()).results;
+        assert_eq!(
+            results.map(|results| (results.flaky, results.failed)),
+            Some((1, 0))
+        );
+    }
+
+    #[test]
     fn a_hostile_count_stays_a_count_and_reasons_are_few() {
         let ctrf =
             r#"{"results":{"summary":{"failed":1e300},"tests":[{"name":"a","status":"passed"}]}}"#;

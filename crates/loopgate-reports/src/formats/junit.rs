@@ -81,6 +81,7 @@ struct OpenSuite {
     skipped_inside: u64,
     /// Cases that were tries of a test that passed at last.
     reruns_inside: u64,
+    /// Cases that failed, if only in a try before they passed.
     failing_inside: u64,
     /// Failures and errors, by the suite's own attributes.
     declared_failing: u64,
@@ -318,7 +319,8 @@ impl Junit {
             suite.cases_direct += 1;
             suite.cases_inside += 1;
             suite.skipped_inside += u64::from(state == TestState::Skipped);
-            suite.failing_inside += u64::from(state.is_failure());
+            let has_failed = state.is_failure() || state == TestState::Flaky;
+            suite.failing_inside += u64::from(has_failed);
         }
         let suite = self.suites.last();
         let case = &self.case;
