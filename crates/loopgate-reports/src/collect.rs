@@ -13,7 +13,9 @@ use loopgate_core::{
 use crate::coverage::CoverageTable;
 use crate::identities::{Identities, Recorded};
 use crate::notes::CountedFlaw;
-use crate::{Flaw, Notes, ReadOptions, Report, RunWord, Unreadable, Window, numbers, text};
+use crate::{
+    Flaw, Notes, ReadOptions, Report, RunWord, Speaker, Unreadable, Window, numbers, text,
+};
 
 /// Compile errors remembered to recognise one that is printed again.
 const MAX_COMPILE_ERRORS: usize = 20_000;
@@ -112,6 +114,8 @@ pub(super) struct Collector {
     /// Tests ran of which neither the names nor the number is known.
     pub has_uncounted: bool,
     pub coverage: CoverageTable,
+    /// Who printed what is read now.
+    pub speaker: Speaker,
     /// What the tool says of its run as a whole.
     pub run: RunWord,
     /// Compile errors so far.
@@ -146,6 +150,11 @@ impl Collector {
     /// cases before it turned out to be tries of the same test.
     pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> u64 {
         self.seconds += case.seconds.clamp(0.0, numbers::MAX_SECONDS);
+        let file = self.speaker.file(case.file);
+        let case = Case {
+            file: &file,
+            ..case
+        };
         let id = (!case.name.is_empty()).then(|| TestId::of(case.file, case.class, case.name));
         // pytest and Go name each test once. So does Jest what it could not load, which it writes down twice.
         let names_once = matches!(
@@ -261,6 +270,10 @@ impl Collector {
         error_type: Option<ErrorType>,
         trace: Option<String>,
     ) {
+        let mut finding = finding;
+        if let Some(at) = &mut finding.location {
+            at.file = self.speaker.file(&at.file).into_owned();
+        }
         if let Some(error_type) = error_type {
             self.problem(|| Failure {
                 error_type,
@@ -316,6 +329,7 @@ impl Collector {
         if failure.expected == failure.actual {
             (failure.expected, failure.actual) = (None, None);
         }
+        self.speaker.settle(&mut failure);
         self.report.failures.push(failure);
     }
 

@@ -49,9 +49,7 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
             (Some(format), ended)
         }
         // A tool's text may begin further down than is looked at to recognise it.
-        Err(Unreadable::Unrecognised)
-            if !window.text().trim_start().starts_with(['<', '{', '[']) =>
-        {
+        Err(Unreadable::Unrecognised) if !is_document(window.text()) => {
             match formats::parser(ReportFormat::Console)(&mut window, options, &mut out) {
                 Ok(()) if out.holds_nothing() => (None, Err(Unreadable::Unrecognised)),
                 ended => (Some(ReportFormat::Console), ended),
@@ -60,6 +58,15 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
         Err(reason) => (options.format, Err(reason)),
     };
     out.finish(path_shown, format, ended)
+}
+
+/// Whether a text begins as XML or JSON does; a line of text may begin with a label in brackets.
+fn is_document(head: &str) -> bool {
+    let head = head.trim_start();
+    match head.strip_prefix('[') {
+        Some(first) => first.trim_start().starts_with(['{', '[', '"', ']']),
+        None => head.starts_with(['<', '{']),
+    }
 }
 
 /// Reads a report from a file. A file that is missing is an invalid report with a note of it.

@@ -8,10 +8,44 @@ pub(super) fn of_word(word: &str) -> Option<FindingSeverity> {
         "critical" | "blocker" | "fatal" => FindingSeverity::Critical,
         "error" | "high" | "major" | "failure" => FindingSeverity::High,
         "warning" | "warn" | "medium" | "moderate" | "minor" => FindingSeverity::Medium,
-        "low" | "info" | "information" => FindingSeverity::Low,
-        "note" | "notice" | "hint" | "help" | "style" | "none" => FindingSeverity::Note,
+        "low" | "info" | "information" | "performance" | "portability" => FindingSeverity::Low,
+        "note" | "notice" | "hint" | "help" | "style" | "convention" | "refactor" | "none" => {
+            FindingSeverity::Note
+        }
         _ => return None,
     })
+}
+
+/// The severity for a mark in front of a message.
+pub(super) fn of_mark(mark: char) -> Option<FindingSeverity> {
+    Some(match mark {
+        '✖' | '×' | '✘' | '✗' | '❌' => FindingSeverity::High,
+        '⚠' | '!' => FindingSeverity::Medium,
+        'ℹ' => FindingSeverity::Low,
+        _ => return None,
+    })
+}
+
+/// What a message says of its own severity by the mark or the word in front of it, and the message without that:
+/// `⚠ …`, `style: …`, `error - …`.
+pub(super) fn told(message: &str) -> (Option<FindingSeverity>, &str) {
+    let message = message.trim_start();
+    let mut rest = message.chars();
+    if let Some(severity) = rest.next().and_then(of_mark) {
+        // A mark may be followed by the sign that asks for its coloured picture.
+        let rest = rest.as_str().trim_start_matches('\u{FE0F}');
+        if let Some(behind) = rest.strip_prefix(' ') {
+            return (Some(severity), behind.trim_start());
+        }
+    }
+    let word = message
+        .split_once(": ")
+        .or_else(|| message.split_once(" - "))
+        .and_then(|(word, behind)| Some((of_word(word)?, behind)));
+    match word {
+        Some((severity, behind)) => (Some(severity), behind.trim_start()),
+        None => (None, message),
+    }
 }
 
 /// The severity for a score from 0 to 10, by CVSS' own bands.
@@ -33,6 +67,17 @@ mod tests {
     fn words_and_scores() {
         assert_eq!(of_word("ERROR"), Some(FindingSeverity::High));
         assert_eq!(of_word("whatever"), None);
+        let told_table = [
+            ("Style: unused", Some(FindingSeverity::Note), "unused"),
+            ("error - no header", Some(FindingSeverity::High), "no header"),
+            ("⚠\u{FE0F} empty block", Some(FindingSeverity::Medium), "empty block"),
+            ("✖ in use", Some(FindingSeverity::High), "in use"),
+            ("!important is one word", None, "!important is one word"),
+            ("undefined: x", None, "undefined: x"),
+        ];
+        for (message, severity, rest) in told_table {
+            assert_eq!(told(message), (severity, rest));
+        }
         let table = [
             (10.0, FindingSeverity::Critical),
             (7.0, FindingSeverity::High),

@@ -1,13 +1,12 @@
 //! The log of a failed job: which step failed, what its tools show, and the lines that are shown of it.
 //!
 //! A log is read to its end in bounded memory ([`LogTail`]), the failing step is cut out of it ([`StepLines`]), times
-//! and labels in front of its lines are taken off, and what is left goes to the readers of tools as any output does.
+//! in front of its lines are taken off, and what is left goes to the readers of tools as any output does.
 //! The output of a command goes the same way. Everything in it is hostile: the code under test wrote it, and what looks
 //! like the runner's own words may be the program's.
 
 mod excerpt;
 mod kept;
-mod labels;
 mod salience;
 mod steps;
 #[cfg(test)]
@@ -24,9 +23,8 @@ pub use kept::{LogTail, TailReader};
 pub use salience::GreenLog;
 pub use steps::{Bounds, FailingStep, JobStep};
 
-use super::{ReadOptions, Report, read};
+use super::{ReadOptions, Report, read, speakers::Speakers};
 use excerpt::{ShownLines, choose};
-use labels::Labels;
 use salience::PLACE;
 use steps::{StepLines, cut};
 
@@ -137,9 +135,9 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
 }
 
 impl StepLines<'_> {
-    /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
-    /// words about the workflow.
-    fn tool_lines<'l>(&self, lines: &'l [&str]) -> impl DoubleEndedIterator<Item = &'l str> {
+    /// What the tools of the step wrote, without the runner's words. An action's own errors are its words about the
+    /// workflow.
+    fn tool_lines<'l>(&self, lines: &'l [&str]) -> impl DoubleEndedIterator<Item = &'l str> + Clone {
         let runner = if self.is_of_action() {
             "##[error]"
         } else {
@@ -151,17 +149,15 @@ impl StepLines<'_> {
                 .filter(|line| PLACE.is_match(line))
                 .unwrap_or(line)
         };
-        let lines = lines
+        lines
             .iter()
             .filter(move |line| !line.starts_with(runner))
-            .map(unmarked);
-        let labels = Labels::of(lines.clone());
-        lines.map(move |line| labels.strip(line))
+            .map(unmarked)
     }
 
     /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the
     /// output; where that does not show why, the `best` line and those below it.
-    fn failure(&self, lines: &[&str], best: Option<usize>) -> Option<Failure> {
+    fn failure<'l>(&self, lines: &'l [&str], best: Option<usize>) -> Option<Failure> {
         if self.is_of_action() {
             let errors: Vec<&str> = lines
                 .iter()
@@ -173,7 +169,18 @@ impl StepLines<'_> {
                 ..Failure::default()
             });
         }
-        let mut end = first_lines(self.tool_lines(lines).rev());
+        // Of several speakers the one whose line shows most, else the last one.
+        let mut speakers = Speakers::default();
+        speakers.learn(self.tool_lines(lines));
+        let last = lines.iter().rposition(|line| !line.trim().is_empty());
+        let speaker = best.or(last).map_or(0, |at| speakers.route(lines[at]).0);
+        let of_speaker = |line| Some(speakers.route(line)).filter(|(who, _)| *who == speaker);
+        let spoken = |lines: &'l [&str]| {
+            self.tool_lines(lines)
+                .filter_map(of_speaker)
+                .map(|(_, line)| line)
+        };
+        let mut end = first_lines(spoken(lines).rev());
         end.reverse();
         let read = failure::read_failure(&end.join("\n"));
         let says_why = read.test_name.is_some()
@@ -187,7 +194,7 @@ impl StepLines<'_> {
                 .is_some_and(failure::names_failure);
         let from_best = |best: usize| {
             let read =
-                failure::read_failure(&first_lines(self.tool_lines(&lines[best..])).join("\n"));
+                failure::read_failure(&first_lines(spoken(&lines[best..])).join("\n"));
             let message = read
                 .error_message
                 .lines()

@@ -7,7 +7,7 @@ use std::{
 
 use loopgate_core::{failure::without_stamp, untrusted::cut};
 
-use super::labels::without_time;
+use crate::speakers::without_time;
 
 /// Lines of a green log that are remembered.
 const GREEN_LINES: usize = 50_000;

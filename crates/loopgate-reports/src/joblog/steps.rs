@@ -5,7 +5,7 @@ use std::ops::Range;
 use chrono::NaiveDate;
 use loopgate_core::{Timestamp, failure::without_stamp, observed::Conclusion};
 
-use super::labels::without_time;
+use crate::speakers::without_time;
 
 /// A step of a job, as GitHub's API gives it.
 #[derive(Clone, Debug, PartialEq)]

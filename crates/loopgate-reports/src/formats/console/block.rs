@@ -23,6 +23,8 @@ pub(super) struct Block {
     pub names: Vec<String>,
     file: String,
     line: Option<u32>,
+    /// The file stands in a line of its own above it.
+    is_below_file: bool,
     rule: String,
     level: Option<FindingSeverity>,
     message: String,
@@ -61,6 +63,7 @@ impl Block {
             names: Vec::new(),
             file: text::path(&first(&[group("file"), file])),
             line: numbers::line(group("line")).or(at),
+            is_below_file: group("file").is_empty() && !file.is_empty(),
             rule: text::name(&first(&["rule", "check", "unhandled"].map(group))),
             level: level(group("level")),
             message: text::clipped(group("message"), MAX_MESSAGE),
@@ -112,43 +115,36 @@ impl Block {
             let found = trace.lines().map(str::trim_start).find_map(place)?;
             (file, line) = (found.file, found.line);
         }
-        // Biome: `! Unexpected any.`, `× Use the Number.isNaN function.`
+        // What Biome found stands below its heading, where all others name it in the heading itself.
         let below = text::first_line(trace.split_once("━\n").map_or("", |(_, below)| below));
-        let level = self
-            .level
-            .or(below.starts_with('!').then_some(FindingSeverity::Medium));
-        let (rule, message) = match self.message.is_empty() {
-            true if !below.is_empty() => (
-                self.rule,
-                below.trim_start_matches(['!', '×', 'i', ' ']).to_owned(),
-            ),
+        let message = match self.message.is_empty() {
+            true if !below.is_empty() => below.to_owned(),
             // A formatter shows no more than which file it would write otherwise.
-            true => (self.rule, text::first_line(&trace).to_owned()),
-            false => {
-                let message = wrapped(&self.message, &trace);
-                // The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)`
-                // of pyright.
-                let last = trace
-                    .lines()
-                    .last()
-                    .and_then(|line| line.strip_suffix(')')?.rsplit_once(" (report"));
-                match message
-                    .strip_suffix(']')
-                    .and_then(|whole| whole.rsplit_once(" ["))
-                {
-                    _ if !self.rule.is_empty() => (self.rule, message),
-                    Some((before, rule)) => (rule.to_owned(), before.trim_end().to_owned()),
-                    None => (
-                        last.map(|(_, rule)| format!("report{rule}"))
-                            .unwrap_or_default(),
-                        message,
-                    ),
-                }
-            }
+            true => text::first_line(&trace).to_owned(),
+            false => wrapped(&self.message, &trace),
+        };
+        let (told, message) = severity::told(&message);
+        let level = self.level.or(told);
+        // The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)` of pyright.
+        let last = trace
+            .lines()
+            .last()
+            .and_then(|line| line.strip_suffix(')')?.rsplit_once(" (report"));
+        let behind = message
+            .strip_suffix(']')
+            .and_then(|whole| whole.rsplit_once(" ["));
+        let (rule, message) = match behind {
+            _ if !self.rule.is_empty() => (self.rule, message.to_owned()),
+            Some((before, rule)) => (rule.to_owned(), before.trim_end().to_owned()),
+            None => (
+                last.map(|(_, rule)| format!("report{rule}"))
+                    .unwrap_or_default(),
+                message.to_owned(),
+            ),
         };
         let severity = level.unwrap_or(FindingSeverity::High);
-        // `-fpermissive` would let an error pass.
-        let is_compiler = rule.is_empty()
+        // Below a heading with the file stand a linter's findings. `-fpermissive` would let an error pass.
+        let is_compiler = rule.is_empty() && !self.is_below_file && !self.message.is_empty()
             || ["TS", "CS", "-f"]
                 .iter()
                 .any(|start| rule.starts_with(start))
@@ -304,20 +300,22 @@ impl FailedTest {
 fn level(word: &str) -> Option<FindingSeverity> {
     match word {
         "" => None,
-        "✖" | "×" | "e" | "E" | "F" | "C" | "R" | "W" => Some(FindingSeverity::High),
-        "⚠" | "w" => Some(FindingSeverity::Medium),
-        word => severity::of_word(word),
+        "e" | "E" | "F" | "C" | "R" | "W" => Some(FindingSeverity::High),
+        "w" => Some(FindingSeverity::Medium),
+        word => severity::of_word(word).or_else(|| severity::of_mark(word.chars().next()?)),
     }
 }
 
 /// A message that its tool broke over lines (`mypy --pretty`), made whole.
 fn wrapped(message: &str, trace: &str) -> String {
     let mut whole = message.to_owned();
-    // A line above a caret is source, whatever it begins with.
+    // A line above a caret is source, whatever it begins with. What is wrapped stands above an indented line of source.
+    let is_source = |line: &str| line.starts_with("    ") && !line.trim().is_empty();
     if trace
         .lines()
         .nth(2)
         .is_some_and(|below| below.trim_start().starts_with('^'))
+        || !trace.lines().skip(2).any(is_source)
     {
         return whole;
     }

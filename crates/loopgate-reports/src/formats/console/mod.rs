@@ -21,7 +21,7 @@ use self::{
     tools::{BlockReader, MatchedRow, Means, Part, Row, Section},
 };
 use super::{github_annotations, tap::explained};
-use crate::{Case, Clip, Collector, Flaw, Mark, numbers, text};
+use crate::{Case, Clip, Collector, Flaw, Mark, Speaker, numbers, text};
 
 /// A tool shows with its own lines that it begins.
 pub(super) const MARK: Mark = Mark::Text {
@@ -50,7 +50,13 @@ pub(super) fn is_line(line: &str) -> bool {
     let is_silent = |row: &Row| {
         matches!(
             row.means,
-            Means::File | Means::End | Means::Pass | Means::Begun | Means::Ended
+            Means::File
+                | Means::Place
+                | Means::Speaker
+                | Means::End
+                | Means::Pass
+                | Means::Begun
+                | Means::Ended
         )
     };
     Go::begins_with(line)
@@ -76,6 +82,8 @@ pub(super) struct Console {
     open: Option<Block>,
     /// The file that the lines below are about.
     file: Option<(usize, String, Option<u32>)>,
+    /// The place that is all of the line above.
+    place: Option<(String, Option<u32>)>,
     /// The name that stands above a tool's blocks.
     title: Option<(usize, String)>,
     /// What a tool named as failing ahead of its blocks: AVA's tests, with the first words of what is wrong.
@@ -153,9 +161,11 @@ impl Console {
             return;
         }
         let Some(found) = tools::first(line, |row| self.counts_here(row, line)) else {
+            self.place = None;
             return self.plain(line, out);
         };
         let row = found.row;
+        let place = self.place.take();
         // The row names a test of the open block, instead of beginning another: its name stands below its place, or one
         // text belongs to several tests.
         let is_name = |open: &&mut Block| match row.means {
@@ -174,6 +184,9 @@ impl Console {
         match &self.open {
             Some(open) if row.means == Means::Pass && open.tool == row.tool => self.open = None,
             _ => self.close(out),
+        }
+        if let Some((file, line)) = place.filter(|_| row.below_place) {
+            self.file = Some((row.tool, file, line));
         }
         self.found(&found, line, out);
     }
@@ -221,6 +234,16 @@ impl Console {
                     )
                 });
             }
+            Means::Speaker => {
+                (self.section, self.file, self.title) = (None, None, None);
+                self.announced.clear();
+                out.speaker = Speaker {
+                    directory: group("directory").map(text::path),
+                };
+            }
+            Means::Place => {
+                self.place = Some((text::path(found.group("file")), numbers::line(found.group("line"))))
+            }
             Means::Listed => self.listed(found, out),
             Means::Begun => self.begun = group("name").map(str::to_owned),
             Means::Passed | Means::Ended => {
@@ -265,7 +288,8 @@ impl Console {
             }
             _ => true,
         };
-        let is_apart = row.means != Means::Ended || self.begun.is_some();
+        let is_apart = (row.means != Means::Ended || self.begun.is_some())
+            && (!row.below_place || self.place.is_some());
         let is_announced = || {
             let begins = |known: &String| {
                 known
@@ -330,7 +354,10 @@ impl Console {
             return;
         };
         if block.is_finding {
-            if let Some((finding, error_type, trace)) = block.finding() {
+            // A container's build quotes the step that failed, and two tasks may check one file.
+            if let Some((finding, error_type, trace)) = block.finding()
+                && out.is_new(finding.location.as_ref(), &finding.rule, &finding.message)
+            {
                 out.diagnostic(finding, error_type, Some(trace));
             }
             return;

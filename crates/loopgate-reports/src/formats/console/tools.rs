@@ -17,9 +17,9 @@ macro_rules! files {
 /// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as
 /// anyone.
 const FILES: &[(&str, &str)] = &files! {
-    "jest" "starters" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console"
+    "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console"
     "gradle" "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
-    "busted" "uvu" "ava" "behave" "zig" "testthat" "linters"
+    "busted" "uvu" "ava" "behave" "zig" "testthat" "starters" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
 
@@ -78,6 +78,9 @@ struct RowFields {
     of: Option<String>,
     section: Option<Part>,
     means: Option<Means>,
+    /// It counts only directly below a line that is a place and nothing else.
+    #[serde(default)]
+    below_place: bool,
     pattern: String,
 }
 
@@ -125,8 +128,12 @@ pub(super) enum Means {
     Begun,
     /// The test that has begun ends.
     Ended,
+    /// Another program speaks from here on.
+    Speaker,
     /// What follows is about this file.
     File,
+    /// What the next line says stands here.
+    Place,
     /// A compiler's or linter's finding; what follows up to an empty line explains it.
     Finding,
     /// How many tests there were; `Counts::add` knows the words.
@@ -141,6 +148,7 @@ pub(super) struct Row {
     pub tool: usize,
     pub within: Option<Section>,
     pub means: Means,
+    pub below_place: bool,
 }
 
 struct ToolTable {
@@ -175,6 +183,7 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
             tool,
             within: fields.within.map(|part| (whose, part)),
             means: section.or(fields.means).expect(PROOF),
+            below_place: fields.below_place,
         }
     };
     let rows = fields().map(row).collect();
