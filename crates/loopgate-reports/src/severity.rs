@@ -69,8 +69,16 @@ mod tests {
         assert_eq!(of_word("whatever"), None);
         let told_table = [
             ("Style: unused", Some(FindingSeverity::Note), "unused"),
-            ("error - no header", Some(FindingSeverity::High), "no header"),
-            ("⚠\u{FE0F} empty block", Some(FindingSeverity::Medium), "empty block"),
+            (
+                "error - no header",
+                Some(FindingSeverity::High),
+                "no header",
+            ),
+            (
+                "⚠\u{FE0F} empty block",
+                Some(FindingSeverity::Medium),
+                "empty block",
+            ),
             ("✖ in use", Some(FindingSeverity::High), "in use"),
             ("!important is one word", None, "!important is one word"),
             ("undefined: x", None, "undefined: x"),

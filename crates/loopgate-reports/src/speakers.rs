@@ -256,9 +256,7 @@ fn label(line: &str) -> Option<Label<'_>> {
         Shape::Bracket => name.contains(|c: char| c.is_ascii_alphanumeric()) && !is_progress(name),
         Shape::Bar | Shape::Colon | Shape::Angle => !is_number && !text::looks_like_path(name),
     };
-    let is_level = LEVELS
-        .iter()
-        .any(|level| name.eq_ignore_ascii_case(level));
+    let is_level = LEVELS.iter().any(|level| name.eq_ignore_ascii_case(level));
     (names_somebody && !is_level).then_some(found)
 }
 
@@ -311,7 +309,10 @@ fn word(head: &str) -> Option<Label<'_>> {
     let bytes = head.as_bytes();
     let end_of = |from: usize| {
         let is_name = |byte: &u8| is_of_name(*byte) || *byte == b':';
-        from + bytes[from..].iter().take_while(|byte| is_name(byte)).count()
+        from + bytes[from..]
+            .iter()
+            .take_while(|byte| is_name(byte))
+            .count()
     };
     let end = end_of(0);
     let name = &head[..end];
@@ -335,7 +336,10 @@ fn word(head: &str) -> Option<Label<'_>> {
             len: behind(head, end + 1)?,
         }),
         b' ' => {
-            let blanks = bytes[end..].iter().take_while(|byte| **byte == b' ').count();
+            let blanks = bytes[end..]
+                .iter()
+                .take_while(|byte| **byte == b' ')
+                .count();
             let next = end + blanks;
             if bytes.get(next) == Some(&b'|') {
                 return Some(Label {
@@ -491,7 +495,12 @@ mod tests {
             assert_eq!(routed(&own), own.map(|line| (0, line)));
         }
         let pairs = [
-            "expected: 1", "got: 2", "expected: 3", "got: 4", "expected: 5", "got: 6",
+            "expected: 1",
+            "got: 2",
+            "expected: 3",
+            "got: 4",
+            "expected: 5",
+            "got: 6",
         ];
         assert_eq!(routed(&pairs), pairs.map(|line| (0, line)));
     }

@@ -17,6 +17,8 @@ pub(super) const MAX_RUNNING: usize = 200_000;
 /// A package of tests that has not ended.
 #[derive(Default)]
 pub(super) struct GoPackage {
+    /// Its name, where that is known before its end.
+    pub name: String,
     /// Tests that have begun and are not counted.
     pub tests: IndexMap<String, RunningTest>,
     /// What stands outside of tests.
@@ -118,10 +120,10 @@ impl GoPackage {
             title: Title::Hidden,
             ..Case::new(name, "(the package)", TestState::Errored)
         };
-        if let Some(test) = output
-            .strip_prefix("panic: ")
-            .and_then(go_text::test_in_trace)
-        {
+        let panic = output
+            .find("panic: ")
+            .filter(|at| *at == 0 || output[..*at].ends_with('\n'));
+        if let Some(test) = panic.and_then(|at| go_text::test_in_trace(&output[at..])) {
             out.case(Case::new(name, test, TestState::Failed), || {
                 go_text::failure(&output, name)
             });

@@ -130,6 +130,8 @@ fn log_line(line: &str) -> Option<(&str, u32, &str)> {
     let (file, rest) = line
         .trim_start()
         .split_at(line.trim_start().find(".go:")? + ".go".len());
+    // What was printed without an end of line stands in front.
+    let file = file.rsplit("    ").next().unwrap_or(file);
     let (number, message) = rest.strip_prefix(':')?.split_once(':')?;
     let is_path = file.len() > ".go".len() && !file.contains(char::is_whitespace);
     Some((

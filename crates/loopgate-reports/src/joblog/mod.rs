@@ -137,7 +137,10 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
 impl StepLines<'_> {
     /// What the tools of the step wrote, without the runner's words. An action's own errors are its words about the
     /// workflow.
-    fn tool_lines<'l>(&self, lines: &'l [&str]) -> impl DoubleEndedIterator<Item = &'l str> + Clone {
+    fn tool_lines<'l>(
+        &self,
+        lines: &'l [&str],
+    ) -> impl DoubleEndedIterator<Item = &'l str> + Clone {
         let runner = if self.is_of_action() {
             "##[error]"
         } else {
@@ -193,8 +196,7 @@ impl StepLines<'_> {
                 .next()
                 .is_some_and(failure::names_failure);
         let from_best = |best: usize| {
-            let read =
-                failure::read_failure(&first_lines(spoken(&lines[best..])).join("\n"));
+            let read = failure::read_failure(&first_lines(spoken(&lines[best..])).join("\n"));
             let message = read
                 .error_message
                 .lines()

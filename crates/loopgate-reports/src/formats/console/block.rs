@@ -189,7 +189,10 @@ impl Block {
             .map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
         let mut first = match self.tool().reader {
             Some(BlockReader::Pytest) => pytest(name, &text),
-            Some(BlockReader::Ctest) => ctest(name, &self.message, &text),
+            Some(BlockReader::Ctest) => match &self.tool().without {
+                Some(without) => ctest(name, &self.message, &without.replace_all(&text, "")),
+                None => ctest(name, &self.message, &text),
+            },
             Some(BlockReader::Unittest) => unittest(name, &text),
             None => self.by_expression(name, &text),
         };
@@ -199,7 +202,9 @@ impl Block {
         first.failure.line_number = first.failure.line_number.or(self.line);
         let mut tests = vec![first];
         for heading in others {
-            let FailedTest { file, name, .. } = self.by_expression(heading, "");
+            let FailedTest {
+                file, class, name, ..
+            } = self.by_expression(heading, "");
             let (test_name, test_file) =
                 ((!name.is_empty()).then(|| name.clone()), Some(file.clone()));
             let failure = Failure {
@@ -212,7 +217,11 @@ impl Block {
                 file,
                 name,
                 failure,
-                class: tests[0].class.clone(),
+                class: if class.is_empty() {
+                    tests[0].class.clone()
+                } else {
+                    class
+                },
                 is_error: tests[0].is_error,
             });
         }
@@ -260,6 +269,8 @@ impl Block {
             None => String::new(),
         };
         let mut test = FailedTest::new(&file, &name, &message, &trace);
+        let project = group("project").or_else(|| group("badge"));
+        test.class = project.unwrap_or_default().trim().to_owned();
         test.failure.line_number = test
             .failure
             .line_number
@@ -431,6 +442,13 @@ fn unittest(heading: &str, text: &str) -> FailedTest {
 
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.
 fn ctest(name: &str, ending: &str, text: &str) -> FailedTest {
+    // An expression that the output had to match may go on below: `Failed  Required … Regex=[all good`, `]  0.01 sec`.
+    let (rest, text) = match text.split_once(" sec\n") {
+        Some((rest, text)) if ending.contains("Regex=[") && !rest.contains('\n') => (rest, text),
+        _ => ("", text),
+    };
+    let rest = rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
+    let ending = format!("{ending}{rest}");
     let mut test = FailedTest::new("", name, "", text);
     let ending = ending.trim_end_matches(':');
     // The message of a program about its own end is worth more than the signal.

@@ -16,6 +16,10 @@ pub(super) struct Counts {
     pub errors_found: u64,
     /// Tests that unittest reported one by one and has not summed up yet.
     pub unsummed: u64,
+    /// Tests that passed when they were tried again, which a sum counts among those that passed.
+    pub flaky_found: u64,
+    /// The last sum of a tool whose sums count what the sums before them did.
+    running: Option<String>,
     /// Failures that one tool sums up and a tool run by it reports.
     pub reported_inside: u64,
 }
@@ -23,10 +27,10 @@ pub(super) struct Counts {
 /// The words for tests that failed, errors, tests that passed, tests that were skipped, and tries after the first (as
 /// pytest-rerunfailures counts them).
 const WORDS: [&str; 5] = [
-    "failed failures failure failing fail interrupted cancelled aborted",
+    "failed failures failure failing fail interrupted cancelled aborted undefined ambiguous timeout",
     "errors error",
     "passed passing pass successful xpassed flaky ok",
-    "skipped skip skips pending todo xfailed incomplete risky disabled excluded not",
+    "skipped skip skips pending pendings omissions todo xfailed incomplete risky disabled excluded ignored not",
     "rerun",
 ];
 const TOTAL: &str = "tests test examples example specs spec doctests doctest properties property total completed run runs";
@@ -69,25 +73,31 @@ impl Counts {
             }
         }
         if let Some(total) = total {
-            // A tool that prints the sum may leave out how many passed, and unittest how many failed.
-            let parts = if parts > 0 {
-                parts
-            } else {
-                std::mem::take(&mut self.unsummed)
-            };
+            // A tool that prints the sum may leave out how many passed or were skipped, and unittest how many failed.
+            let parts = parts + std::mem::take(&mut self.unsummed);
             self.total += total.saturating_sub(parts);
         }
     }
 
+    /// A sum of all tests so far: it takes the place of the one before.
+    pub fn sum_up(&mut self, text: &str) {
+        self.has_sums = true;
+        self.running = Some(text.to_owned());
+    }
+
     /// Counts the tests that were summed up and not reported one by one; false if nothing was summed up.
-    pub fn count_rest(&self, out: &mut Collector) -> bool {
+    pub fn count_rest(&mut self, out: &mut Collector) -> bool {
+        if let Some(sum) = self.running.take() {
+            self.add(&sum);
+        }
         if !self.has_sums {
             return false;
         }
         let [failed, errors, passed, skipped, reruns] = self.sums;
         // Which test was tried again is not known: where nothing fails, at least one of those that passed.
         let flaky = u64::from(reruns > 0 && failed + errors == 0).min(passed);
-        out.anonymous_cases(TestState::Passed, passed + self.total - flaky);
+        let passed = (passed + self.total - flaky).saturating_sub(self.flaky_found);
+        out.anonymous_cases(TestState::Passed, passed);
         out.anonymous_cases(TestState::Flaky, flaky);
         out.anonymous_cases(TestState::Skipped, skipped);
         let failed = failed.saturating_sub(self.reported_inside);

@@ -1,7 +1,11 @@
-//! The text of `go test` and `go build`. What a test logged stands below its `--- FAIL` or, with `-v`, above it; the
-//! package is named when it is over, so its tests are held until then.
+//! The text of `go test` and `go build`, and of gotestsum, which runs it. What a test logged stands below its `--- FAIL`
+//! or, with `-v`, above it; the package is named when it is over, so its tests are held until then. What a build prints
+//! stands below the name of its package, wherever that ends.
+
+use std::collections::HashMap;
 
 use loopgate_core::evidence::{TestFramework, TestState};
+use regex::Captures;
 
 use crate::formats::{
     go_package::{GoPackage, PackageEnd, RunningTest},
@@ -12,13 +16,30 @@ use crate::{Clip, Collector};
 /// Tests held of one package, and bytes of what they printed.
 const MAX_TESTS: usize = 20_000;
 const MAX_HELD: usize = 8 * 1024 * 1024;
+/// Packages whose builds failed and that have not ended.
+const MAX_BUILDS: usize = 500;
+
+patterns! {
+    /// `--- FAIL: TestRates/it (0.00s)`; what a test prints without an end of line stands in front of it.
+    RESULT = r"^(?P<printed>.*?)--- (?P<word>FAIL|PASS|SKIP): (?P<name>\S+) \([0-9.]+s\)$";
+    /// gotestsum's lists: `=== FAIL: cart TestTotal/two_items (0.00s)`.
+    LISTED = r"^=== (?P<word>FAIL|SKIP): (?P<package>\S+) (?P<name>\S*) \([0-9.]+s\)$";
+    /// `DONE 9 tests, 1 skipped, 6 failures in 1.627s`
+    DONE = r"^DONE (?P<tests>[0-9]+) tests?(?:, (?P<skipped>[0-9]+) skipped)?(?:, (?P<failed>[0-9]+) failures?)?(?:, [0-9]+ errors?)? in [0-9.]+s$";
+}
 
 #[derive(Default)]
 pub(in crate::formats) struct Go {
     /// The tests of a package have begun and not ended.
     is_open: bool,
     /// `# example.com/shop` was printed, below which the errors of its build stand.
-    is_building: bool,
+    building: Option<String>,
+    /// What the builds of packages printed that have not ended.
+    builds: HashMap<String, Clip>,
+    /// A package has ended, so that gotestsum's lists repeat what is known.
+    has_ended: bool,
+    /// gotestsum lists skipped or failed tests.
+    in_list: bool,
     package: GoPackage,
     current: Option<String>,
     held: usize,
@@ -30,6 +51,8 @@ impl Go {
     /// Whether only go prints such a line.
     pub fn begins_with(line: &str) -> bool {
         result(line).is_some()
+            || line.starts_with("=== FAIL: ") && LISTED.is_match(line)
+            || line.starts_with("DONE ") && DONE.is_match(line)
             || line.starts_with("=== RUN   ")
             || package_end(line).is_some()
             || is_end_of_process(line)
@@ -45,19 +68,48 @@ impl Go {
                     .iter()
                     .any(|start| line.starts_with(start))
         };
+        if let Some(listed) = LISTED.captures(line).filter(|_| line.starts_with("===")) {
+            self.list(&listed["word"], &listed["package"], &listed["name"], out);
+            return true;
+        }
+        if line == "=== Failed" || line == "=== Skipped" {
+            self.end_listed(out);
+            // The lines above told of the same tests as they ran.
+            (self.package, self.current, self.is_open) = Default::default();
+            self.in_list = true;
+            return true;
+        }
+        if let Some(done) = DONE.captures(line).filter(|_| line.starts_with("DONE ")) {
+            self.end_listed(out);
+            self.done(&done, out);
+            return true;
+        }
         if let Some((package, end)) = package_end(line) {
+            self.building = None;
             // Without `-v` no test of a package that passes is named or counted.
             if end == PackageEnd::Passed && self.package.tests.is_empty() && !line.ends_with(']') {
                 out.framework = Some(TestFramework::GoTest);
                 out.has_uncounted = true;
-                *self = Self::default();
+                (self.package, self.current, self.is_open) = Default::default();
+                (self.held, self.above) = Default::default();
+            } else if end == PackageEnd::NotBuilt {
+                out.framework = Some(TestFramework::GoTest);
+                out.expect_tests();
+                let mut broken = GoPackage::default();
+                broken.output = self.builds.remove(package).unwrap_or_default();
+                broken.end(package, end, out);
             } else {
                 self.end_package(package, end, out);
             }
+            self.has_ended |= !self.in_list;
             return true;
         }
-        if let Some((name, state)) = result(line) {
+        if let Some((printed, name, state)) = result(line) {
             self.is_open = true;
+            self.building = None;
+            if !printed.trim().is_empty() {
+                self.push(printed);
+            }
             // A race is reported above the test that it makes fail.
             let is_reported_above = state == TestState::Failed && !line.starts_with(' ');
             let above = if is_reported_above {
@@ -82,14 +134,21 @@ impl Go {
         } else if is_end_of_process(line) || line.starts_with("panic: ") {
             self.is_open = true;
             self.push(line);
-        } else if line.strip_prefix("# ").is_some_and(is_package) {
-            self.is_building = true;
+        } else if let Some(package) = line.strip_prefix("# ").filter(|rest| is_package(rest)) {
+            let package = package.split(" [").next().unwrap_or(package);
+            self.building = Some(package.trim_matches(['[', ']']).to_owned());
+        } else if let Some(package) = self.building.take_if(|_| is_of_build()) {
+            if self.builds.len() < MAX_BUILDS || self.builds.contains_key(&package) {
+                let output = self.builds.entry(package.clone()).or_default();
+                output.push_line(line);
+            }
+            self.building = Some(package);
         } else if line == "FAIL" || line == "PASS" {
             self.current = None;
-        } else if self.is_open || self.is_building && is_of_build() {
+        } else if self.is_open {
             self.push(line);
         } else {
-            self.is_building = false;
+            self.building = None;
             self.above.push_line(line);
             return false;
         }
@@ -97,6 +156,13 @@ impl Go {
     }
 
     pub fn end(&mut self, out: &mut Collector) {
+        self.end_listed(out);
+        // Of `go build` and `go vet`: what they print is about no tests.
+        for (_, output) in std::mem::take(&mut self.builds) {
+            let mut broken = GoPackage::default();
+            broken.output = output;
+            broken.end("", PackageEnd::NotBuilt, out);
+        }
         // Any program of go panics; one whose package is never named is no test.
         let is_other = |line: &str| line.starts_with("panic: ") && !is_end_of_process(line);
         let output = self.package.output.text();
@@ -127,14 +193,68 @@ impl Go {
         output.push_line(line);
     }
 
+    /// A test in one of gotestsum's lists, with what it logged below.
+    fn list(&mut self, word: &str, package: &str, name: &str, out: &mut Collector) {
+        if self.package.name != package {
+            self.end_listed(out);
+            self.package.name = package.to_owned();
+        }
+        self.in_list = true;
+        self.is_open = true;
+        if !name.is_empty()
+            && let Some(test) = self.test(name)
+        {
+            test.state = Some(match word {
+                "SKIP" => TestState::Skipped,
+                _ => TestState::Failed,
+            });
+        }
+    }
+
+    /// The tests of one package in such a list are over.
+    fn end_listed(&mut self, out: &mut Collector) {
+        if !std::mem::take(&mut self.in_list) {
+            return;
+        }
+        let package = std::mem::take(&mut self.package);
+        (self.current, self.is_open) = (None, false);
+        if !self.has_ended && !package.tests.is_empty() {
+            out.framework = Some(TestFramework::GoTest);
+            out.expect_tests();
+            let name = package.name.clone();
+            let has_failed = |test: &RunningTest| test.state == Some(TestState::Failed);
+            let end = match package.tests.values().any(has_failed) {
+                true => PackageEnd::Failed,
+                false => PackageEnd::Passed,
+            };
+            package.end(&name, end, out);
+        }
+    }
+
+    /// The tests that gotestsum counts and does not list passed. It counts tests that have subtests too.
+    fn done(&mut self, done: &Captures<'_>, out: &mut Collector) {
+        let number = |name: &str| {
+            let number = done
+                .name(name)
+                .and_then(|number| number.as_str().parse().ok());
+            number.unwrap_or(0_u64)
+        };
+        if !self.has_ended {
+            let others = number("skipped").saturating_add(number("failed"));
+            let passed = number("tests").min(1 << 40).saturating_sub(others);
+            out.expect_tests();
+            out.anonymous_cases(TestState::Passed, passed);
+        }
+    }
+
     fn end_package(&mut self, package: &str, end: PackageEnd, out: &mut Collector) {
         out.framework = Some(TestFramework::GoTest);
         out.expect_tests();
-        let Self {
-            package: mut ended,
-            above,
-            ..
-        } = std::mem::take(self);
+        let (mut ended, above) = (
+            std::mem::take(&mut self.package),
+            std::mem::take(&mut self.above),
+        );
+        (self.current, self.is_open, self.held) = Default::default();
         let mut failed = ended
             .tests
             .values_mut()
@@ -148,20 +268,27 @@ impl Go {
     }
 }
 
-/// `    --- FAIL: TestRates/it (0.00s)`
-fn result(line: &str) -> Option<(&str, TestState)> {
-    let (word, rest) = line
-        .trim_start_matches(' ')
-        .strip_prefix("--- ")?
-        .split_once(": ")?;
-    let state = match word {
+/// What stands in front of a test's result, its name, and how it ended.
+fn result(line: &str) -> Option<(&str, &str, TestState)> {
+    if !line.contains("--- ") {
+        return None;
+    }
+    let found = RESULT.captures(line)?;
+    let state = match &found["word"] {
         "FAIL" => TestState::Failed,
         "PASS" => TestState::Passed,
-        "SKIP" => TestState::Skipped,
-        _ => return None,
+        _ => TestState::Skipped,
     };
-    let (name, time) = rest.rsplit_once(" (")?;
-    time.ends_with("s)").then_some((name, state))
+    let (printed, name) = (
+        found.name("printed")?.as_str(),
+        found.name("name")?.as_str(),
+    );
+    // Another program may print such words too.
+    let is_go = printed.trim().is_empty()
+        || ["Test", "Fuzz", "Example", "Benchmark"]
+            .iter()
+            .any(|kind| name.starts_with(kind));
+    is_go.then_some((printed, name, state))
 }
 
 /// `FAIL\texample.com/shop/cart\t0.004s`, `ok  \texample.com/shop/cart\t0.01s`, `FAIL\tx [build failed]`.

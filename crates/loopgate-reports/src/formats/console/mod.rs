@@ -53,6 +53,8 @@ pub(super) fn is_line(line: &str) -> bool {
             Means::File
                 | Means::Place
                 | Means::Speaker
+                | Means::Aside
+                | Means::Flaky
                 | Means::End
                 | Means::Pass
                 | Means::Begun
@@ -174,6 +176,9 @@ impl Console {
             Means::Block => open.lines == 0 && row.tool().shares_text,
             _ => row.means == Means::NamedEnd,
         };
+        if row.means == Means::Aside {
+            return;
+        }
         if let Some(open) = self.open.as_mut().filter(is_name) {
             open.name(found.group("name"));
             if row.means == Means::NamedEnd {
@@ -201,6 +206,11 @@ impl Console {
             self.framework(row.tool, out);
             out.expect_tests();
         }
+        if let Some(sum) = group("sum") {
+            self.counts.sum_up(sum);
+            self.framework(row.tool, out);
+            out.expect_tests();
+        }
         if self.announced.len() < MAX_REPORTED {
             self.announced.extend(group("announced").map(str::to_owned));
         }
@@ -211,10 +221,9 @@ impl Console {
                 }
                 self.section = Some(section);
             }
-            Means::Block | Means::Output | Means::Name | Means::Finding => self.begin(found, line),
-            Means::NamedEnd => {
+            // Why it failed stands below the name, where nothing stands above it.
+            Means::Block | Means::Output | Means::Name | Means::NamedEnd | Means::Finding => {
                 self.begin(found, line);
-                self.close(out);
             }
             // The first line is the test, the others its sections.
             Means::Title => {
@@ -242,7 +251,10 @@ impl Console {
                 };
             }
             Means::Place => {
-                self.place = Some((text::path(found.group("file")), numbers::line(found.group("line"))))
+                self.place = Some((
+                    text::path(found.group("file")),
+                    numbers::line(found.group("line")),
+                ))
             }
             Means::Listed => self.listed(found, out),
             Means::Begun => self.begun = group("name").map(str::to_owned),
@@ -272,7 +284,18 @@ impl Console {
                     found: self.counts.failures_found,
                 });
             }
-            Means::Counts | Means::End | Means::Pass => {}
+            Means::Flaky => {
+                if let Some(name) = group("name") {
+                    let file = self.file.as_ref().filter(|(tool, ..)| *tool == row.tool);
+                    let file = file.map_or("", |(_, file, _)| file.as_str());
+                    self.counts.flaky_found += 1;
+                    out.case(
+                        Case::in_file(file, name, TestState::Flaky),
+                        Failure::default,
+                    );
+                }
+            }
+            Means::Counts | Means::End | Means::Pass | Means::Aside => {}
         }
     }
 
@@ -329,6 +352,11 @@ impl Console {
         match &mut self.open {
             Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
             Some(open) => open.push(line),
+            None if self.shown.is_some() => {
+                if let Some(shown) = &mut self.shown {
+                    shown.text.push_line(line);
+                }
+            }
             None if self.in_crash || self.crashes.len() >= MAX_CRASHES => {}
             None => {
                 // Node prints the place of the source line above an uncaught error, and its own version below it.
@@ -390,10 +418,15 @@ impl Console {
             },
         ) = (tools::tool(at), test);
         failure = explained(failure, &file, self.crashes.iter().map(Clip::text));
-        if tool.repeats && self.is_reported(&file, &name) {
+        // Tests of one name in one file are apart if their projects are.
+        let key = match class.is_empty() || tool.reader.is_some() {
+            true => name.clone(),
+            false => format!("{class}\n{name}"),
+        };
+        if tool.repeats && !name.is_empty() && self.is_reported(&file, &key) {
             return;
         }
-        self.remember(&file, &name);
+        self.remember(&file, &key);
         let is_error = is_error || tool.counts_files && name.is_empty();
         let state = if is_error {
             TestState::Errored
@@ -439,7 +472,7 @@ impl Console {
             return;
         }
         let (file, name) = match group("name").split_once("::") {
-            Some((file, name)) => (text::path(file), name.replace("::", ".")),
+            Some((file, name)) => (text::path(file), with_dots(name)),
             None if found.row.tool().reader == Some(BlockReader::Pytest) => {
                 (text::path(group("name")), String::new())
             }
@@ -498,6 +531,12 @@ impl Console {
     fn framework(&self, tool: usize, out: &mut Collector) {
         out.framework = out.framework.or(tools::tool(tool).framework);
     }
+}
+
+/// `TestCart::test_parse[a::b]` as its block is headed: what stands in brackets is a parameter.
+fn with_dots(name: &str) -> String {
+    let (test, parameter) = name.split_at(name.find('[').unwrap_or(name.len()));
+    test.replace("::", ".") + parameter
 }
 
 /// CTest starts programs, which may have tests of their own.

@@ -17,8 +17,8 @@ macro_rules! files {
 /// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as
 /// anyone.
 const FILES: &[(&str, &str)] = &files! {
-    "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console"
-    "gradle" "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
+    "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
+    "gradle" "surefire" "ctest" "meson" "gtest" "catch2" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
     "busted" "uvu" "ava" "behave" "zig" "testthat" "starters" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
@@ -52,7 +52,7 @@ pub(super) struct Tool {
     /// What is no part of a message.
     pub without: Option<Pattern>,
     /// Matched against the name of a block, a line end, and its text. Groups: `name`, `test_file` and `test_line` of
-    /// the test; `file` and `line` where it failed; `message`; `expected` and `actual`, where the tool prints both
+    /// the test; `project` or `badge`, which distinguish tests of one name; `file` and `line` where it failed; `message`; `expected` and `actual`, where the tool prints both
     /// without labels; `text`, if only a part of the block counts.
     pub block: Option<Pattern>,
     row: Vec<RowFields>,
@@ -122,6 +122,10 @@ pub(super) enum Means {
     End,
     /// The open block is over, and its test passed.
     Pass,
+    /// The line is no part of anything.
+    Aside,
+    /// This test passed when it was tried again.
+    Flaky,
     /// This test passed, or was skipped or failed, if the groups `skipped` or `failed` are captured.
     Passed,
     /// A test begins that may end in a line below.
