@@ -35,9 +35,12 @@ pub(super) struct Case<'a> {
 }
 
 /// How people are to be shown a test.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Title {
+    /// Behind the class, as most tools join them.
     WithClass,
+    /// Behind the class, with this between them.
+    Joined(&'static str),
     /// The class only distinguishes tests; it is not shown.
     NameOnly,
     /// What failed is no test, but counts among them: a package that did not build.
@@ -86,12 +89,19 @@ impl<'a> Case<'a> {
         {
             return text::name(name);
         }
-        // `crate::binary tests::adds` and `com.acme.CartTest returns 404`, but `com.acme.CartTest.adds`.
+        // Words join as a sentence: `cart adds`, `com.acme.CartTest returns 404`, `crate::binary tests::adds`; the parts of
+        // a path of Java, Python or .NET by a dot: `com.acme.CartTest.adds`.
         let plain = |part: &str| !part.contains("::") && !part.contains(char::is_whitespace);
-        let between = if plain(class) && plain(name) {
-            '.'
-        } else {
-            ' '
+        let is_path = class.contains(['.', '\\', '$', '/'])
+            || class.starts_with(|c: char| c.is_uppercase())
+            || name.starts_with("test");
+        let is_dotted = is_path && plain(class) && plain(name);
+        let between = match self.title {
+            // A parameter of several words is no part of a sentence, but other readers know such a name with a blank.
+            Title::Joined(".") if !plain(name) => " ",
+            Title::Joined(between) => between,
+            _ if is_dotted => ".",
+            _ => " ",
         };
         text::name(&format!("{class}{between}{name}"))
     }

@@ -27,14 +27,19 @@ pub(super) fn detect(head: &str) -> Option<ReportFormat> {
         }
         '[' => {
             let keys = outer_keys(head);
-            first(|mark| matches!(mark, Mark::Array(is) if is(head, &keys)))
-                .or_else(|| by_lines(head))
+            let is_array = |mark: &Mark| match mark {
+                Mark::Array(is) => is(head, &keys),
+                Mark::Json { array, .. } => array(&keys),
+                _ => false,
+            };
+            first(is_array).or_else(|| by_lines(head))
         }
         '{' => {
             let keys = outer_keys(head);
             let by_keys = first(|mark| match mark {
                 Mark::Object(is) => is(head, &keys),
                 Mark::JsonLines(is) => is(&keys),
+                Mark::Json { object, line, .. } => object(&keys) || line(&keys),
                 _ => false,
             });
             by_keys.or_else(|| by_lines(head))
@@ -87,6 +92,16 @@ const UNSUPPORTED_XML: Unsupported = &[
         "gtester",
         "GLib's gtester",
         "run the test itself with `--tap`",
+    ),
+    (
+        "robot",
+        "Robot Framework's own XML",
+        "run with `--xunit FILE`",
+    ),
+    (
+        "testng-results",
+        "TestNG's own XML",
+        "read its JUnit XML (`junitreports/`)",
     ),
     ("report-result", "MbUnit", "write JUnit XML"),
     ("unittest-results", "UnitTest++", "write JUnit XML"),
@@ -142,6 +157,26 @@ const UNSUPPORTED_JSON: Unsupported = &[
         "write Cobertura XML, or lcov",
     ),
     ("toolInfo", "SARIF older than 2.1", "write SARIF 2.1.0"),
+    (
+        "collectors",
+        "pytest-json-report's JSON",
+        "run pytest with `--junitxml FILE`",
+    ),
+    (
+        "pytest_version",
+        "pytest-reportlog's JSON",
+        "run pytest with `--junitxml FILE`",
+    ),
+    (
+        "meta",
+        "coverage.py's JSON",
+        "write Cobertura XML (`coverage xml`), or lcov",
+    ),
+    (
+        "testsuites",
+        "GoogleTest's JSON",
+        "run with `--gtest_output=xml:FILE`",
+    ),
 ];
 
 /// What a report is that is in no format that is read, as far as that is known.
@@ -209,7 +244,7 @@ fn by_lines(head: &str) -> Option<ReportFormat> {
         let keys = object.map(outer_keys);
         let own = first(|mark| match mark {
             Mark::Line(is) | Mark::Text { own: is, .. } => is(&line),
-            Mark::JsonLines(is) => keys.as_deref().is_some_and(is),
+            Mark::JsonLines(is) | Mark::Json { line: is, .. } => keys.as_deref().is_some_and(is),
             _ => false,
         });
         if own.is_some() {
@@ -223,7 +258,7 @@ fn by_lines(head: &str) -> Option<ReportFormat> {
 }
 
 /// Keys of the first object in a text that begins with one, or with an array of them. The text may be cut anywhere.
-fn outer_keys(head: &str) -> Vec<&str> {
+pub(super) fn outer_keys(head: &str) -> Vec<&str> {
     let mut keys = Vec::new();
     let start = head.find('{').unwrap_or(head.len());
     // A text that is cut ends with an error, behind the keys that it shows.

@@ -9,6 +9,7 @@ use serde::{
 };
 
 use crate::short_strings::ShortStrings;
+use crate::text::MAX_NAME;
 use crate::{Collector, Unreadable, Window, each_line};
 
 /// What a document shows on the way through it.
@@ -177,13 +178,12 @@ impl<'de> Visitor<'de> for &mut JsonWalk<'_> {
 /// Bytes that one value may take in memory.
 const MAX_VALUE: usize = 16 * 1024 * 1024;
 
-/// Keys of what may be large and shows nothing of a result: what was attached or printed, sources, and advice.
-const PASSED_OVER: [&str; 9] = [
+/// Keys of what may be large and shows nothing of a result: what was attached or printed, and advice.
+const PASSED_OVER: [&str; 8] = [
     "attachments",
     "stdout",
     "stderr",
     "steps",
-    "source",
     "codeFlows",
     "fixes",
     "help",
@@ -370,7 +370,13 @@ impl<'de> Visitor<'de> for Bounded<'_> {
                 continue;
             }
             self.take(&key)?;
+            let left = *self.0;
             let value = map.next_value_seed(Bounded(self.0))?;
+            // A file's name; where it is a whole file, that shows nothing of a result.
+            if key == "source" && matches!(&value, Json::Text(text) if text.len() > MAX_NAME) {
+                *self.0 = left;
+                continue;
+            }
             entries.push((key.into(), value));
         }
         Ok(Json::Object(entries.into()))

@@ -65,7 +65,7 @@ pub use report::{ReadOptions, Report};
 // What every parser is written with.
 use collect::{Case, Collector, Title, each_line};
 use json::{Json, Step};
-use mark::Mark;
+use mark::{Keys, Mark};
 use markup::{Tag, Token};
 use notes::{Flaw, Notes};
 use place::Place;

@@ -13,6 +13,12 @@ pub(super) enum Mark {
     Object(fn(&str, &Keys<'_>) -> bool),
     /// An object on each line, among other lines perhaps: the keys of one.
     JsonLines(fn(&Keys<'_>) -> bool),
+    /// JSON in any of these forms, by keys as above.
+    Json {
+        array: fn(&Keys<'_>) -> bool,
+        object: fn(&Keys<'_>) -> bool,
+        line: fn(&Keys<'_>) -> bool,
+    },
     /// Text: a line that only this format has.
     Line(fn(&str) -> bool),
     /// Text: a line that other formats have too; it counts where no other format is recognised.

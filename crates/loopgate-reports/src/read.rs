@@ -27,7 +27,11 @@ const HEAD: usize = 64 * 1024;
 pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report {
     let mut window = Window::new(input);
     let mut out = Collector::new(options);
-    let recognised = match window.fill_to(HEAD) {
+    let filled = window.fill_to(HEAD);
+    // Where a tool writes to a terminal and into a file alike, colours stand in front.
+    let colours = escapes(window.text());
+    window.consume(colours);
+    let recognised = match filled {
         Err(error) => Err(error.into()),
         Ok(()) if window.text().trim().is_empty() => Err(Unreadable::Empty),
         Ok(()) if options.pattern.is_some() => Ok(ReportFormat::Regex),
@@ -58,6 +62,21 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
         Err(reason) => (options.format, Err(reason)),
     };
     out.finish(path_shown, format, ended)
+}
+
+/// Bytes of terminal sequences in front of a document.
+fn escapes(head: &str) -> usize {
+    let mut rest = head;
+    while let Some(sequence) = rest.strip_prefix("\u{1B}[") {
+        let Some((_, behind)) = sequence.split_once('m') else {
+            break;
+        };
+        rest = behind;
+    }
+    match rest.trim_start().starts_with(['<', '{', '[']) {
+        true => head.len() - rest.len(),
+        false => 0,
+    }
 }
 
 /// Whether a text begins as XML or JSON does; a line of text may begin with a label in brackets.

@@ -16,6 +16,14 @@ pub(super) fn of_word(word: &str) -> Option<FindingSeverity> {
     })
 }
 
+/// Whether a tool fails for a finding of this severity: for an error, and on the scale of scanners for any.
+pub(super) fn fails(word: &str) -> bool {
+    let is_of_scanner = ["low", "medium", "moderate"]
+        .iter()
+        .any(|level| word.eq_ignore_ascii_case(level));
+    is_of_scanner || of_word(word).is_some_and(|severity| severity >= FindingSeverity::High)
+}
+
 /// The severity for a mark in front of a message.
 pub(super) fn of_mark(mark: char) -> Option<FindingSeverity> {
     Some(match mark {

@@ -96,6 +96,9 @@ words! {
         RuffJson = "ruff_json",
         GolangciJson = "golangci_json",
         MypyJson = "mypy_json",
+        /// What other linters, type checkers and scanners write: pyright, pylint, RuboCop, oxlint, stylelint, shellcheck,
+        /// bandit, semgrep, PHPStan, GitLab's code quality, rdjson.
+        LinterJson = "linter_json",
         /// What the test runner of Dart and Flutter writes for machines.
         DartJson = "dart_json",
         PlaywrightJson = "playwright_json",

@@ -19,4 +19,6 @@ pub use explain::{
 pub use feedback::{
     CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, inspect_failure, reproduce, rerun,
 };
-pub use read::{Changes, Excerpt, Frame, FrameOrigin, names_failure, sides, without_stamp};
+pub use read::{
+    Changes, Excerpt, Frame, FrameOrigin, is_outcome, names_failure, sides, without_stamp,
+};

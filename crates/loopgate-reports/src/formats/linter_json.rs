@@ -1,11 +1,13 @@
-//! The JSON of ESLint (an array of files, each with its messages), golangci-lint (an object with `Issues`), ruff (an
-//! array) and mypy (an object a line): all of them list findings with a file, a line, a rule and a message, each under
-//! keys of its own.
+//! The JSON of linters, type checkers and scanners. They agree on what a finding has, a file, a line, a rule, a message
+//! and how bad it is, and on no name for any of these: [`FILE`] and its like list the names in use. A finding stands in
+//! an array, below the file that it is about (ESLint, RuboCop, stylelint) or with the file in itself or in a place
+//! inside it (ruff, pyright, GitLab's code quality, rdjson).
 
 use loopgate_core::evidence::{ErrorType, FindingSeverity};
 
+use crate::detect::outer_keys;
 use crate::json::{Paths, read_each, read_lines};
-use crate::{Collector, Flaw, Json, Mark, Unreadable, Window, severity, text};
+use crate::{Collector, Flaw, Json, Keys, Mark, Unreadable, Window, severity, text};
 
 pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
     (keys.contains(&"filePath") && keys.contains(&"messages"))
@@ -20,54 +22,246 @@ pub(super) const MYPY: Mark = Mark::JsonLines(|keys| {
         .iter()
         .all(|key| keys.contains(key))
 });
+/// Any other: an array of what looks like findings, one a line, or a document with a list that only a linter has.
+pub(super) const ANY: Mark = Mark::Json {
+    array: is_finding,
+    object: is_document,
+    line: is_finding,
+};
 
-/// Findings that stand at these paths; without paths, one a line. ESLint lists files, each with its messages.
+/// Where lists of findings stand in a document.
+const LISTS: Paths = &[
+    "generalDiagnostics[]",
+    "diagnostics[]",
+    "comments[]",
+    "messages[]",
+    "results[]",
+    "issues[]",
+    "errors[]",
+    "files",
+];
+
+const FILE: &str =
+    "file|filename|fileName|filePath|filepath|file_path|file_name|path|Filename|source";
+const LINE: &str = "line|row|Line|line_number|lineNumber|line_from|line_no|start_line_no|startLine\
+                    |start_line|beginLine|begin";
+const MESSAGE: &str = "message|description|Text|text|reason|issue_text|details|Message|Failure|ruleDescription|warning";
+const RULE: &str = "code|symbol|check_name|check_id|cop_name|ruleId|rule_id|rule|test_id|FromLinter\
+                    |RuleName|Check|type_id|shortcode|ruleNames|kind";
+const SEVERITY: &str = "severity|level|Severity|issue_severity|type";
+/// What a place is called inside a finding, or inside another place.
+const PLACES: &[&str] = &[
+    "location",
+    "Pos",
+    "Position",
+    "range",
+    "positions",
+    "lines",
+    "start",
+    "Start",
+    "begin",
+    "labels/0",
+    "span",
+    "extra",
+    "primary",
+];
+/// Lists of findings below the file that they are about.
+const BELOW_FILE: &[&str] = &[
+    "messages",
+    "offenses",
+    "warnings",
+    "violations",
+    "errors",
+    "diagnostics",
+];
+/// Values inside values that are followed.
+const DEPTH: usize = 4;
+
+/// Whether an object with these keys looks like a finding, or like a file with its findings.
+fn is_finding(keys: &Keys<'_>) -> bool {
+    let has_any = |known: &str| known.split('|').any(|key| keys.contains(&key));
+    let is_below = BELOW_FILE.iter().any(|list| keys.contains(list));
+    let is_placed = has_any(FILE) || keys.contains(&"location") || keys.contains(&"range");
+    let is_told = has_any(MESSAGE) && (has_any(SEVERITY) || has_any(RULE));
+    is_placed && (is_told || is_below)
+}
+
+fn is_document(keys: &Keys<'_>) -> bool {
+    let has = |key: &str| keys.contains(&key);
+    let is_of_tests = has("suites") || has("stats") || has("testResults") || has("meta");
+    has("generalDiagnostics")
+        || has("diagnostics")
+        || has("comments")
+        || has("messages") && has("statistics")
+        || has("files") && (has("metadata") || has("totals")) && !is_of_tests
+        || (has("results") || has("issues")) && has("errors")
+        || has("errors") && keys.len() <= 2 && !is_of_tests
+}
+
+/// Findings in any of these forms.
+pub(super) fn parse_any(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    let head = window.text().trim_start();
+    match head.starts_with('[') {
+        true => parse(&["[]"], window, out),
+        false if is_document(&outer_keys(head)) => parse(LISTS, window, out),
+        false => parse(&[], window, out),
+    }
+}
+
+/// Findings that stand at these paths; without paths, one a line.
 pub(super) fn parse(
     paths: Paths,
     window: &mut Window<'_>,
     out: &mut Collector,
 ) -> Result<(), Unreadable> {
-    let take =
-        |item: Json, out: &mut Collector| match (item.text("filePath"), item.at("messages").list())
-        {
-            (None, _) => report(&item, None, out),
-            (path, messages) => messages
-                .iter()
-                .for_each(|message| report(message, path.as_deref(), out)),
-        };
     match paths {
-        [] => read_lines(window, out, take).map(drop),
-        _ => read_each(window, paths, |item| take(item, out)),
+        [] => read_lines(window, out, |item, out| report(&item, None, DEPTH, out)).map(drop),
+        _ => read_each(window, paths, |item| report(&item, None, DEPTH, out)),
     }
 }
 
-/// A finding under the keys of any of the four; ESLint names the file above it.
-fn report(item: &Json, of_file: Option<&str>, out: &mut Collector) {
-    let position = item.at("location|Pos");
-    let file = item
-        .text("file|filename")
-        .or_else(|| position.text("file|Filename"));
-    let line = item.line("line").or_else(|| position.line("line|row|Line"));
+/// A finding, or a file with its findings, or a map from files to theirs.
+fn report(item: &Json, of_file: Option<&str>, depth: usize, out: &mut Collector) {
+    if depth == 0 {
+        return;
+    }
+    if !item.list().is_empty() {
+        return item
+            .list()
+            .iter()
+            .for_each(|inner| report(inner, of_file, depth - 1, out));
+    }
+    let file = deep(item, DEPTH, &|value| {
+        value.text(FILE).map(|file| file.into_owned())
+    });
     let file = file.as_deref().or(of_file);
+    let below: Vec<&Json> = BELOW_FILE
+        .iter()
+        .map(|list| item.get(list))
+        .filter(|list| !list.list().is_empty())
+        .collect();
+    if !below.is_empty() {
+        return below
+            .into_iter()
+            .for_each(|list| report(list, file, depth - 1, out));
+    }
+    let message = deep(item, DEPTH, &|value| {
+        value.text(MESSAGE).map(|message| message.into_owned())
+    });
+    let Some(message) = message else {
+        // `{"src/cart.php": {"messages": […]}}`
+        let of_files = item
+            .entries()
+            .iter()
+            .filter(|(key, inner)| key.contains('.') && !inner.entries().is_empty());
+        return of_files.for_each(|(key, inner)| report(inner, Some(key), depth - 1, out));
+    };
+    finding(item, file, &message, out);
+}
+
+fn finding(item: &Json, file: Option<&str>, message: &str, out: &mut Collector) {
     if file.is_none() {
         out.notes.flaw(Flaw::NO_LOCATION, || "a finding");
     }
-    let severity = match item.text("severity|Severity").as_deref() {
-        // ESLint's levels: 2 is an error.
+    // ESLint's levels are numbers.
+    let word = deep(item, DEPTH, &|value| {
+        value.text(SEVERITY).map(|word| word.into_owned())
+    });
+    let (level, is_error) = match word.as_deref() {
         Some("0") => return,
-        Some("1") => FindingSeverity::Medium,
+        Some("1") => (FindingSeverity::Medium, false),
         // They end with an error for whatever they list without a severity.
-        word => word
-            .and_then(severity::of_word)
-            .unwrap_or(FindingSeverity::High),
+        word => {
+            let known = word.and_then(|word| Some((severity::of_word(word)?, word)));
+            known.map_or((FindingSeverity::High, true), |(level, word)| {
+                (level, severity::fails(word))
+            })
+        }
     };
-    let [rule, message] =
-        ["code|FromLinter|ruleId", "message|Text"].map(|key| item.text(key).unwrap_or_default());
-    let location = file.map(|file| text::location(file, line));
-    let finding = text::finding(&rule, severity, &message, location);
+    let rule = match item.at(RULE) {
+        Json::Object(_) => item.at(RULE).text("value|name|id"),
+        Json::List(_) => item.at(RULE).text("0"),
+        _ => item.text(RULE),
+    };
+    let location = file.map(|file| text::location(file, line(item, DEPTH)));
+    let finding = text::finding(&rule.unwrap_or_default(), level, message, location);
     match item.is_true("fatal") {
         // A file that cannot be parsed is no finding of a rule.
         true => out.diagnostic(finding, Some(ErrorType::SyntaxError), None),
-        false => out.lint(finding),
+        false => out.diagnostic(finding, is_error.then_some(ErrorType::LintError), None),
+    }
+}
+
+/// The line of a place. Where a character stands beside it, both begin at 0, as editors count.
+fn line(value: &Json, depth: usize) -> Option<u32> {
+    let own = match value.number("character|start_character") {
+        Some(_) => value
+            .number("line")
+            .filter(|line| (0.0..f64::from(u32::MAX)).contains(line))
+            .map(|line| line as u32 + 1),
+        None => value.line(LINE),
+    };
+    let inner = || {
+        let place = |name: &&str| line(value.at(name), depth - 1);
+        if depth > 0 {
+            PLACES.iter().find_map(place)
+        } else {
+            None
+        }
+    };
+    own.or_else(inner)
+}
+
+/// What a value holds, or a place inside it.
+fn deep<T>(value: &Json, depth: usize, find: &dyn Fn(&Json) -> Option<T>) -> Option<T> {
+    let inner = || {
+        let place = |name: &&str| deep(value.at(name), depth - 1, find);
+        if depth > 0 {
+            PLACES.iter().find_map(place)
+        } else {
+            None
+        }
+    };
+    find(value).or_else(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ReadOptions, read};
+
+    /// Rule, file, line and whether it fails, of each finding.
+    fn found(text: &str) -> Vec<(String, String, Option<u32>)> {
+        let report = read("lint.json", text.as_bytes(), &ReadOptions::default());
+        assert!(report.is_whole, "{:?}", report.notes);
+        let failure = |failure: loopgate_core::evidence::Failure| {
+            let at = failure.source.expect("a place");
+            (failure.error_class.unwrap_or_default(), at.file, at.line)
+        };
+        report.failures.into_iter().map(failure).collect()
+    }
+
+    #[test]
+    fn each_tool_names_its_keys() {
+        let cases = [
+            // pyright counts lines from 0.
+            r#"{"version":"1","generalDiagnostics":[{"file":"a.py","severity":"error","message":"m","range":{"start":{"line":6,"character":1}},"rule":"R"},{"file":"a.py","severity":"warning","message":"m","range":{"start":{"line":1,"character":1}}}]}"#,
+            r#"{"messages":[{"type":"error","symbol":"R","message":"m","line":7,"path":"a.py"},{"type":"convention","symbol":"c","message":"m","line":1,"path":"a.py"}],"statistics":{"fatal":0}}"#,
+            r#"{"diagnostics":[{"message":"m","code":"R","severity":"error","filename":"a.py","labels":[{"span":{"line":7,"column":1}}]}]}"#,
+            r#"[{"check_name":"R","description":"m","severity":"major","fingerprint":"f","location":{"path":"a.py","positions":{"begin":{"line":7}}}}]"#,
+            r#"[{"check_name":"R","description":"m","severity":"blocker","fingerprint":"f","location":{"path":"a.py","lines":{"begin":7}}}]"#,
+            r#"{"source":{"name":"t"},"diagnostics":[{"message":"m","location":{"path":"a.py","range":{"start":{"line":7,"column":1}}},"severity":"ERROR","code":{"value":"R"}}]}"#,
+            r#"{"metadata":{},"files":[{"path":"a.py","offenses":[{"severity":"error","message":"m","cop_name":"R","location":{"start_line":7,"line":7}}]}],"summary":{}}"#,
+            r#"{"comments":[{"file":"a.py","line":7,"level":"error","code":"R","message":"m"},{"file":"a.py","line":1,"level":"style","code":"s","message":"m"}]}"#,
+            r#"[{"source":"a.py","errored":true,"warnings":[{"line":7,"rule":"R","severity":"error","text":"m"}]}]"#,
+            r#"{"errors":[],"generated_at":"now","metrics":{},"results":[{"filename":"a.py","issue_severity":"LOW","issue_text":"m","line_number":7,"test_id":"R"}]}"#,
+            r#"{"errors":[],"results":[{"check_id":"R","path":"a.py","start":{"line":7},"extra":{"message":"m","severity":"ERROR"}}],"paths":{}}"#,
+            r#"{"totals":{"file_errors":1},"files":{"a.py":{"errors":1,"messages":[{"message":"m","line":7,"identifier":"x","code":"R"}]}},"errors":[]}"#,
+            r#"[{"filepath":"a.py","violations":[{"start_line_no":7,"code":"R","description":"m"}]}]"#,
+            "{\"message\":\"m\",\"location\":{\"path\":\"a.py\",\"range\":{\"start\":{\"line\":7}}},\"severity\":\"ERROR\",\"code\":{\"value\":\"R\"}}\n",
+        ];
+        for text in cases {
+            let expected = ("R".to_owned(), "a.py".to_owned(), Some(7));
+            assert_eq!(found(text), [expected], "{text}");
+        }
     }
 }

@@ -38,7 +38,7 @@ type Parse = fn(&mut Window<'_>, &ReadOptions, &mut Collector) -> Result<(), Unr
 /// By what each format is recognised, of which the first counts whose mark is there, and how it is read.
 pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
     (Format::Junit, junit::MARK, |window, _, out| {
-        junit::parse(&mut Xml::new(window), out)
+        junit::parse(window, out)
     }),
     (Format::Trx, dotnet::TRX, |window, _, out| {
         dotnet::parse(&mut Xml::new(window), out)
@@ -128,6 +128,9 @@ pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
     }),
     (Format::Ctrf, test_json::CTRF, |window, _, out| {
         test_json::parse(window, out)
+    }),
+    (Format::LinterJson, linter_json::ANY, |window, _, out| {
+        linter_json::parse_any(window, out)
     }),
     (Format::CargoTest, cargo_test::MARK, |window, _, out| {
         tool_text::parse(true, window, out)

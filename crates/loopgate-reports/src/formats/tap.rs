@@ -7,12 +7,17 @@
 //! them out (<https://testanything.org/tap-version-14-specification.html>, "Plan"). A file may hold several documents,
 //! one after the other.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::LazyLock};
 
-use loopgate_core::evidence::{ErrorType, Failure, TestId, TestState};
+use loopgate_core::{
+    evidence::{ErrorType, Failure, TestId, TestState},
+    expressions::Patterns,
+};
 
 use super::tap_yaml::Yaml;
-use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
+use crate::{
+    Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Title, Unreadable, Window, numbers, text,
+};
 
 pub(super) const MARK: Mark =
     Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
@@ -89,6 +94,10 @@ struct TestPoint {
     state: TestState,
     number: Option<u64>,
     description: String,
+    /// What stands behind the name of those that write it there.
+    message: String,
+    /// The file, where it stands in front of the name.
+    file: String,
     /// A `{` at the end: its subtests follow, or its name ends so.
     opens: bool,
     yaml: Option<Yaml>,
@@ -305,9 +314,10 @@ impl Tap {
 
     /// Counts a point, now that all is known of it.
     fn count(&mut self, point: TestPoint, out: &mut Collector) {
+        let is_of_hook = || point.yaml.as_ref().is_some_and(Yaml::is_of_hook);
         if point
             .subtests
-            .is_some_and(|failed| failed || point.state != TestState::Failed)
+            .is_some_and(|failed| failed && !is_of_hook() || point.state != TestState::Failed)
         {
             return;
         }
@@ -328,23 +338,35 @@ impl Tap {
             }
         };
         let seconds = point.yaml.as_ref().and_then(Yaml::seconds).unwrap_or(0.0);
-        out.case(
-            Case {
-                seconds,
-                ..Case::new(&class, &name, point.state)
-            },
-            || match &point.yaml {
-                Some(yaml) => {
-                    let above = self.above.text();
-                    explained(
-                        yaml.failure(&point.description),
-                        &point.description,
-                        above.split("\nNode.js v"),
-                    )
-                }
-                None => point.failure(&self.above.text()),
-            },
-        );
+        let case = Case {
+            file: &point.file,
+            seconds,
+            title: Title::Joined(" > "),
+            ..Case::new(&class, &name, point.state)
+        };
+        let mut failures = match &point.yaml {
+            _ if point.state != TestState::Failed || !out.wants_failures() => Vec::new(),
+            Some(yaml) => yaml.failures(point.told()),
+            None => vec![point.failure(&self.above.text())],
+        }
+        .into_iter();
+        let first = failures.next().unwrap_or_default();
+        out.case(case, || {
+            let above = self.above.text();
+            explained(first, &point.description, above.split("\nNode.js v"))
+        });
+        // Of tries, each of which failed alike, one is enough.
+        let mut told: Vec<String> = Vec::new();
+        for failure in failures {
+            let message = failure.error_message.clone();
+            if !told.contains(&message) {
+                told.push(message);
+                out.problem(|| Failure {
+                    test_name: failure.test_name.or_else(|| Some(case.title())),
+                    ..failure
+                });
+            }
+        }
     }
 
     fn class_of(&self, level: usize) -> String {
@@ -419,6 +441,8 @@ impl Level {
                 ));
             }
             Some((1, planned)) if planned == points => planned,
+            // AVA plans too few where an error comes after the end; what has failed shows enough.
+            Some((1, planned)) if planned < points && self.a_point_failed => points,
             Some((1, planned)) => {
                 return Some(format!("{planned} tests were planned, {points} ran"));
             }
@@ -459,13 +483,22 @@ impl TestPoint {
                 .chain(lines.take_while(|line| !is_title(line)));
             comments = lines.collect::<Vec<_>>().join("\n");
         }
+        if !self.message.is_empty() {
+            return text::failure(Failure::default(), &self.message, "");
+        }
         if comments.is_empty() {
-            return Failure::of(
-                ErrorType::Other,
-                text::clipped(&self.description, MAX_MESSAGE),
-            );
+            let description = text::clipped(&self.description, MAX_MESSAGE);
+            return Failure::of(ErrorType::Other, description);
         }
         text::failure(Failure::default(), "", comments.trim_end())
+    }
+
+    /// What its line says of the failure.
+    fn told(&self) -> &str {
+        match self.message.as_str() {
+            "" => &self.description,
+            message => message,
+        }
     }
 
     /// `not ok 2 - adds # TODO later`
@@ -488,11 +521,18 @@ impl TestPoint {
             .or_else(|| rest.strip_prefix('-'))
             .unwrap_or(rest);
         let (description, state) = directive_of(rest, ok);
-        let description = description
-            .split(" # time=")
-            .next()
-            .unwrap_or_default()
-            .trim();
+        let description = WITHOUT.replace(description.trim(), "");
+        let parts = PARTS.matching(&description).into_iter().next();
+        let parts = parts.and_then(|at| PARTS.captures(at, &description));
+        let part = |name: &str| {
+            let part = parts.as_ref().and_then(|parts| parts.name(name));
+            part.map_or("", |part| part.as_str())
+        };
+        let (message, file) = (text::name(part("message")), text::path(part("file")));
+        let description = match part("name") {
+            "" => description.as_ref(),
+            name => name,
+        };
         // It may stand in front of a directive, and behind it.
         let opens = rest.ends_with('{') || description.ends_with('{');
         let description = text::name(&description.replace("\\#", "#"));
@@ -502,6 +542,8 @@ impl TestPoint {
             state,
             number,
             description,
+            message,
+            file,
             opens,
             yaml: None,
             subtests: None,
@@ -509,6 +551,20 @@ impl TestPoint {
         })
     }
 }
+
+patterns! {
+    /// What changes from run to run, and Node's mark, are no part of a name: `# time=5.3ms`, `# in 57 ms`, `(0.01s)`.
+    WITHOUT = r"(?:\s+# (?:time=\S+|in [0-9.]+ ?m?s(?:ec)?)|\s+\([0-9.]+ ?m?s\)|\s+# EXPECTED FAILURE)+(?P<brace>\s*\{)?$";
+}
+
+/// Producers that write what went wrong behind the name: Check, Criterion, cmocka.
+static PARTS: LazyLock<Patterns> = LazyLock::new(|| {
+    Patterns::new([
+        r"^(?P<file>[^\s:]+\.\w+):(?P<suite>[^:]+):(?P<name>[^:\s]+): (?P<message>.+)$",
+        r"^(?P<name>\w+::\w+) (?P<message>(?:timed out|unexpected signal|expected signal) ?.*)$",
+        r"^(?P<name>\S+) (?P<message>Could not run test: .+|\[  FAILED  \] GROUP \w+)$",
+    ])
+});
 
 /// Of a file that could not be run Node prints `test failed`, and why in what it printed further up.
 pub(super) fn explained<T: AsRef<str>>(
@@ -522,6 +578,19 @@ pub(super) fn explained<T: AsRef<str>>(
     let Some(crash) = crashes.find(|crash| crash.as_ref().contains(file)) else {
         return failure;
     };
+    // What another file printed may stand above the line that names the place in this one.
+    let crash = crash.as_ref();
+    let is_place = |line: &&str| {
+        let place = line
+            .rsplit_once(':')
+            .filter(|(place, _)| place.ends_with(file));
+        place.is_some_and(|(_, line)| numbers::line(line).is_some())
+    };
+    let start = crash
+        .lines()
+        .rfind(is_place)
+        .map_or(0, |line| line.as_ptr().addr() - crash.as_ptr().addr());
+    let crash = &crash[start..];
     let Failure {
         test_name,
         test_file,
@@ -535,7 +604,7 @@ pub(super) fn explained<T: AsRef<str>>(
             ..Failure::default()
         },
         "",
-        crash.as_ref().trim(),
+        crash.trim(),
     );
     Failure {
         line_number: read.line_number.or(line_number),

@@ -92,6 +92,10 @@ pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
         return without_form(lines, is_output);
     };
     let first = captures.name("msg").map_or("", |found| found.as_str());
+    // `cm.c:7: error: Failure!` names no more than the place; what was wrong stands above.
+    if !first.is_empty() && text::is_outcome(first) && index > 0 && form.error_type.is_some() {
+        return headline(&lines[..index].join("\n"), is_output);
+    }
     // The next line of a compiler or linter is its next finding.
     let is_finding = matches!(
         form.error_type,

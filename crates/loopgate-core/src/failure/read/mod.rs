@@ -19,7 +19,7 @@ pub use changes::Changes;
 pub use expected::sides;
 pub use paths::FrameOrigin;
 pub use stack::Frame;
-pub use text::{Excerpt, names_failure, without_stamp};
+pub use text::{Excerpt, is_outcome, names_failure, without_stamp};
 
 pub(super) use comparisons::Sides;
 pub(super) use message::is_source_excerpt;

@@ -116,6 +116,17 @@ pub fn names_failure(line: &str) -> bool {
         && fails.is_match(&lower)
 }
 
+/// Whether a text says no more than how something ended: `Failed`, `failure`, `Failure!`, `NoneType: None`, or nothing.
+pub fn is_outcome(text: &str) -> bool {
+    let outcome = pattern!(concat!(
+        r"(?i)^\W*(?:(?:an? )?(?:(?:unexpected|uncaught|collection|test|assertion) )?",
+        r"(?:fail(?:s|ed|ure)?|error(?:ed)?|exception|broken|other)(?: test)?",
+        r"|none(?:type: none)?|contains [0-9]+ failed subtests?|[0-9]+ assertion(?:s|\(s\))? failed",
+        r"|stack ?trace|output)?\W*$",
+    ));
+    text.len() < 60 && outcome.is_match(text)
+}
+
 /// Whether a line only accompanies what a tool shows.
 pub(in crate::failure) fn is_remark(line: &str) -> bool {
     let starts = pattern!(concat!(

@@ -4,14 +4,24 @@
 //! What they agree on is little: `testcase` elements somewhere below, and in them `error`, `failure` or `skipped`. Only
 //! these elements are believed; declared totals are compared with them, and a difference is noted.
 
+mod details;
+mod dialect;
+
 use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
-use super::{cargo_failure, go_package::Parents, go_text};
+use self::{
+    details::{Details, describe, place_of_class},
+    dialect::Dialect,
+};
+use super::{go_package::Parents, go_text};
 use crate::markup::decode;
 use crate::{
-    Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Notes, Tag, Title, Token, Unreadable, Xml,
-    numbers, text,
+    Case, Clip, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Window, Xml, numbers,
+    text,
 };
+
+/// Elements of one case that are told.
+const MAX_DETAILS: usize = 10;
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
 pub(super) const MARK: Mark = Mark::Root(|name, tag| {
@@ -19,43 +29,30 @@ pub(super) const MARK: Mark = Mark::Root(|name, tag| {
         && !tag.contains("//check.sourceforge.net/")
 });
 
-pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
-    out.expect_tests();
-    let mut junit = Junit::default();
-    loop {
-        match xml.next(&mut out.notes)? {
-            Token::Open(tag) => junit.open(&tag, out),
-            Token::Text(text) => {
-                if let Some(details) = junit
-                    .recording
-                    .as_mut()
-                    .filter(|details| details.muted.is_none())
-                {
-                    details.trace.push(&text);
-                }
-                continue;
-            }
-            Token::Close(place) => junit.close(place.depth, || place.to_string(), out),
-            Token::End => {
-                let foreign = junit.foreign.filter(|_| !junit.has_cases);
-                let what = "no test, but an element that is not JUnit's".into();
-                return foreign.map_or(Ok(()), |place| Err(Unreadable::Malformed { what, place }));
-            }
-        }
-        if let Some(label) = junit.label.take() {
-            xml.place.label(&label);
-        }
+/// Reads a report, of which `head` is the beginning.
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    let mut junit = Junit {
+        dialect: Dialect::of_head(window.text()),
+        ..Junit::default()
+    };
+    let ended = junit.read(&mut Xml::new(window), out);
+    if !junit.dialect.is_linter {
+        out.expect_tests();
     }
+    ended
 }
 
 #[derive(Default)]
 struct Junit {
+    dialect: Dialect,
     suites: Vec<OpenSuite>,
     case: OpenCase,
     /// Depth of the open `testcase`.
     case_depth: Option<usize>,
     /// The element whose text is being recorded.
     recording: Option<Details>,
+    /// Depth of the element with what the test printed.
+    printing: Option<usize>,
     /// A suite-level failure, which no `testcase` will report.
     suite_state: Option<TestState>,
     /// gotestsum writes a `testcase` for a test of Go and one for each of its subtests.
@@ -73,7 +70,10 @@ struct OpenSuite {
     /// A test of this name in another suite is another test.
     number: u16,
     name: String,
+    package: String,
     file: String,
+    /// A case of it has more than one failure, each of which its totals may count.
+    has_several: bool,
     declared: Option<u64>,
     cases_inside: u64,
     /// Not counting those of suites inside this one.
@@ -96,7 +96,10 @@ struct OpenCase {
     line: Option<u32>,
     seconds: Option<f64>,
     ending: Option<Ending>,
-    details: Option<Details>,
+    /// Of the highest rank first.
+    details: Vec<Details>,
+    /// What the test printed.
+    printed: Clip,
     /// What the attributes show, for dialects that have no child element for it.
     status: Option<TestState>,
 }
@@ -116,11 +119,32 @@ impl Ending {
         rank: 7,
         state: TestState::Skipped,
     };
+    /// The rank of a `failure`, above which only an error stands, and below which tries do.
+    const FAILURE: u8 = 5;
+
+    /// Of a test that was not run. CTest calls it so where the program or what it needs is not there, and fails.
+    fn of_skipped(tag: &Tag<'_>) -> Self {
+        const FAILING: [&str; 2] = ["Unable to find executable", "Fixture dependency failed"];
+        if tag.attribute("type").as_deref() == Some("todo") {
+            return Self::TODO;
+        }
+        let message = tag.attribute("message").unwrap_or_default();
+        match FAILING.iter().any(|start| message.starts_with(start)) {
+            true => Self {
+                rank: 6,
+                state: TestState::Errored,
+            },
+            false => Self {
+                rank: 1,
+                state: TestState::Skipped,
+            },
+        }
+    }
 
     fn of(name: &str) -> Option<Self> {
         let (rank, state) = match name {
             "error" => (6, TestState::Errored),
-            "failure" => (5, TestState::Failed),
+            "failure" => (Self::FAILURE, TestState::Failed),
             "rerunError" => (4, TestState::Errored),
             "rerunFailure" | "rerun" => (3, TestState::Failed),
             "flakyFailure" | "flakyError" => (2, TestState::Flaky),
@@ -132,6 +156,32 @@ impl Ending {
 }
 
 impl Junit {
+    fn read(&mut self, xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
+        loop {
+            match xml.next(&mut out.notes)? {
+                Token::Open(tag) => self.open(&tag, out),
+                Token::Text(text) => {
+                    match &mut self.recording {
+                        Some(details) if details.muted.is_none() => details.trace.push(&text),
+                        None if self.printing.is_some() => self.case.printed.push(&text),
+                        _ => {}
+                    }
+                    continue;
+                }
+                Token::Close(place) => self.close(place.depth, || place.to_string(), out),
+                Token::End => {
+                    let foreign = self.foreign.take().filter(|_| !self.has_cases);
+                    let what = "no test, but an element that is not JUnit's".into();
+                    return foreign
+                        .map_or(Ok(()), |place| Err(Unreadable::Malformed { what, place }));
+                }
+            }
+            if let Some(label) = self.label.take() {
+                xml.place.label(&label);
+            }
+        }
+    }
+
     fn open(&mut self, tag: &Tag<'_>, out: &mut Collector) {
         let depth = tag.place.depth;
         if let Some(details) = &mut self.recording {
@@ -140,13 +190,6 @@ impl Junit {
             }
             return;
         }
-        // CTest leaves the failure empty and writes all that was printed beside it.
-        let is_silent = |case: &OpenCase| {
-            let is_empty =
-                |details: &Details| details.message.trim().is_empty() && details.trace.held() == 0;
-            matches!(case.ending, Some(Ending { rank: 5 | 6, .. }))
-                && case.details.as_ref().is_some_and(is_empty)
-        };
         match (tag.name, self.case_depth) {
             ("testcase", outer) => {
                 // A case inside a case: the outer one is known by now.
@@ -164,27 +207,24 @@ impl Junit {
             {
                 out.framework = out.framework.or(Some(TestFramework::GoTest));
             }
-            ("system-out", Some(case))
-                if depth == case + 1 && out.wants_failures() && is_silent(&self.case) =>
+            ("system-out" | "system-err", Some(case))
+                if depth == case + 1 && out.wants_failures() =>
             {
-                self.recording = Some(Details {
-                    is_printed: true,
-                    ..Details::begin(tag, 1)
-                });
+                self.printing = Some(depth);
             }
             (name, Some(case)) if depth == case + 1 => {
                 let Some(ending) = Ending::of(name) else {
                     return;
                 };
-                let is_todo = tag.attribute("type").as_deref() == Some("todo");
-                let ending = if ending.state == TestState::Skipped && is_todo {
-                    Ending::TODO
-                } else {
-                    ending
+                let ending = match ending.state {
+                    TestState::Skipped => Ending::of_skipped(tag),
+                    _ => ending,
                 };
                 self.case.ending = self.case.ending.max(Some(ending));
-                let known = self.case.details.as_ref().map_or(0, |details| details.rank);
-                if out.wants_failures() && ending.state.is_failure() && ending.rank > known {
+                if out.wants_failures()
+                    && ending.state.is_failure()
+                    && self.case.details.len() < MAX_DETAILS
+                {
                     self.recording = Some(Details::begin(tag, ending.rank));
                 }
             }
@@ -213,7 +253,7 @@ impl Junit {
             if details.depth == depth {
                 let details = self.recording.take();
                 let Some(state) = self.suite_state.take() else {
-                    self.case.details = details;
+                    self.case.keep(details);
                     return;
                 };
                 // The set-up of the suite broke, and no case will show it.
@@ -228,8 +268,13 @@ impl Junit {
                     file,
                     ..Case::new(class, "(the suite itself)", state)
                 };
-                out.case(case, || describe(details.as_ref(), &case, None));
+                let none = Clip::default();
+                out.case(case, || describe(details.as_ref(), &none, &case, None));
             }
+            return;
+        }
+        if self.printing == Some(depth) {
+            self.printing = None;
             return;
         }
         if self.case_depth == Some(depth) {
@@ -250,6 +295,7 @@ impl Junit {
             match key {
                 "name" => suite.name = decode(value).into_owned(),
                 "file" | "filepath" => suite.file = decode(value).into_owned(),
+                "package" => suite.package = decode(value).into_owned(),
                 "failures" | "errors" => {
                     let count = numbers::count(value).unwrap_or(0);
                     suite.declared_failing = suite.declared_failing.saturating_add(count);
@@ -270,7 +316,8 @@ impl Junit {
                 .map(|outer| outer.file.clone())
                 .unwrap_or_default();
         }
-        out.framework = out.framework.or_else(|| dialect(&suite.name));
+        self.dialect.learn(&suite.name, &suite.package);
+        out.framework = out.framework.or(self.dialect.framework);
         self.label = Some(suite.name.clone());
         self.suites.push(suite);
     }
@@ -282,7 +329,12 @@ impl Junit {
         // Dialects differ in what they count, but none counts failures where nothing failed; some count a try after which
         // the test passed.
         let is_silent = suite.failing_inside == 0 && suite.reruns_inside == 0;
-        let unnamed = if is_silent { suite.declared_failing } else { 0 };
+        let is_counted = is_silent && !self.dialect.is_linter;
+        let unnamed = if is_counted {
+            suite.declared_failing
+        } else {
+            0
+        };
         out.run.add_unnamed(unnamed);
         if let Some(outer) = self.suites.last_mut() {
             outer.cases_inside += suite.cases_inside;
@@ -300,7 +352,11 @@ impl Junit {
             without_skipped,
             without_reruns,
         ];
-        if let Some(declared) = suite.declared.filter(|declared| !there.contains(declared)) {
+        if let Some(declared) = suite
+            .declared
+            .filter(|declared| !there.contains(declared) && !suite.has_several)
+            .filter(|_| !self.dialect.is_linter)
+        {
             let counted = suite.cases_inside;
             out.notes.flaw(Flaw::WRONG_TOTAL, || {
                 format!("{}/@tests: {declared}, but there are {counted}", place())
@@ -309,11 +365,25 @@ impl Junit {
     }
 
     fn end_case(&mut self, place: impl Fn() -> String, out: &mut Collector) {
-        let ended = self
-            .case
-            .ending
-            .map(|ending| ending.state)
-            .or(self.case.status);
+        self.printing = None;
+        if self.dialect.is_linter {
+            return self.end_finding(out);
+        }
+        let is_cut_off = self.dialect.has_cut_off
+            && self.case.ending.is_none()
+            && self.case.seconds == Some(0.0)
+            && self
+                .suites
+                .last()
+                .is_some_and(|suite| suite.declared_failing > 0);
+        let ended = match is_cut_off {
+            true => Some(TestState::Skipped),
+            false => self
+                .case
+                .ending
+                .map(|ending| ending.state)
+                .or(self.case.status),
+        };
         let state = ended.unwrap_or(TestState::Passed);
         for suite in self.suites.iter_mut().rev().take(1) {
             suite.cases_direct += 1;
@@ -321,13 +391,16 @@ impl Junit {
             suite.skipped_inside += u64::from(state == TestState::Skipped);
             let has_failed = state.is_failure() || state == TestState::Flaky;
             suite.failing_inside += u64::from(has_failed);
+            suite.has_several |= self.case.details.len() > 1;
         }
         let suite = self.suites.last();
         let case = &self.case;
-        let file = if case.file.is_empty() {
-            suite.map_or("", |suite| &suite.file)
-        } else {
-            &case.file
+        // busted writes the place where others write a class.
+        let of_class = place_of_class(&case.class);
+        let file = match (case.file.as_str(), of_class) {
+            ("", Some((file, _))) => file,
+            ("", None) => suite.map_or("", |suite| &suite.file),
+            (file, _) => file,
         };
         if case.name.is_empty() {
             out.notes.flaw(Flaw::NAMELESS_TEST, &place);
@@ -339,10 +412,10 @@ impl Junit {
             out.notes.flaw(Flaw::NO_TIME, &place);
         }
         // Without a class, the suite distinguishes tests of one name.
-        let class = if case.class.is_empty() {
-            suite.map_or("", |suite| &suite.name)
-        } else {
-            &case.class
+        let class = match (case.class.as_str(), of_class) {
+            ("", _) => suite.map_or("", |suite| &suite.name),
+            (_, Some((file, _))) => file,
+            (class, None) => class,
         };
         let seconds = case.seconds.unwrap_or(0.0);
         let counted = Case {
@@ -351,31 +424,72 @@ impl Junit {
             name: &case.name,
             state,
             seconds,
-            title: Title::WithClass,
+            title: self.dialect.title.unwrap_or(Title::WithClass),
         };
         let framework = out.framework;
+        let (details, others) = match case.details.split_first() {
+            Some((first, others)) => (Some(first), others),
+            None => (None, &[][..]),
+        };
         if framework == Some(TestFramework::GoTest) && state.is_failure() {
             self.parents.record(class, &case.name, true);
             // A test for which nothing but Go's own lines stands there failed with its subtest.
             let is_chatter =
                 |details: &Details| details.trace.text().lines().all(go_text::is_chatter);
             let a_subtest_failed = self.parents.a_subtest_failed(class, &case.name).is_some();
-            if a_subtest_failed && case.details.as_ref().is_none_or(is_chatter) {
+            if a_subtest_failed && details.is_none_or(is_chatter) {
                 return;
             }
         }
-        out.suite = suite.map_or(0, |suite| suite.number);
-        let tries = out.case(counted, || {
-            let mut failure = describe(case.details.as_ref(), &counted, framework);
-            place_failure(
-                &mut failure,
-                case.line,
-                [file, class, suite.map_or("", |suite| &suite.name)],
-            );
+        let paths = [file, class, suite.map_or("", |suite| &suite.name)];
+        let line = case.line.or(of_class.and_then(|(_, line)| line));
+        let described = |details: Option<&Details>| {
+            let mut failure = describe(details, &case.printed, &counted, framework);
+            place_failure(&mut failure, line, paths);
             failure
-        });
+        };
+        out.suite = match self.dialect.has_rows {
+            true => out.begin_suite(),
+            false => suite.map_or(0, |suite| suite.number),
+        };
+        let tries = out.case(counted, || described(details));
+        // Each of a test's failures has a text of its own; the test is counted once.
+        if state.is_failure() {
+            for other in others {
+                out.problem(|| Failure {
+                    test_name: Some(counted.title()),
+                    ..described(Some(other))
+                });
+            }
+        }
         if let Some(suite) = self.suites.last_mut() {
             suite.reruns_inside += tries;
+        }
+    }
+
+    /// What a linter found.
+    fn end_finding(&mut self, out: &mut Collector) {
+        let suite = self.suites.last();
+        let (name, package) = suite.map_or(("", ""), |suite| (&suite.name, &suite.package));
+        let case = &self.case;
+        let of_class = place_of_class(&case.class);
+        let of_package = case
+            .name
+            .strip_prefix(package)
+            .and_then(|rest| rest.strip_prefix('.'))
+            .filter(|_| !package.is_empty());
+        let rule = of_package.unwrap_or(&case.name);
+        let file = match of_class {
+            Some((file, _)) => file,
+            None => [&case.file, name, &case.class]
+                .into_iter()
+                .find(|path| path.contains('.') && !path.contains(char::is_whitespace))
+                .unwrap_or(&case.file),
+        };
+        let line = case.line.or(of_class.and_then(|(_, line)| line));
+        for details in &case.details {
+            let (finding, error_type) = details.finding(rule, file, line);
+            out.diagnostic(finding, error_type, None);
         }
     }
 }
@@ -385,13 +499,11 @@ impl OpenCase {
         for text in [&mut self.name, &mut self.class, &mut self.file] {
             text.clear();
         }
-        (
-            self.line,
-            self.seconds,
-            self.ending,
-            self.details,
-            self.status,
-        ) = Default::default();
+        (self.line, self.seconds, self.ending, self.status) = Default::default();
+        self.details.clear();
+        if self.printed.held() > 0 {
+            self.printed = Clip::default();
+        }
         for (key, value) in tag.attributes() {
             match key {
                 "name" => self.name.push_str(&decode(value)),
@@ -411,6 +523,24 @@ impl OpenCase {
     }
 }
 
+impl OpenCase {
+    /// Keeps what an element shows, the highest rank first.
+    fn keep(&mut self, details: Option<Details>) {
+        let Some(details) = details else { return };
+        // A try before the last one shows nothing more.
+        let is_try = details.rank < Ending::FAILURE;
+        if !self.details.is_empty() && (is_try || details.repeats(&self.details)) {
+            return;
+        }
+        let at = self
+            .details
+            .iter()
+            .position(|known| known.rank < details.rank)
+            .unwrap_or(self.details.len());
+        self.details.insert(at, details);
+    }
+}
+
 /// The result that a `status` or `result` attribute declares, of the words that are not just "it ran".
 fn declared_state(word: &str) -> Option<TestState> {
     match word.to_ascii_lowercase().as_str() {
@@ -420,93 +550,6 @@ fn declared_state(word: &str) -> Option<TestState> {
             Some(TestState::Skipped)
         }
         _ => None,
-    }
-}
-
-/// The framework, where the name of the outermost suite gives it away.
-fn dialect(name: &str) -> Option<TestFramework> {
-    match name {
-        "jest tests" => Some(TestFramework::Jest),
-        "vitest tests" => Some(TestFramework::Vitest),
-        "Mocha Tests" => Some(TestFramework::Mocha),
-        "pytest" | "pytest tests" => Some(TestFramework::Pytest),
-        "nextest-run" => Some(TestFramework::CargoTest),
-        _ => None,
-    }
-}
-
-/// What a `failure` or `error` shows.
-struct Details {
-    rank: u8,
-    depth: usize,
-    /// Depth of an element inside whose text is not the failure's (captured output).
-    muted: Option<usize>,
-    class: String,
-    message: String,
-    trace: Clip,
-    /// It is what the test printed, in which the message is to be found.
-    is_printed: bool,
-}
-
-impl Details {
-    fn begin(tag: &Tag<'_>, rank: u8) -> Self {
-        Self {
-            rank,
-            depth: tag.place.depth,
-            muted: None,
-            class: text::name(&tag.attribute("type").unwrap_or_default()),
-            message: text::clipped(&tag.attribute("message").unwrap_or_default(), MAX_MESSAGE),
-            trace: Clip::default(),
-            is_printed: false,
-        }
-    }
-}
-
-/// The failure, from what its element shows.
-fn describe(
-    details: Option<&Details>,
-    case: &Case<'_>,
-    framework: Option<TestFramework>,
-) -> Failure {
-    let Some(details) = details else {
-        return Failure::default();
-    };
-    let trace = details.trace.text();
-    // These print the same text here as on a terminal.
-    match framework {
-        Some(TestFramework::CargoTest) => {
-            return Failure {
-                test_name: None,
-                ..cargo_failure::failure(&trace, case.name, "")
-            };
-        }
-        Some(TestFramework::GoTest) => return go_text::failure(&trace, case.class),
-        _ => {}
-    }
-    let trace = trace.trim();
-    if details.is_printed {
-        return text::failure(Failure::default(), "", trace);
-    }
-    // pytest shows no more of a file that cannot be imported.
-    let says_nothing =
-        matches!(details.message.trim(), "" | "collection failure") && !trace.is_empty();
-    let (class, message) = match says_nothing.then(|| text::failure(Failure::default(), "", trace))
-    {
-        Some(read) => (read.error_class, read.error_message),
-        None => (None, details.message.trim().to_owned()),
-    };
-    // Some writers repeat the element's name as the class, or describe the outcome in words.
-    let is_class = |class: &&str| {
-        !class.is_empty() && !class.contains(' ') && !matches!(*class, "failure" | "error")
-    };
-    Failure {
-        error_class: Some(details.class.trim())
-            .filter(is_class)
-            .map(str::to_owned)
-            .or(class),
-        error_message: text::clipped(&message, MAX_MESSAGE),
-        stack_trace: (!trace.is_empty() && trace != message).then(|| trace.to_owned()),
-        ..Failure::default()
     }
 }
 
@@ -527,21 +570,6 @@ fn place_failure(failure: &mut Failure, line: Option<u32>, paths: [&str; 3]) {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn a_file_that_cannot_be_imported_says_why() {
-        let report = "<testsuites><testsuite name=\"pytest\" tests=\"1\" errors=\"1\"><testcase classname=\"\" \
-                      name=\"tests.test_a\"><error message=\"collection failure\">tests/test_a.py:2: in &lt;module&gt;\n    \
-                      import a\nE   ModuleNotFoundError: No module named 'a'</error></testcase></testsuite></testsuites>";
-        let read = crate::read(
-            "unit.xml",
-            report.as_bytes(),
-            &crate::ReadOptions::default(),
-        );
-        let failure = &read.failures[0];
-        assert_eq!(failure.error_message, "No module named 'a'");
-        assert_eq!(failure.error_class.as_deref(), Some("ModuleNotFoundError"));
-    }
-
     #[test]
     fn precedence_of_children() {
         // Counts of tests, passed, failed, errors, skipped and flaky.
