@@ -109,6 +109,7 @@ impl<'a> Places<'a> {
         let mut ends = ends.filter(|end| end.contains('/') || parts.len() == 2);
         ends.find_map(|end| below(&end))
             .or_else(|| self.tracked_ending_in(&parts))
+            .or_else(|| self.tracked_in_module(&parts))
             .unwrap_or_else(|| written.to_owned())
     }
 
@@ -160,7 +161,8 @@ impl<'a> Places<'a> {
         let package = written
             .zip(test_file(failure))
             .and_then(|(written, file)| self.package(&written, file));
-        failure.directory = package;
+        let is_there = |directory: &String| self.root.join(directory).is_dir();
+        failure.directory = package.or(failure.directory.take().filter(is_there));
     }
 
     /// The directory in which its tool ran a test, if that is another one than the command's: the nearest module, where
@@ -216,6 +218,20 @@ impl<'a> Places<'a> {
         };
         let nearest = candidates.clone().map(|file| near(file)).max()?;
         let mut meant = candidates.filter(|file| near(file) == nearest);
+        let file = meant.next()?;
+        meant.next().is_none().then(|| file.clone())
+    }
+}
+
+impl Places<'_> {
+    /// Of a module that a report names in front of the path: `app/com/acme/Cart.java` is a file below a folder `app`.
+    fn tracked_in_module(&self, parts: &[&str]) -> Option<String> {
+        let (module, inner) = parts.split_first().filter(|(_, inner)| inner.len() > 1)?;
+        let end = format!("/{}", inner.join("/"));
+        let mut meant = self.tracked().get(*inner.last()?)?.iter().filter(|file| {
+            let above = file.strip_suffix(end.as_str());
+            above.is_some_and(|above| above.split('/').any(|folder| folder == *module))
+        });
         let file = meant.next()?;
         meant.next().is_none().then(|| file.clone())
     }

@@ -321,6 +321,11 @@ impl Collector {
         self.diagnostic(finding, is_error.then_some(ErrorType::LintError), None);
     }
 
+    /// Failures so far.
+    pub fn failed(&self) -> u64 {
+        self.report.failures.len() as u64 + self.report.failures_not_kept
+    }
+
     /// Whether nothing was found at all.
     pub fn holds_nothing(&self) -> bool {
         self.report.results.is_none()

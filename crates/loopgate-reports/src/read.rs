@@ -29,8 +29,8 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
     let mut out = Collector::new(options);
     let filled = window.fill_to(HEAD);
     // Where a tool writes to a terminal and into a file alike, colours stand in front.
-    let colours = escapes(window.text());
-    window.consume(colours);
+    let in_front = before_document(window.text());
+    window.consume(in_front);
     let recognised = match filled {
         Err(error) => Err(error.into()),
         Ok(()) if window.text().trim().is_empty() => Err(Unreadable::Empty),
@@ -64,8 +64,8 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
     out.finish(path_shown, format, ended)
 }
 
-/// Bytes of terminal sequences in front of a document.
-fn escapes(head: &str) -> usize {
+/// Bytes in front of a document: terminal sequences, and what a program printed that writes XML to its output.
+fn before_document(head: &str) -> usize {
     let mut rest = head;
     while let Some(sequence) = rest.strip_prefix("\u{1B}[") {
         let Some((_, behind)) = sequence.split_once('m') else {
@@ -73,10 +73,13 @@ fn escapes(head: &str) -> usize {
         };
         rest = behind;
     }
-    match rest.trim_start().starts_with(['<', '{', '[']) {
-        true => head.len() - rest.len(),
-        false => 0,
+    if rest.trim_start().starts_with(['<', '{', '[']) {
+        return head.len() - rest.len();
     }
+    let declared = head.find("\n<?xml ").map(|at| at + 1);
+    declared
+        .filter(|at| detect(&head[*at..]) == Some(ReportFormat::Junit))
+        .unwrap_or_default()
 }
 
 /// Whether a text begins as XML or JSON does; a line of text may begin with a label in brackets.

@@ -8,14 +8,14 @@
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
-use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
 
 use super::{
     cargo_failure::{self, CompileErrors},
     nextest::Nextest,
     rust_lines::{LibtestJson, message},
 };
-use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, numbers, text};
+use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Title, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text {
     own: is_line,
@@ -67,6 +67,8 @@ pub(super) struct CargoTest {
     libtest: LibtestJson,
     /// `error: test failed, to rerun …` was seen; a crash is explained below it.
     in_epilogue: bool,
+    /// What a binary printed that has a harness of its own, and did not run as libtest does.
+    own_harness: Option<Clip>,
 }
 
 #[derive(Clone, Default)]
@@ -154,6 +156,7 @@ impl CargoTest {
             }
             self.errors.end(out);
             self.binary = self.numbered(binary);
+            self.own_harness = Some(Clip::default());
             out.expect_tests();
             out.framework = Some(TestFramework::CargoTest);
             return;
@@ -165,6 +168,7 @@ impl CargoTest {
             announced_tests(line).filter(|_| self.suite.as_ref().is_none_or(may_be_over))
         {
             self.end_suite(out);
+            self.own_harness = None;
             out.expect_tests();
             out.framework = Some(TestFramework::CargoTest);
             // Without cargo's lines every run of tests is a binary of its own.
@@ -185,6 +189,9 @@ impl CargoTest {
             || line.starts_with("error: doctest failed, to rerun")
         {
             self.in_epilogue = true;
+            if let Some(printed) = self.own_harness.take() {
+                self.end_own_harness(line, &printed.text(), out);
+            }
             return;
         }
         // Cargo's explanation of a binary that ended badly: `(signal: 6, SIGABRT: process abort signal)`.
@@ -204,7 +211,12 @@ impl CargoTest {
         }
         match &mut self.suite {
             Some(suite) if !matches!(suite.part, LibtestPart::Ended) => suite.line(line, out),
-            _ => self.errors.line(line, out),
+            _ => {
+                if let Some(printed) = &mut self.own_harness {
+                    printed.push_line(line);
+                }
+                self.errors.line(line, out);
+            }
         }
     }
 
@@ -236,6 +248,25 @@ impl CargoTest {
             binary.name.push_str(&format!("#{count}"));
         }
         binary
+    }
+
+    /// A binary that is no test harness of Rust's has failed: all that is known is what it printed.
+    fn end_own_harness(&mut self, line: &str, printed: &str, out: &mut Collector) {
+        let target = line.split('`').nth(1).unwrap_or(&self.binary.name);
+        let read = text::failure(Failure::default(), "", printed.trim());
+        let message = match read.error_message.trim() {
+            "" => format!("the test target `{target}` failed"),
+            message => message.to_owned(),
+        };
+        let name = self.binary.name.clone();
+        let case = Case {
+            title: Title::Hidden,
+            ..Case::new(&name, "(the target)", TestState::Failed)
+        };
+        out.case(case, || Failure {
+            error_message: message,
+            ..read
+        });
     }
 
     fn end_suite(&mut self, out: &mut Collector) {

@@ -23,6 +23,9 @@ pub(super) struct Dialect {
     paths: &'static [&'static str],
     /// The element around it whose name stands in front of the file's.
     package: &'static str,
+    /// The element around that: a module, in front of whose files its name stands, so that two modules may have files of
+    /// one path.
+    group: &'static str,
     /// Of a line its number, how often it or how much of it ran, and how much of it did not.
     number: &'static str,
     hits: &'static str,
@@ -33,6 +36,7 @@ pub(super) const COBERTURA: Dialect = Dialect {
     file: "class",
     paths: &["filename"],
     package: "",
+    group: "",
     number: "number",
     hits: "hits",
     missed: "",
@@ -42,6 +46,7 @@ pub(super) const CLOVER: Dialect = Dialect {
     file: "file",
     paths: &["path", "name"],
     package: "",
+    group: "",
     number: "num",
     hits: "count",
     missed: "",
@@ -51,6 +56,7 @@ pub(super) const JACOCO: Dialect = Dialect {
     file: "sourcefile",
     paths: &["name"],
     package: "package",
+    group: "group",
     number: "nr",
     hits: "ci",
     missed: "mi",
@@ -67,7 +73,7 @@ pub(super) fn parse(
     let mut xml = Xml::new(window);
     out.coverage.expected = true;
     let (mut in_file, mut has_files) = (false, false);
-    let (mut package, mut source) = (String::new(), None::<String>);
+    let (mut group, mut package, mut source) = (String::new(), String::new(), None::<String>);
     loop {
         match xml.next(&mut out.notes)? {
             Token::Open(tag) if tag.name == dialect.file => {
@@ -79,8 +85,11 @@ pub(super) fn parse(
                 in_file = path.is_some();
                 has_files |= in_file;
                 match path {
-                    Some(path) if package.is_empty() => out.coverage.file(&path),
-                    Some(path) => out.coverage.file(&format!("{package}/{path}")),
+                    Some(path) => {
+                        let parts = [&group, &package, &*path];
+                        let parts = parts.into_iter().filter(|part| !part.is_empty());
+                        out.coverage.file(&parts.collect::<Vec<_>>().join("/"));
+                    }
                     None => out.notes.flaw(Flaw::NO_LOCATION, || tag.place.to_string()),
                 }
             }
@@ -96,6 +105,7 @@ pub(super) fn parse(
                 name if name == dialect.package => {
                     package = tag.attribute("name").unwrap_or_default()
                 }
+                name if name == dialect.group => group = tag.attribute("name").unwrap_or_default(),
                 _ => {}
             },
             Token::Text(text) => {
@@ -110,6 +120,7 @@ pub(super) fn parse(
                 "source" => out.coverage.source(&source.take().unwrap_or_default()),
                 name if name == dialect.file => in_file = false,
                 name if name == dialect.package => package.clear(),
+                name if name == dialect.group => group.clear(),
                 _ => {}
             },
             Token::End => return Ok(()),

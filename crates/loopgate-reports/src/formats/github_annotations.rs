@@ -64,7 +64,7 @@ pub(super) fn report(finding: Finding, out: &mut Collector) {
 }
 
 /// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.
-pub(super) fn annotation(line: &str) -> Option<Finding> {
+pub fn annotation(line: &str) -> Option<Finding> {
     let line = line.trim_start();
     // The runner's own, below every step that fails.
     if line.starts_with("##[error]Process completed with exit code ") {

@@ -27,6 +27,7 @@ mod tool_text;
 
 use loopgate_core::evidence::ReportFormat as Format;
 
+pub(super) use github_annotations::annotation;
 pub(super) use sarif::is_old_sarif;
 
 use self::coverage_xml::{CLOVER, COBERTURA, JACOCO};

@@ -10,7 +10,7 @@
 use std::{collections::HashSet, sync::LazyLock};
 
 use loopgate_core::{
-    evidence::{ErrorType, Failure, TestId, TestState},
+    evidence::{ErrorType, Failure, SourceLocation, TestId, TestState},
     expressions::Patterns,
 };
 
@@ -43,6 +43,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         point: None,
         has_version: false,
         above: Clip::default(),
+        in_todo: false,
     };
     // Nothing of what follows a bail-out is believed.
     while !tap.levels.is_empty()
@@ -66,6 +67,8 @@ struct Tap {
     has_version: bool,
     /// Comments that no point stands above: Perl's and Raku's come by standard error, ahead of the point they explain.
     above: Clip,
+    /// The comments that follow are of a point that need not pass yet.
+    in_todo: bool,
 }
 
 /// The top, or a subtest.
@@ -148,6 +151,7 @@ impl Tap {
             .strip_prefix("# Subtest: ")
             .or_else(|| content.strip_prefix("# Subtest "));
         if let Some(mut point) = TestPoint::of(content, level) {
+            self.in_todo = false;
             self.flush(level, out);
             if level == 0 && point.number == Some(1) {
                 self.begin_document(out);
@@ -231,8 +235,16 @@ impl Tap {
             .any(|word| comment.trim_start().starts_with(word));
         if level > 0 || !is_sum {
             let comment = comment.strip_prefix(' ').unwrap_or(comment);
+            // Below a point that need not pass yet stands what that one lacks.
+            let is_of_todo = self.point.as_ref().is_some_and(|point| {
+                point.state == TestState::Skipped
+                    && comment.trim_start().starts_with("Failed (TODO)")
+            });
+            self.in_todo = is_of_todo || self.in_todo && self.point.is_some();
+            let in_todo = self.in_todo;
             match self.unexplained() {
                 Some(point) => point.comments.push_line(comment),
+                None if in_todo => {}
                 None => self.above.push_line(comment),
             }
         }
@@ -353,14 +365,21 @@ impl Tap {
         let first = failures.next().unwrap_or_default();
         out.case(case, || {
             let above = self.above.text();
-            explained(first, &point.description, above.split("\nNode.js v"))
+            explained(
+                first.clone(),
+                &point.description,
+                above.split("\nNode.js v"),
+            )
         });
-        // Of tries, each of which failed alike, one is enough.
-        let mut told: Vec<String> = Vec::new();
+        // Of errors at one place, of each try for instance, one is enough.
+        let mut told = vec![(first.source.clone(), first.error_message.clone())];
         for failure in failures {
-            let message = failure.error_message.clone();
-            if !told.contains(&message) {
-                told.push(message);
+            let place = (failure.source.clone(), failure.error_message.clone());
+            let is_same = |known: &(Option<SourceLocation>, String)| {
+                known.0 == place.0 && (known.0.is_some() || known.1 == place.1)
+            };
+            if !told.iter().any(is_same) {
+                told.push(place);
                 out.problem(|| Failure {
                     test_name: failure.test_name.or_else(|| Some(case.title())),
                     ..failure
@@ -490,7 +509,13 @@ impl TestPoint {
             let description = text::clipped(&self.description, MAX_MESSAGE);
             return Failure::of(ErrorType::Other, description);
         }
-        text::failure(Failure::default(), "", comments.trim_end())
+        // Perl repeats the name and names the place above what went wrong.
+        let message = HEADING.replace(&comments, "");
+        let message = match message.trim() {
+            "" => "",
+            _ => message.trim_end(),
+        };
+        text::failure(Failure::default(), message, comments.trim_end())
     }
 
     /// What its line says of the failure.
@@ -553,6 +578,9 @@ impl TestPoint {
 }
 
 patterns! {
+    /// `Failed test 'adds'`, `at t/a.t line 5.`
+    HEADING = r"^\s*Failed test '[^\n]*'\n\s*at \S+ line [0-9]+\.\n";
+
     /// What changes from run to run, and Node's mark, are no part of a name: `# time=5.3ms`, `# in 57 ms`, `(0.01s)`.
     WITHOUT = r"(?:\s+# (?:time=\S+|in [0-9.]+ ?m?s(?:ec)?)|\s+\([0-9.]+ ?m?s\)|\s+# EXPECTED FAILURE)+(?P<brace>\s*\{)?$";
 }

@@ -30,7 +30,8 @@ pub fn choose(lines: &[&str], green: Option<&GreenLog>) -> ShownLines {
     let best = (0..lines.len())
         .filter(|at| !lines[*at].starts_with("##["))
         .max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
-    let best = best.filter(|at| scores[*at] >= LEAST);
+    // How late a line stands does not yet show anything.
+    let best = best.filter(|at| scores[*at] >= LEAST && salience::says_something(lines[*at]));
     let candidates: Vec<usize> = (0..lines.len()).filter(|at| scores[*at] >= LEAST).collect();
     let cost = |at: usize| cut(lines[at]).len() + 1;
     let (mut shown, mut bytes) = (BTreeSet::new(), 0);

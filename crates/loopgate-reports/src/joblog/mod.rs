@@ -12,10 +12,13 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Read};
+use std::{
+    borrow::Cow,
+    io::{self, Read},
+};
 
 use loopgate_core::{
-    evidence::{ErrorType, Failure, LogExcerpt},
+    evidence::{ErrorType, Failure, FindingSeverity, LogExcerpt},
     failure,
 };
 
@@ -23,7 +26,7 @@ pub use kept::{LogTail, TailReader};
 pub use salience::GreenLog;
 pub use steps::{Bounds, FailingStep, JobStep};
 
-use super::{ReadOptions, Report, read, speakers::Speakers};
+use super::{ReadOptions, Report, formats::annotation, read, speakers::Speakers};
 use excerpt::{ShownLines, choose};
 use salience::PLACE;
 use steps::{StepLines, cut};
@@ -181,7 +184,7 @@ impl StepLines<'_> {
         let spoken = |lines: &'l [&str]| {
             self.tool_lines(lines)
                 .filter_map(of_speaker)
-                .map(|(_, line)| line)
+                .map(|(_, line)| in_words(line))
         };
         let mut end = first_lines(spoken(lines).rev());
         end.reverse();
@@ -190,6 +193,7 @@ impl StepLines<'_> {
             || read.source.is_some()
             || read.expected.is_some()
             || read.error_type != ErrorType::Other
+            || read.error_class.is_some()
             || read
                 .error_message
                 .lines()
@@ -213,8 +217,29 @@ impl StepLines<'_> {
     }
 }
 
+/// A line that annotates a file for GitHub, as a compiler would write it: the line itself is for machines.
+fn in_words(line: &str) -> Cow<'_, str> {
+    let finding = if line.starts_with("::") {
+        annotation(line)
+    } else {
+        None
+    };
+    let Some(finding) = finding else {
+        return Cow::Borrowed(line);
+    };
+    let level = match finding.severity {
+        FindingSeverity::High => "error",
+        _ => "warning",
+    };
+    let place = finding.location.map(|at| match at.line {
+        Some(line) => format!("{}:{line}: {level}: ", at.file),
+        None => format!("{}: {level}: ", at.file),
+    });
+    Cow::Owned(place.unwrap_or_default() + &finding.message)
+}
+
 /// The first of these lines, which have at most [`READ_END`] bytes together.
-fn first_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+fn first_lines<'t>(lines: impl Iterator<Item = Cow<'t, str>>) -> Vec<Cow<'t, str>> {
     let mut room = READ_END;
     lines
         .take_while(|line| {

@@ -149,6 +149,11 @@ fn repeated_marks(lines: &[&str]) -> Vec<u8> {
     marks
 }
 
+/// Whether a line has words of its own that may show why something failed.
+pub fn says_something(line: &str) -> bool {
+    by_words(line) > 0.0
+}
+
 fn by_words(line: &str) -> f32 {
     let line = &line[..line.floor_char_boundary(400)];
     let points = |is_so: bool, points: f32| if is_so { points } else { 0.0 };

@@ -122,7 +122,8 @@ static TEST_NAMES: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
         r"(?m)^\s*thread '(?P<name>[^'\n]+)' (?:\([0-9]+\) )?panicked",
         r"(?m)^\s*--- FAIL: (?P<name>\S+)",
-        r"(?m)^_{3,} (?P<name>[^\n]+?) _{3,}$",
+        // pytest heads its tables and what it cannot collect alike.
+        r"(?m)^_{3,} (?P<name>[^\s_:][^\s\[]*(?:\[[^\n]*\])?) _{3,}$",
         r"(?m)^FAILED (?P<name>(?P<file>[^\s:]+)::\S+)",
         r"(?m)^\s*● (?P<name>[^\n]+ › [^\n]+)$",
         r"(?m)^\s*(?:FAIL|×|✗)\s+(?P<file>\S+\.[cm]?[jt]sx?) > (?P<name>[^\n]+)$",
@@ -259,6 +260,14 @@ mod tests {
     fn test_names_are_found() {
         let cases = [
             ("_____ ERROR collecting tests/test_imp.py _____", None),
+            (
+                "_______________ coverage: platform linux, python 3.11.7-final-0 ________________",
+                None,
+            ),
+            (
+                "______ test_total[two words] ______",
+                Some("test_total[two words]"),
+            ),
             ("thread 'main' panicked at src/main.rs:1:1:", None),
             ("--- FAIL: TestTotal (0.00s)", Some("TestTotal")),
             ("______ test_total ______", Some("test_total")),

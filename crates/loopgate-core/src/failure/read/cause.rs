@@ -9,6 +9,8 @@ static MARKS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
         // An item of anyhow's list.
         r"^\s+[0-9]+: (?P<message>\S.*)$",
+        // uv
+        r"^  cause: (?P<message>(?:[A-Z]?[a-z]+|`[^`]+`) .+)$",
         // Java, JavaScript, C#, RSpec, PHPUnit, anyhow
         r"^[\s#]*(?:--- )?(?:Caused by(?::|$)|\[cause\]:|--->)(?: ---$)?\s*(?P<message>.*)$",
         // Python, PHP

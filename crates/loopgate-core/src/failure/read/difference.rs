@@ -131,7 +131,7 @@ fn changed(lines: &[&str], (words, minus_is_expected): (&str, bool)) -> Option<S
         side.sort_unstable();
         side
     };
-    if sorted(&minus) == sorted(&plus) {
+    if !minus.is_empty() && sorted(&minus) == sorted(&plus) {
         minus = both
             .iter()
             .filter(|(_, in_minus, _)| *in_minus)

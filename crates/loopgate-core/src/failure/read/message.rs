@@ -34,7 +34,7 @@ pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Optio
     let (_, causes) = chain.split_last()?;
     let cause = causes
         .iter()
-        .map(|lines| headline(&lines.join("\n"), false))
+        .map(|lines| headline(&unindented(lines), false))
         .find(is_error)?;
     let first = |headline: &Headline| {
         headline
@@ -54,6 +54,23 @@ pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Optio
     (first(&cause) != first(made)).then_some(Headline { message, ..cause })
 }
 
+/// The lines of a cause, with those below the first moved to the left: what another tool printed is quoted there.
+fn unindented(lines: &[&str]) -> String {
+    let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();
+    let below = lines.get(1..).unwrap_or_default();
+    let least = below
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+        .map(indent)
+        .min()
+        .unwrap_or_default();
+    let first = lines.first().copied().into_iter();
+    let below = below
+        .iter()
+        .map(|line| line.get(least..).unwrap_or_default());
+    first.chain(below).collect::<Vec<_>>().join("\n")
+}
+
 /// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin
 /// with lines that show nothing of a failure.
 pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
@@ -67,10 +84,12 @@ pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
         .or_else(|| find(lines, 0));
     // The error at the end of a Python traceback whose class ends like no other's: `socket.gaierror: [Errno -2] …`.
     let end_of_traceback = |start: usize| {
-        let last = lines[start..]
+        let last_frame = lines[start..]
             .iter()
-            .rev()
-            .find(|line| !line.is_empty() && !line.starts_with(' '))?;
+            .rposition(|line| line.starts_with(' '))?;
+        let last = lines[start + last_frame + 1..]
+            .iter()
+            .find(|line| !line.is_empty())?;
         let (class, message) = last.split_once(": ")?;
         let is_class = !class.is_empty()
             && class
@@ -223,12 +242,46 @@ const TITLES: [&str; 11] = [
     "✘ [fail]",
 ];
 
+/// Whether a line of a program's output is none of its sentences: an address, or a line of JSON.
+fn is_data(trimmed: &str) -> bool {
+    let is_link = trimmed.starts_with("http://") || trimmed.starts_with("https://");
+    let is_json = trimmed.starts_with('{') && trimmed.ends_with('}')
+        || pattern!(r#"^"[\w.-]+":"#).is_match(trimmed);
+    is_link && !trimmed.contains(' ') || is_json
+}
+
+/// The lines that belong to a warning of Python's: it names its class, and may go on up to an empty line.
+fn warnings(lines: &[&str]) -> Vec<bool> {
+    let begins = pattern!(r"^(?:\S+:[0-9]+: )?(?:\w+\.)*\w*Warning: ");
+    let mut is_inside = false;
+    let belongs = |line: &&str| {
+        is_inside = !line.trim().is_empty() && (is_inside || begins.is_match(line));
+        is_inside
+    };
+    lines.iter().map(belongs).collect()
+}
+
 fn without_form(lines: &[&str], is_output: bool) -> Headline {
+    let of_warning = warnings(lines);
+    let remaining: Vec<&str> = lines
+        .iter()
+        .zip(&of_warning)
+        .filter(|(_, is_warning)| !**is_warning)
+        .map(|(line, _)| *line)
+        .collect();
+    // A warning alone may be what the run ended with.
+    let has_text = remaining.iter().any(|line| !line.trim().is_empty());
+    let lines: &[&str] = if is_output && has_text {
+        &remaining
+    } else {
+        lines
+    };
     let has_message = |line: &&str| {
         let trimmed = line.trim_start();
         let is_title = TITLES.iter().any(|start| trimmed.starts_with(start));
         !trimmed.is_empty()
             && !is_title
+            && !is_data(trimmed)
             && !stack::is_trace_line(line)
             && !is_source_excerpt(trimmed)
     };
@@ -237,10 +290,10 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
             .iter()
             .position(|line| is_output && has_message(line) && counts(line))
     };
-    // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`. A line that names its place shows what is
+    // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`, `… - ERROR - …` of a logger. A line that names its place shows what is
     // wrong there, in whatever words.
     let is_marked = |line: &str| {
-        pattern!(r"^\W*(?:\w+ )?(?:[Ee]rror|ERROR|[Ff]atal|FATAL)(?:\W|$)")
+        pattern!(r"(?:^\W*(?:\w+ )?|\s-\s+)(?:[Ee]rror|ERROR|[Ff]atal|FATAL)(?:\W|$)")
             .is_match(text::prefix(line, 80))
     };
     let start = first(is_marked).or_else(|| first(stack::describes_place));

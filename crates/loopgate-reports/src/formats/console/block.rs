@@ -451,6 +451,12 @@ fn ctest(name: &str, ending: &str, text: &str) -> FailedTest {
     let ending = format!("{ending}{rest}");
     let mut test = FailedTest::new("", name, "", text);
     let ending = ending.trim_end_matches(':');
+    // Of what was not run CTest itself says why, last of all.
+    let last = text.lines().rfind(|line| !line.trim().is_empty());
+    if let Some(last) = last.filter(|_| ending == "Not Run") {
+        test.failure.error_message = last.trim().to_owned();
+        return test;
+    }
     // The message of a program about its own end is worth more than the signal.
     let has_more = test.failure.source.is_some() && ending != "Timeout";
     if test.failure.error_message.is_empty() || ending != "Failed" && !has_more {

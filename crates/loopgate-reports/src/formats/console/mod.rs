@@ -8,20 +8,22 @@
 mod block;
 mod counts;
 mod go;
+mod teamcity;
 mod tools;
 
 use std::collections::HashMap;
 
-use loopgate_core::evidence::{Failure, Finding, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, TestState};
 
 pub(super) use self::go::Go;
 use self::{
     block::{Block, FailedTest},
     counts::Counts,
+    teamcity::TeamCity,
     tools::{BlockReader, MatchedRow, Means, Part, Row, Section},
 };
 use super::{github_annotations, tap::explained};
-use crate::{Case, Clip, Collector, Flaw, Mark, Speaker, numbers, text};
+use crate::{Case, Clip, Collector, Flaw, Mark, Speaker, numbers, severity, text};
 
 /// A tool shows with its own lines that it begins.
 pub(super) const MARK: Mark = Mark::Text {
@@ -46,6 +48,11 @@ const MAX_ANNOTATIONS: usize = 200;
 /// Bytes of a line that a tool prints for people; longer ones are what a test printed.
 const MAX_LINE: usize = 4 * 1024;
 
+patterns! {
+    /// `pkg/core.py:7: unused variable 'n'`
+    FINDING = r"^(?P<file>(?:[\w.@+-]+/)*[\w.@+-]+\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::[0-9]+)?: (?P<message>\S.*)$";
+}
+
 pub(super) fn is_line(line: &str) -> bool {
     let is_silent = |row: &Row| {
         matches!(
@@ -54,6 +61,7 @@ pub(super) fn is_line(line: &str) -> bool {
                 | Means::Place
                 | Means::Speaker
                 | Means::Aside
+                | Means::Hook
                 | Means::Flaky
                 | Means::End
                 | Means::Pass
@@ -62,6 +70,7 @@ pub(super) fn is_line(line: &str) -> bool {
         )
     };
     Go::begins_with(line)
+        || line.starts_with("##teamcity[test")
         || tools::first(line, |row| row.within.is_none() && !is_silent(row)).is_some()
 }
 
@@ -94,6 +103,7 @@ pub(super) struct Console {
     /// The files of the tests reported so far, by the tests' names.
     reported: HashMap<String, Vec<String>>,
     go: Go,
+    teamcity: TeamCity,
     /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
     instantiated: Option<String>,
     /// The test that has begun, of a tool that names each in a line.
@@ -104,6 +114,60 @@ pub(super) struct Console {
     crashes: Vec<Clip>,
     in_crash: bool,
     annotations: Vec<Finding>,
+    /// The hook that failed last.
+    hook: Option<Hook>,
+    guesses: Guesses,
+}
+
+/// A hook that failed, and what it printed.
+struct Hook {
+    name: String,
+    text: Clip,
+    /// What had failed before it.
+    failed: u64,
+}
+
+/// Lines that look like findings of a tool that is not known, where nothing else is found.
+#[derive(Default)]
+struct Guesses {
+    findings: Vec<Finding>,
+    lines: u64,
+    lines_with_text: u64,
+}
+
+impl Guesses {
+    fn line(&mut self, line: &str) {
+        self.lines_with_text += u64::from(!line.trim().is_empty());
+        // A place, and what is wrong there; a sentence of a log names a place elsewhere.
+        let found = if line.contains(':') {
+            FINDING.captures(line)
+        } else {
+            None
+        };
+        if let Some(found) = found {
+            self.lines += 1;
+            if self.findings.len() < MAX_ANNOTATIONS {
+                let (level, message) = severity::told(&found["message"]);
+                self.findings.push(text::finding(
+                    "",
+                    level.unwrap_or(FindingSeverity::High),
+                    message,
+                    Some(text::location(
+                        &found["file"],
+                        numbers::line(&found["line"]),
+                    )),
+                ));
+            }
+        }
+    }
+
+    /// The findings, if most lines are some.
+    fn into_findings(self) -> Vec<Finding> {
+        match self.lines * 2 >= self.lines_with_text {
+            true => self.findings,
+            false => Vec::new(),
+        }
+    }
 }
 
 /// The lines of a test that CTest shows with its number in front, ahead of how it ended.
@@ -123,13 +187,20 @@ impl Console {
 
     pub fn end(mut self, out: &mut Collector) {
         self.close(out);
+        self.end_hook(out);
         self.go.end(out);
+        if out.holds_nothing() {
+            for finding in std::mem::take(&mut self.guesses).into_findings() {
+                out.lint(finding);
+            }
+        }
         if out.holds_nothing() {
             self.annotations
                 .into_iter()
                 .for_each(|finding| github_annotations::report(finding, out));
         }
-        if !self.counts.count_rest(out) && (!self.reported.is_empty() || self.counts.unsummed > 0) {
+        let is_summed = self.counts.count_rest(out) || self.teamcity.count_rest(out);
+        if !is_summed && (!self.reported.is_empty() || self.counts.unsummed > 0) {
             out.notes.flaw(Flaw::NO_END, || "the run is not summed up");
         }
     }
@@ -158,6 +229,12 @@ impl Console {
         self.in_crash &= !line.starts_with("Node.js v");
         if let Some(crash) = self.crashes.last_mut().filter(|_| self.in_crash) {
             crash.push_line(line);
+        }
+        if line.starts_with("##teamcity[")
+            && let Some(failed) = self.teamcity.line(line, out)
+        {
+            self.counts.failures_found += failed;
+            return self.close(out);
         }
         if self.open.is_none() && self.go.line(line, out) {
             return;
@@ -249,6 +326,15 @@ impl Console {
                 out.speaker = Speaker {
                     directory: group("directory").map(text::path),
                 };
+            }
+            Means::Hook => {
+                self.end_hook(out);
+                (self.section, self.file, self.title) = (None, None, None);
+                self.hook = group("failed").and(group("name")).map(|name| Hook {
+                    name: name.to_owned(),
+                    text: Clip::default(),
+                    failed: out.failed(),
+                });
             }
             Means::Place => {
                 self.place = Some((
@@ -344,8 +430,34 @@ impl Console {
         self.open = Some(block);
     }
 
+    /// What a hook that failed printed is over.
+    fn end_hook(&mut self, out: &mut Collector) {
+        let Some(hook) = self.hook.take().filter(|hook| out.failed() == hook.failed) else {
+            return;
+        };
+        let text = hook.text.text();
+        let said = |line: &&str| {
+            !line.trim().is_empty()
+                && ["- hook id: ", "- exit code: ", "- duration: "]
+                    .iter()
+                    .all(|start| !line.starts_with(start))
+        };
+        let first = text.lines().find(said).unwrap_or("the hook failed");
+        let first = first.trim().trim_start_matches("- ");
+        out.problem(|| Failure {
+            stack_trace: Some(text.trim().to_owned()),
+            ..Failure::of(ErrorType::LintError, format!("{}: {first}", hook.name))
+        });
+    }
+
     /// A line that shows nothing by itself.
     fn plain(&mut self, line: &str, out: &mut Collector) {
+        if let Some(hook) = &mut self.hook {
+            hook.text.push_line(line);
+        }
+        if self.open.is_none() {
+            self.guesses.line(line);
+        }
         if line.ends_with(":   required from here") {
             self.instantiated = Some(line.to_owned());
         }

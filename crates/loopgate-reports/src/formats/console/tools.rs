@@ -18,8 +18,8 @@ macro_rules! files {
 /// anyone.
 const FILES: &[(&str, &str)] = &files! {
     "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
-    "gradle" "surefire" "ctest" "meson" "gtest" "catch2" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
-    "busted" "uvu" "ava" "behave" "zig" "testthat" "starters" "linters"
+    "gradle" "surefire" "ctest" "meson" "gtest" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
+    "busted" "uvu" "ava" "behave" "zig" "testthat" "catch2" "pre_commit" "starters" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
 
@@ -134,6 +134,8 @@ pub(super) enum Means {
     Ended,
     /// Another program speaks from here on.
     Speaker,
+    /// A hook has ended, and what it printed follows: a failure where nothing else in that is one.
+    Hook,
     /// What follows is about this file.
     File,
     /// What the next line says stands here.

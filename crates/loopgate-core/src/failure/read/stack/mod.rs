@@ -170,7 +170,11 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
         r#"(?:^|[\s("'\[:])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
         r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
         r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9}): [^()\n]*\((?P<line>[0-9]+):(?P<col>[0-9]+)\)$"#,
-        r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)(?:[\s:,;.)\]"']|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>(?:[a-z]+://[^\s/]*)?[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)(?:[\s:,;)\]"']|\.(?:[^0-9]|$)|$)"#,
+        // diff-cover; a percentage is no line.
+        r"^(?P<file>\S+\.\w+) \([0-9.]+%\): Missing lines (?P<line>[0-9]+)",
+        // import-linter names a module.
+        r"^-\s+(?P<module>\w+(?:\.\w+)*) -> \w+(?:\.\w+)* \(l\.(?P<line>[0-9]+)",
     ])
 });
 
@@ -239,9 +243,11 @@ fn in_words(trace: &str) -> Option<Frame> {
 
 /// Whether a line that is no remark names a place and shows something of it.
 pub(in crate::failure) fn describes_place(line: &str) -> bool {
-    let place = IN_WORDS
-        .first(line)
-        .map(|(_, captures)| captures.get_match().range());
+    let found = IN_WORDS.first(line);
+    let is_module = found
+        .as_ref()
+        .is_some_and(|(_, captures)| captures.name("module").is_some());
+    let place = found.map(|(_, captures)| captures.get_match().range());
     let has_words = |place: std::ops::Range<usize>| {
         let words = line[..place.start]
             .split_whitespace()
@@ -254,8 +260,8 @@ pub(in crate::failure) fn describes_place(line: &str) -> bool {
     // Cucumber and its like write beside each step where it stands.
     !text::is_remark(line)
         && ![".feature", " # "].iter().any(|part| line.contains(part))
-        && place.is_some_and(has_words)
-        && in_line(line).is_some()
+        && (is_module || place.is_some_and(has_words))
+        && in_line(line).is_some_and(|place| !paths::is_system(&place.file))
 }
 
 /// The place that a line names in its words.
@@ -264,6 +270,10 @@ fn in_line(line: &str) -> Option<Frame> {
     let (_, captures) = IN_WORDS
         .first(line)
         .filter(|_| !line.contains("(from -r "))?;
+    if let Some(module) = group(&captures, "module") {
+        let file = format!("{}.py", module.replace('.', "/"));
+        return Some(Frame::printed(file, &captures, None));
+    }
     // `name@https://…`: the rest of an address is no path.
     let file = group(&captures, "file")
         .filter(|file| !file.starts_with("//"))?
