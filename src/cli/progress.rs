@@ -99,7 +99,7 @@ fn bars() -> Observer {
                     .for_each(ProgressBar::finish_and_clear);
                 print(ended(evidence));
             }
-            CheckEvent::Again(_) => {}
+            CheckEvent::Again(_) | CheckEvent::Proving(_) => {}
         }
     })
 }
@@ -122,6 +122,12 @@ fn lines(are_grouped: bool) -> Observer {
         }
         CheckEvent::Again(tests) => output::note_line(format_args!(
             "{check}: running the {tests} failing tests once more"
+        )),
+        CheckEvent::Proving(1) => output::note_line(format_args!(
+            "{check}: trying the command that reproduces the failure"
+        )),
+        CheckEvent::Proving(commands) => output::note_line(format_args!(
+            "{check}: trying the {commands} commands that reproduce its failures"
         )),
         CheckEvent::Repeating(nth, wait) => output::note_line(repeating(check, nth, wait)),
         CheckEvent::Ended(evidence) if !are_grouped => output::note_line(ended(evidence)),

@@ -19,12 +19,12 @@ use crate::git::Git;
 use loopgate_core::{
     CheckName, Timestamp,
     evidence::{
-        CheckEvidence, CheckKind, ErrorType, Failure, FileCoverage, Outcome, ReportNote,
-        ReportQuality, RetryClass,
+        CheckEvidence, CheckKind, ErrorType, Failure, FileCoverage, Finding, FindingSeverity,
+        Outcome, ReportNote, ReportQuality, RetryClass,
     },
     failure,
     observed::ChangedFiles,
-    policy::{CommandCheck, REPORTS_VARIABLE},
+    policy::{CommandCheck, FailOn, FlakyTests, REPORTS_VARIABLE},
     verdict::coverage,
 };
 use loopgate_reports::{
@@ -154,6 +154,9 @@ pub fn to_evidence(
             notes: vec![note],
         });
     }
+    if job.planned.command.flaky == FlakyTests::Pass {
+        evidence.flaky_tests.clear();
+    }
     evidence.retry_class = match outcome {
         Outcome::TimedOut => Some(RetryClass::Logic),
         Outcome::Cancelled => Some(RetryClass::External),
@@ -204,6 +207,7 @@ impl Gathered<'_> {
             }
         }
         evidence.failures_not_kept += report.failures_not_kept;
+        evidence.reconciled.add(report.reconciled);
         evidence.findings.extend(report.findings);
         let room = KEPT_FAILURES.saturating_sub(evidence.flaky_tests.len());
         evidence
@@ -391,7 +395,29 @@ impl Gathered<'_> {
             }
             Ending::Exited(_) | Ending::Signalled(_) => return Outcome::Failed,
         }
+        // What a linter would call an error is no test that failed.
+        let has_failed = counted
+            || self
+                .evidence
+                .failures
+                .iter()
+                .any(|failure| failure.error_type != ErrorType::LintError);
         if !self.problems.is_empty() || self.has_partial || is_test && has_failed {
+            return Outcome::Failed;
+        }
+        if is_test && self.evidence.reconciled.ended_early && failure::prints_its_sum(&command.run)
+        {
+            self.problem(format!(
+                "the run did not end: `{}` printed no sum of its tests, though it ended with 0",
+                command.run
+            ));
+            return Outcome::Failed;
+        }
+        if let Some(problem) = self.flaky_problem() {
+            self.problem(problem);
+            return Outcome::Failed;
+        }
+        if self.fails_on_findings() {
             return Outcome::Failed;
         }
         let may_be_empty = command.allow_empty || *is_detected;
@@ -399,6 +425,57 @@ impl Gathered<'_> {
             return Outcome::NoTestsExecuted;
         }
         Outcome::Passed
+    }
+}
+
+impl Gathered<'_> {
+    /// What is wrong where tests must pass at once.
+    fn flaky_problem(&self) -> Option<String> {
+        let results = self.evidence.results?;
+        let fails = self.job.planned.command.flaky == FlakyTests::Fail;
+        let names = self.evidence.flaky_tests.join(", ");
+        (fails && results.flaky > 0).then(|| match names.as_str() {
+            "" => format!(
+                "{} tests passed only when they were tried again",
+                results.flaky
+            ),
+            names => format!("passed only when they were tried again: {names}"),
+        })
+    }
+
+    /// Whether findings fail the check although its tool ended with 0; where they do not, a note says how many there are.
+    fn fails_on_findings(&mut self) -> bool {
+        let planned = self.job.planned;
+        if !matches!(planned.kind, CheckKind::Lint | CheckKind::Security) {
+            return false;
+        }
+        let count = |least| {
+            let of_level = |finding: &&Finding| finding.severity >= least;
+            self.evidence.findings.iter().filter(of_level).count()
+        };
+        let (errors, warnings) = (count(FindingSeverity::High), count(FindingSeverity::Medium));
+        let fails = match planned.command.fail_on {
+            FailOn::Exit => false,
+            FailOn::Error => errors > 0,
+            FailOn::Warning => warnings > 0,
+        };
+        let said = match errors {
+            1 => "1 finding of level error; the tool ended with 0".to_owned(),
+            errors => format!("{errors} findings of level error; the tool ended with 0"),
+        };
+        if fails && self.evidence.failures.is_empty() {
+            self.problem(format!(
+                "{warnings} findings of level warning; the tool ended with 0"
+            ));
+        } else if errors > 0 && !fails {
+            self.evidence.reports.push(ReportNote {
+                path: format!("output of {}", self.job.name),
+                format: None,
+                quality: ReportQuality::SubOptimal,
+                notes: vec![format!("{said} (`fail_on: error` makes it a failure)")],
+            });
+        }
+        fails
     }
 }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::{
     check::{self, Job, Planned},
     command::{self, CommandLine, Interrupt},
-    rerun,
+    reproduction, rerun,
 };
 use crate::git::Git;
 use loopgate_core::{
@@ -24,7 +24,7 @@ use loopgate_core::{
         TestOutcomes, TestState,
     },
     failure::{self, Changes, ExaminedFailure},
-    policy::{CommandCheck, REPORTS_VARIABLE, Waits},
+    policy::{CommandCheck, FlakyTests, REPORTS_VARIABLE, Waits},
 };
 
 /// Called with what happens to a check, as it happens; from several threads at once.
@@ -36,6 +36,8 @@ pub enum CheckEvent<'a> {
     Started,
     /// Its failing tests, so many, are run once more, to find flaky ones.
     Again(usize),
+    /// So many commands that run a failing test alone are executed, so that none is told that runs nothing.
+    Proving(usize),
     /// It failed for reasons outside the code, and runs for the `nth` time again after a wait.
     Repeating(u32, Duration),
     Output(&'a [u8]),
@@ -71,12 +73,21 @@ pub async fn execute(
         observer(&name, CheckEvent::Again(evidence.failures.len()));
         // The second run writes its reports where the first did; those are the ones that people upload.
         let kept = kept_reports(&evidence, root);
-        let (second, _) = job.run(&again, interrupt, &observer).await;
+        let (second, _) = job.run(&again, interrupt.clone(), &observer).await;
         for (path, bytes) in kept {
             // What cannot be put back is as the second run left it, which is true as well.
             let _ = fs::write(path, bytes);
         }
         settle(&mut evidence, &second);
+    }
+    let commands = reproduction::to_prove(&job, &evidence);
+    if !commands.is_empty() && !interrupt.is_cancelled() {
+        observer(&name, CheckEvent::Proving(commands.len()));
+        let kept = kept_reports(&evidence, root);
+        reproduction::prove(&job, &mut evidence, commands, &interrupt).await;
+        for (path, bytes) in kept {
+            let _ = fs::write(path, bytes);
+        }
     }
     (evidence, coverage)
 }
@@ -180,8 +191,10 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The command that runs the failing tests once more; none where they are not known one by one, or too many.
 fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option<String> {
-    let suspects = suspects(evidence)
-        .filter(|_| evidence.kind.is_of_tests() && evidence.outcome == Outcome::Failed)?;
+    let may_pass_later = evidence.kind.is_of_tests()
+        && evidence.outcome == Outcome::Failed
+        && command.flaky != FlakyTests::Fail;
+    let suspects = suspects(evidence).filter(|_| may_pass_later)?;
     failure::rerun(&command.run, &suspects)
 }
 

@@ -21,6 +21,7 @@ mod job;
 mod lock;
 mod places;
 mod processes;
+mod reproduction;
 mod rerun;
 mod schedule;
 mod worktree;

@@ -316,7 +316,7 @@ mod tests {
                 CheckEvent::Started => format!("+{check}"),
                 CheckEvent::Repeating(nth, wait) => format!("{nth} {check} {}", wait.as_secs()),
                 CheckEvent::Ended(_) => format!("-{check}"),
-                CheckEvent::Again(_) | CheckEvent::Output(_) => return,
+                CheckEvent::Again(_) | CheckEvent::Proving(_) | CheckEvent::Output(_) => return,
             });
         };
         let evidence = run(plan, Interrupt::new(), Arc::new(note)).await.checks;

@@ -1,8 +1,8 @@
 //! What a report turns into, and how it is to be read.
 
 use loopgate_core::evidence::{
-    CheckResults, Failure, Finding, ReportFormat, ReportNote, ReportQuality, TestFramework,
-    TestOutcomes,
+    CheckResults, Failure, Finding, Reconciled, ReportFormat, ReportNote, ReportQuality,
+    TestFramework, TestOutcomes,
 };
 
 use super::{coverage::Coverage, pattern::Pattern};
@@ -54,6 +54,8 @@ pub struct Report {
     /// Everything linters, scanners and compilers report, errors included; the most severe are kept.
     pub findings: Vec<Finding>,
     pub findings_not_kept: u64,
+    /// What the tool says of its run as a whole, where its single tests do not show it.
+    pub reconciled: Reconciled,
     /// Names of tests that failed and passed.
     pub flaky_tests: Vec<String>,
     pub coverage: Option<Coverage>,

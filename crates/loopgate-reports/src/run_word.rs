@@ -4,7 +4,7 @@
 //! what a tool counts and does not name is a failure, and so is a run that the tool itself calls failed where nothing
 //! that failed was read.
 
-use loopgate_core::evidence::{ErrorType, Failure};
+use loopgate_core::evidence::{ErrorType, Failure, Reconciled};
 
 use crate::Collector;
 
@@ -22,6 +22,8 @@ pub(super) struct RunWord {
     unnamed: u64,
     /// The tool says that the run failed, or did not end.
     has_failed: bool,
+    /// Its text ends before it sums the run up.
+    ended_early: bool,
     /// What it says for that.
     reasons: Vec<Failure>,
 }
@@ -35,6 +37,11 @@ impl RunWord {
     /// A part of the report counts so many failing tests, and names none.
     pub fn add_unnamed(&mut self, tests: u64) {
         self.unnamed = self.unnamed.saturating_add(tests).min(MOST);
+    }
+
+    /// The text of a tool that sums each run up ends before it does.
+    pub fn end_early(&mut self) {
+        self.ended_early = true;
     }
 
     /// The tool says that the run failed, and perhaps why. It may be the failing tests that it means.
@@ -52,6 +59,7 @@ impl Collector {
             failing,
             unnamed,
             has_failed,
+            ended_early,
             reasons,
         } = std::mem::take(&mut self.run);
         let kept = self.report.failures.len() as u64 + self.report.failures_not_kept;
@@ -60,12 +68,18 @@ impl Collector {
             .results
             .map_or(0, |results| results.failed + results.errors);
         let unnamed = unnamed.max(failing.saturating_sub(counted.max(kept)));
+        let run_failed = has_failed && kept == 0 && counted == 0;
+        self.report.reconciled = Reconciled {
+            unnamed,
+            run_failed,
+            ended_early,
+        };
         if unnamed > 0 {
             let results = self.report.results.get_or_insert_default();
             results.failed += unnamed;
             results.total += unnamed;
             self.problem(|| Failure::of(ErrorType::Other, unnamed_text(unnamed, counted > 0)));
-        } else if has_failed && kept == 0 && counted == 0 {
+        } else if run_failed {
             if reasons.is_empty() {
                 self.problem(|| {
                     let text = "the run failed, by the tool's own word; the report has no reason";

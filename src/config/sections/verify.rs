@@ -18,8 +18,9 @@ use loopgate_core::{
     CheckName,
     evidence::{CheckKind, FindingSeverity},
     policy::{
-        CheckPolicy, CheckSource, CommandCheck, ExternalSource, FileGlob, NameGlob, Pattern,
-        ReadLogs, ReviewerSource, Severity, Timeout, VerifyPolicy, WhenSkipped, Whole,
+        CheckPolicy, CheckSource, CommandCheck, ExternalSource, FailOn, FileGlob, FlakyTests,
+        NameGlob, Pattern, ReadLogs, ReviewerSource, Severity, Timeout, VerifyPolicy, WhenSkipped,
+        Whole,
     },
 };
 
@@ -73,6 +74,14 @@ struct CheckSection {
     /// Pass although no test was executed. Default: false.
     #[serde(default)]
     allow_empty: bool,
+    /// What fails a check of kind lint or security: the exit status (exit), or also findings that its tool calls errors
+    /// (error), or warnings (warning). Default: exit.
+    #[serde(default)]
+    fail_on: FailOn,
+    /// What tests mean that passed when they were tried again: nothing (pass), a warning (warn), or that the check fails
+    /// (fail). Default: warn.
+    #[serde(default)]
+    flaky: FlakyTests,
     /// Stop the other checks when this one fails. Default: false.
     #[serde(default)]
     fail_fast: bool,
@@ -133,7 +142,7 @@ impl VerifySection {
 }
 
 /// The keys of a check that belong to commands alone.
-const ONLY_OF_COMMANDS: [&str; 9] = [
+const ONLY_OF_COMMANDS: [&str; 11] = [
     "working_directory",
     "env",
     "timeout",
@@ -141,6 +150,8 @@ const ONLY_OF_COMMANDS: [&str; 9] = [
     "report_pattern",
     "needs",
     "allow_empty",
+    "fail_on",
+    "flaky",
     "fail_fast",
     "verbose",
 ];
@@ -200,6 +211,8 @@ impl CheckSection {
             },
             needs: self.needs,
             allow_empty: self.allow_empty,
+            fail_on: self.fail_on,
+            flaky: self.flaky,
             fail_fast: self.fail_fast,
             verbose: self.verbose.unwrap_or(default.verbose),
             report_pattern: self.report_pattern,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    evidence::{CheckResults, Failure, Finding, ReportNote, TestOutcomes},
+    evidence::{CheckResults, Failure, Finding, Reconciled, ReportNote, TestOutcomes},
     ids::{CheckName, CheckRunId, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
     untrusted::quote,
     words::is_default,
@@ -282,6 +282,12 @@ pub struct CheckEvidence {
     /// Names of tests that failed and passed on this commit, at most 200: retried by their framework, or run once more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaky_tests: Vec<String>,
+    /// What the tools say of their runs as wholes, where their single tests do not show it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reconciled: Reconciled,
+    /// Commands to reproduce a failure that were left out, since they ran nothing or something else.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reproduce_dropped: u64,
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// How every test ended, so that a later failure of one that passed is known to be a regression.
@@ -326,6 +332,10 @@ impl CheckEvidence {
             .saturating_add(better.failures_not_kept);
         worse.findings.extend(better.findings);
         worse.flaky_tests.extend(better.flaky_tests);
+        worse.reconciled.add(better.reconciled);
+        worse.reproduce_dropped = worse
+            .reproduce_dropped
+            .saturating_add(better.reproduce_dropped);
         worse.excerpts.extend(better.excerpts);
         worse.excerpts.truncate(MOST_EXCERPTS);
         worse.tests = worse

@@ -11,6 +11,7 @@ use crate::{
     ids::{Fingerprint, Score},
     text::one_line,
     untrusted::{harmless, without_secrets},
+    words::is_default,
 };
 
 /// Counts over the tests of a check.
@@ -132,6 +133,41 @@ words! {
     }
 }
 
+/// What a tool says of its run as a whole, where its single tests do not show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reconciled {
+    /// Failing tests that it counts and does not name.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unnamed: u64,
+    /// It calls the run failed, though no test that it lists did.
+    #[serde(skip_serializing_if = "is_default")]
+    pub run_failed: bool,
+    /// Its text ends before it sums the run up.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ended_early: bool,
+}
+
+impl Reconciled {
+    /// Of two reports of one check.
+    pub fn add(&mut self, other: Self) {
+        self.unnamed = self.unnamed.saturating_add(other.unnamed);
+        self.run_failed |= other.run_failed;
+        self.ended_early |= other.ended_early;
+    }
+}
+
+words! {
+    /// What became of the command that runs a failing test alone, when it was executed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum ReproduceProof {
+        /// It failed in this test.
+        Proven = "proven",
+        /// It ran nothing or something else, or was not executed in time: the check's own command stands in its place.
+        Dropped = "dropped",
+    }
+}
+
 /// One failure: a test, a compile error, a lint finding that fails its check.
 ///
 /// Everything but the enums is text from outside; `render` makes it safe to show.
@@ -155,6 +191,9 @@ pub struct Failure {
     /// the check's: a package of a workspace, a module.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// Whether the command that runs it alone was executed; none where nobody could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reproduce: Option<ReproduceProof>,
     /// The matrix job that brought it, known where evidence is gathered.
     #[serde(skip)]
     pub job: Option<String>,

@@ -116,6 +116,10 @@ pub struct CommandCheck {
     pub needs: Vec<CheckName>,
     /// It passes although it is a test check and executed no test.
     pub allow_empty: bool,
+    /// What fails it besides its exit status: findings of a linter or a scanner that ends with 0.
+    pub fail_on: FailOn,
+    /// What tests mean that passed when they were tried again.
+    pub flaky: FlakyTests,
     /// Stop the other checks as soon as this one fails.
     pub fail_fast: bool,
     /// Its output is shown while it runs; else only its outcome.
@@ -136,10 +140,40 @@ impl CommandCheck {
             reports: Vec::new(),
             needs: Vec::new(),
             allow_empty: false,
+            fail_on: FailOn::default(),
+            flaky: FlakyTests::default(),
             fail_fast: false,
             verbose: true,
             report_pattern: None,
         }
+    }
+}
+
+words! {
+    /// What fails a check of kind lint or security (`fail_on`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum FailOn {
+        /// The exit status of its command.
+        #[default]
+        Exit = "exit",
+        /// That, or a finding that its tool calls an error.
+        Error = "error",
+        /// That, or a finding that its tool calls a warning or more.
+        Warning = "warning",
+    }
+}
+
+words! {
+    /// What tests mean that passed when they were tried again (`flaky`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum FlakyTests {
+        /// They pass, and nothing is said of them.
+        Pass = "pass",
+        /// They pass, and are named.
+        #[default]
+        Warn = "warn",
+        /// They fail the check, which tries none of them again.
+        Fail = "fail",
     }
 }
 

@@ -88,6 +88,9 @@ pub(crate) struct Runner {
     pub test: Vec<String>,
     pub file: Vec<String>,
     pub anew: String,
+    /// The selection of one test is executed with the real tool (`.ci/real_runs.py`), so that it may stand where nothing
+    /// can be executed.
+    pub is_proven: bool,
 }
 
 /// Tools that run tests.

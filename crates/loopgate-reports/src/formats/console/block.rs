@@ -197,7 +197,15 @@ impl Block {
             None => self.by_expression(name, &text),
         };
         if !self.rule.is_empty() {
-            first.failure.error_message = format!("{}: {}", self.rule, first.failure.error_message);
+            let message = first.failure.error_message.trim();
+            // What is quoted of the source says nothing.
+            let is_source = message.starts_with(|c: char| c.is_ascii_digit() || c == '>')
+                && message.contains('|');
+            first.failure.error_message = match message {
+                "" => self.rule.clone(),
+                _ if is_source => self.rule.clone(),
+                message => format!("{}: {message}", self.rule),
+            };
         }
         first.failure.line_number = first.failure.line_number.or(self.line);
         let mut tests = vec![first];

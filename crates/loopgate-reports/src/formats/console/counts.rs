@@ -8,6 +8,8 @@ use crate::{Collector, Flaw};
 #[derive(Default)]
 pub(super) struct Counts {
     has_sums: bool,
+    /// A tool has begun that sums up what it ran.
+    pub has_opened: bool,
     total: u64,
     /// Of each kind in [`WORDS`].
     sums: [u64; WORDS.len()],
@@ -106,8 +108,13 @@ impl Counts {
         let failures_found = self.failures_found.min(failed);
         let (more_failed, more_errors) =
             (failed - failures_found, errors.saturating_sub(errors_found));
-        out.anonymous_cases(TestState::Failed, more_failed);
-        out.anonymous_cases(TestState::Errored, more_errors);
+        // Where none is told, what stands beside the sum may say more than a count.
+        if out.failed() > 0 {
+            out.run.add_unnamed(more_failed + more_errors);
+        } else {
+            out.anonymous_cases(TestState::Failed, more_failed);
+            out.anonymous_cases(TestState::Errored, more_errors);
+        }
         if more_failed + more_errors > 0 {
             let (announced, found) = (failed + errors, failures_found + errors_found);
             out.notes.flaw(Flaw::WRONG_TOTAL, || {

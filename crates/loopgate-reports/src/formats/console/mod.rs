@@ -200,6 +200,9 @@ impl Console {
                 .for_each(|finding| github_annotations::report(finding, out));
         }
         let is_summed = self.counts.count_rest(out) || self.teamcity.count_rest(out);
+        if self.counts.has_opened && !is_summed {
+            out.run.end_early();
+        }
         if !is_summed && (!self.reported.is_empty() || self.counts.unsummed > 0) {
             out.notes.flaw(Flaw::NO_END, || "the run is not summed up");
         }
@@ -283,6 +286,7 @@ impl Console {
             self.framework(row.tool, out);
             out.expect_tests();
         }
+        self.counts.has_opened |= row.opens;
         if let Some(sum) = group("sum") {
             self.counts.sum_up(sum);
             self.framework(row.tool, out);

@@ -81,6 +81,9 @@ struct RowFields {
     /// It counts only directly below a line that is a place and nothing else.
     #[serde(default)]
     below_place: bool,
+    /// It shows that its tool runs tests, which the tool sums up where the run does not end early.
+    #[serde(default)]
+    opens: bool,
     pattern: String,
 }
 
@@ -155,6 +158,7 @@ pub(super) struct Row {
     pub within: Option<Section>,
     pub means: Means,
     pub below_place: bool,
+    pub opens: bool,
 }
 
 struct ToolTable {
@@ -190,6 +194,7 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
             within: fields.within.map(|part| (whose, part)),
             means: section.or(fields.means).expect(PROOF),
             below_place: fields.below_place,
+            opens: fields.opens,
         }
     };
     let rows = fields().map(row).collect();

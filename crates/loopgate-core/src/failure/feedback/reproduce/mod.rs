@@ -19,7 +19,7 @@ use self::{
 };
 use crate::{
     CheckName,
-    evidence::{ErrorType, Failure, SourceLocation},
+    evidence::{ErrorType, Failure, ReproduceProof, SourceLocation},
     source_files::{Runner, Tool, language_of},
 };
 
@@ -50,10 +50,46 @@ pub fn reproduce(failure: &Failure, command: &str, directory: &str) -> Option<St
             &directory,
             whole().or_else(|| of_source(&seen_from(&directory, failure)))?,
         ),
-        _ => runner(failure, &command)
-            .and_then(|runner| one(failure, runner, &command, &directory))
-            .or_else(|| at(&directory, whole()?)),
+        _ if failure.reproduce == Some(ReproduceProof::Dropped) => at(&directory, whole()?),
+        _ => {
+            let is_proven = failure.reproduce == Some(ReproduceProof::Proven);
+            let of_chain = |(before, last): (String, String)| {
+                let runner = runner(failure, &last)?;
+                let may_stand = runner.is_proven || is_proven;
+                may_stand.then(|| one(failure, runner, &last, &directory, &before))?
+            };
+            shell::chain(&command)
+                .and_then(of_chain)
+                .or_else(|| at(&directory, whole()?))
+        }
     }
+}
+
+/// Whether a command line runs a tool of which Loopgate knows how it sums up its tests, as it does by itself: by no
+/// script, through no filter, and with no other reporter.
+pub fn prints_its_sum(command: &str) -> bool {
+    let another = pattern!(
+        r"^(?:-q+|--quiet|--silent|--(?:reporters?|format|list|collect|json|help|version|co\b)|-f|-h)"
+    );
+    let (_, command) = own::placed(command);
+    tool::is_simple(&command)
+        && !tool::is_package_script(&command)
+        && runner(&Failure::default(), &command).is_some()
+        && !command
+            .split_whitespace()
+            .any(|word| another.is_match(word))
+}
+
+/// The command that is to be executed to prove that it runs this one failure again; none where there is none but the
+/// check's own.
+pub fn to_prove(failure: &Failure, command: &str, directory: &str) -> Option<String> {
+    let with = |proof| Failure {
+        reproduce: Some(proof),
+        ..failure.clone()
+    };
+    let one = reproduce(&with(ReproduceProof::Proven), command, directory)?;
+    let own = reproduce(&with(ReproduceProof::Dropped), command, directory);
+    (Some(&one) != own.as_ref()).then_some(one)
 }
 
 /// The command that runs a test alone, or its file, where the check's tool is one for its language and takes such a
@@ -63,7 +99,7 @@ pub fn alone(test: &Failure, command: &str, directory: &str) -> Option<String> {
     let language = language_of(test.test_file.as_deref()?)?;
     let runner = runner(test, &command)
         .filter(|runner| runner.languages.iter().any(|known| known == language))?;
-    let command = one(test, runner, &command, &directory)?;
+    let command = one(test, runner, &command, &directory, "")?;
     // Of a file, every failing test is wanted.
     let command = match test.test_name {
         Some(_) => command,
@@ -86,8 +122,15 @@ fn placed<'c>(command: &'c str, directory: &str) -> (String, Cow<'c, str>) {
     )
 }
 
-/// One test, or one file of tests, by its own tool, in the directory in which that ran it.
-fn one(failure: &Failure, runner: &Runner, command: &str, directory: &str) -> Option<String> {
+/// One test, or one file of tests, by its own tool, in the directory in which that ran it, behind what its command does
+/// first.
+fn one(
+    failure: &Failure,
+    runner: &Runner,
+    command: &str,
+    directory: &str,
+    before: &str,
+) -> Option<String> {
     let typed = without_reports(command);
     let command = typed.as_deref().unwrap_or(command);
     let mut start = Start::of(runner, command);
@@ -115,14 +158,12 @@ fn one(failure: &Failure, runner: &Runner, command: &str, directory: &str) -> Op
             }
             Tool::Gradle => start.options.push_str(&format!(" -p {}", word(inner)?)),
             // A program that the command names by its path is not found from elsewhere.
-            _ if !start.program.contains('/') => directory = package,
+            _ if !start.program.contains('/') && before.is_empty() => directory = package,
             _ => {}
         }
     }
-    at(
-        directory,
-        select::command(runner, &seen_from(directory, failure), &start)?,
-    )
+    let chosen = select::command(runner, &seen_from(directory, failure), &start)?;
+    at(directory, format!("{before}{chosen}"))
 }
 
 /// The command in a directory below the top.
@@ -164,6 +205,7 @@ mod tests {
             test_name: Some(test.to_owned()),
             test_file: Some(file.to_owned()).filter(|file| !file.is_empty()),
             line_number: Some(12),
+            reproduce: Some(ReproduceProof::Proven),
             ..Failure::default()
         };
         reproduce(&failure, command, "")
@@ -611,6 +653,7 @@ mod tests {
                 test_name: Some(test.into()),
                 test_file: Some(file.into()),
                 directory: Some("packages/web".into()),
+                reproduce: Some(ReproduceProof::Proven),
                 ..Failure::default()
             };
             reproduce(&failure, command, "").unwrap()
@@ -724,6 +767,57 @@ mod tests {
                 "{command}"
             );
         }
+    }
+
+    #[test]
+    fn a_command_is_proven_or_absent() {
+        let failure = |proof| Failure {
+            test_name: Some("com.acme.CartTest.total".into()),
+            reproduce: proof,
+            ..Failure::default()
+        };
+        let told = |proof| reproduce(&failure(proof), "mvn -B test", "").unwrap();
+        let (one, own) = ("mvn -Dtest=CartTest#total test", "mvn -B test");
+        assert_eq!(told(Some(ReproduceProof::Proven)), one);
+        assert_eq!(told(Some(ReproduceProof::Dropped)), own);
+        // In a log nothing can be executed, and nobody has shown that Maven chooses so.
+        assert_eq!(told(None), own);
+        assert_eq!(
+            to_prove(&failure(None), "mvn -B test", "").as_deref(),
+            Some(one)
+        );
+        assert_eq!(to_prove(&failure(None), "make check", ""), None);
+    }
+
+    #[test]
+    fn what_stands_in_front_of_the_tool_stays() {
+        for (command, expected) in [
+            (
+                "cmake -B b && ctest --test-dir b",
+                "cmake -B b && ctest --test-dir b -R '^adds$'",
+            ),
+            ("cd x && make && ctest", "cd x && make && ctest -R '^adds$'"),
+            ("ctest 2>&1 | tee log", "ctest -R '^adds$'"),
+            ("ctest --test-dir b > log", "ctest --test-dir b -R '^adds$'"),
+            ("ctest || true", "ctest || true"),
+            ("ctest; echo done", "ctest; echo done"),
+        ] {
+            assert_eq!(run(command, "adds", "").as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_of_pytest_s_is_not_chosen() {
+        for name in [
+            "coverage: platform linux, python 3.11.7-final-0",
+            "shop.total",
+        ] {
+            assert_eq!(run("pytest -q", name, "").as_deref(), Some("pytest -q"));
+        }
+        assert_eq!(
+            run("pytest", "test_doubles[double] (i=2)", "test_sub.py").as_deref(),
+            Some("pytest test_sub.py::test_doubles -x")
+        );
     }
 
     #[test]

@@ -212,13 +212,20 @@ fn pytest_id(name: &str, file: Option<&str>) -> Option<String> {
     if name.contains(".py::") {
         return Some(name.to_owned());
     }
+    // A subtest has no name of its own that could be chosen: `test_doubles[double] (i=2)`.
+    let of_subtest = name
+        .strip_suffix(')')
+        .and_then(|name| name.rsplit_once(" ("))
+        .map(|(name, _)| without_case(name));
+    let name = of_subtest.unwrap_or(name);
     let (name, case) = name.split_at(without_case(name).len());
     let parts: Vec<&str> = name
         .split("::")
         .flat_map(|part| part.split(['.', ' ']))
         .filter(|part| !part.is_empty())
         .collect();
-    let (function, before) = parts.split_last()?;
+    let is_name = |part: &&str| part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let (function, before) = parts.split_last().filter(|_| parts.iter().all(is_name))?;
     // Modules come first; classes begin with a capital letter.
     let is_class = |part: &&&str| part.starts_with(|c: char| c.is_ascii_uppercase());
     let classes: Vec<&str> = before.iter().filter(is_class).copied().collect();
@@ -230,10 +237,8 @@ fn pytest_id(name: &str, file: Option<&str>) -> Option<String> {
                 .take_while(|part| !is_class(part))
                 .copied()
                 .collect();
-            if modules.is_empty() {
-                return None;
-            }
-            format!("{}.py", modules.join("/"))
+            // An example in a document is chosen in another way.
+            Some(format!("{}.py", modules.join("/"))).filter(|file| is_test(file))?
         }
     };
     let selected: String = classes.iter().map(|class| format!("::{class}")).collect();

@@ -3,6 +3,37 @@
 
 use crate::policy::REPORTS_VARIABLE;
 
+/// The last command of a chain that goes on only while all is well, and what stands in front of it: `npm ci && `, `jest`.
+/// Without what only shortens or keeps its output (`| tail`, `2>&1`, `> log`). None where commands are joined in
+/// another way.
+pub fn chain(command: &str) -> Option<(String, String)> {
+    let tokens = tokens(command)?;
+    let is = |token: &Token<'_>, text: &str| token.kind == Kind::Operator && token.text == text;
+    let start = tokens
+        .iter()
+        .rposition(|token| is(token, "&&"))
+        .map_or(0, |at| at + 1);
+    let (before, last) = tokens.split_at(start);
+    let is_plain = |token: &Token<'_>| token.kind != Kind::Operator || token.text == "&&";
+    let end = last
+        .iter()
+        .position(|token| is(token, "|") || token.kind == Kind::Redirection)
+        .unwrap_or(last.len());
+    let rest = &last[end..];
+    let only_shows = rest
+        .iter()
+        .all(|token| token.kind != Kind::Operator || token.text == "|");
+    let is_one = last[..end].iter().all(|token| token.kind == Kind::Word);
+    if !before.iter().all(is_plain) || !only_shows || !is_one || (end == 0 && !tokens.is_empty()) {
+        return None;
+    }
+    let before = match before {
+        [] => String::new(),
+        before => format!("{} ", written(before)),
+    };
+    Some((before, written(&last[..end])))
+}
+
 /// How deep substitutions are followed.
 const DEEPEST: u32 = 20;
 
