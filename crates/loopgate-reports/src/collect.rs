@@ -326,6 +326,18 @@ impl Collector {
         self.report.failures.len() as u64 + self.report.failures_not_kept
     }
 
+    /// The file of a failing test whose own text does not name it.
+    pub fn place_test(&mut self, name: &str, file: &str) {
+        let is_it = |failure: &&mut Failure| {
+            failure.test_file.is_none() && failure.test_name.as_deref() == Some(name)
+        };
+        if let Some(failure) = self.report.failures.iter_mut().rev().find(is_it)
+            && !file.is_empty()
+        {
+            failure.test_file = Some(self.speaker.file(file).into_owned());
+        }
+    }
+
     /// Whether nothing was found at all.
     pub fn holds_nothing(&self) -> bool {
         self.report.results.is_none()

@@ -111,7 +111,8 @@ impl<'de> DeserializeSeed<'de> for &mut JsonWalk<'_> {
         match self.paths.iter().position(|path| *path == self.path) {
             Some(path) => {
                 let mut left = MAX_VALUE;
-                let value = Bounded(&mut left).deserialize(deserializer)?;
+                let is_cucumber = self.paths == CUCUMBER;
+                let value = Bounded(&mut left, is_cucumber).deserialize(deserializer)?;
                 (self.see)(Step::Value(path, value, MAX_VALUE - left));
                 Ok(())
             }
@@ -291,12 +292,15 @@ impl Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut left = MAX_VALUE;
-        Bounded(&mut left).deserialize(deserializer)
+        Bounded(&mut left, false).deserialize(deserializer)
     }
 }
 
-/// A value that may take so many bytes more.
-struct Bounded<'b>(&'b mut usize);
+/// Where Cucumber's features stand, whose steps are what is read.
+pub(super) const CUCUMBER: Paths = &["[]"];
+
+/// A value that may take so many bytes more, and whether its steps are read.
+struct Bounded<'b>(&'b mut usize, bool);
 
 impl Bounded<'_> {
     /// Takes the bytes of a value, of its key and of a text. Each text is a block of its own, which an allocator rounds
@@ -356,7 +360,7 @@ impl<'de> Visitor<'de> for Bounded<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
         let mut list = Vec::new();
-        while let Some(value) = seq.next_element_seed(Bounded(self.0))? {
+        while let Some(value) = seq.next_element_seed(Bounded(self.0, self.1))? {
             list.push(value);
         }
         Ok(Json::List(list.into()))
@@ -365,13 +369,13 @@ impl<'de> Visitor<'de> for Bounded<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Json, A::Error> {
         let mut entries = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
-            if PASSED_OVER.contains(&key.as_str()) {
+            if PASSED_OVER.contains(&key.as_str()) && !(self.1 && key == "steps") {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
             self.take(&key)?;
             let left = *self.0;
-            let value = map.next_value_seed(Bounded(self.0))?;
+            let value = map.next_value_seed(Bounded(self.0, self.1))?;
             // A file's name; where it is a whole file, that shows nothing of a result.
             if key == "source" && matches!(&value, Json::Text(text) if text.len() > MAX_NAME) {
                 *self.0 = left;

@@ -46,10 +46,17 @@ pub(super) fn told(message: &str) -> (Option<FindingSeverity>, &str) {
             return (Some(severity), behind.trim_start());
         }
     }
-    let word = message
-        .split_once(": ")
-        .or_else(|| message.split_once(" - "))
+    // yamllint: `[warning] …`
+    let bracketed = message
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
         .and_then(|(word, behind)| Some((of_word(word)?, behind)));
+    let word = bracketed.or_else(|| {
+        message
+            .split_once(": ")
+            .or_else(|| message.split_once(" - "))
+            .and_then(|(word, behind)| Some((of_word(word)?, behind)))
+    });
     match word {
         Some((severity, behind)) => (Some(severity), behind.trim_start()),
         None => (None, message),
@@ -88,6 +95,11 @@ mod tests {
                 "empty block",
             ),
             ("✖ in use", Some(FindingSeverity::High), "in use"),
+            (
+                "[warning] no start",
+                Some(FindingSeverity::Medium),
+                "no start",
+            ),
             ("!important is one word", None, "!important is one word"),
             ("undefined: x", None, "undefined: x"),
         ];

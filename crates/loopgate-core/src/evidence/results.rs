@@ -105,6 +105,8 @@ words! {
         PlaywrightJson = "playwright_json",
         MochaJson = "mocha_json",
         RspecJson = "rspec_json",
+        /// What Cucumber of any language and behave write as JSON.
+        CucumberJson = "cucumber_json",
         /// The Common Test Report Format.
         Ctrf = "ctrf",
         /// What test runners, compilers and linters print for people, read block by block.

@@ -70,6 +70,13 @@ pub fn annotation(line: &str) -> Option<Finding> {
     if line.starts_with("##[error]Process completed with exit code ") {
         return None;
     }
+    // Azure Pipelines: `##vso[task.logissue type=error;sourcepath=a.py;linenumber=1;code=F401;]message`
+    if let Some((properties, message)) = line
+        .strip_prefix("##vso[task.logissue ")
+        .and_then(|rest| rest.split_once(']'))
+    {
+        return of_azure(properties, message);
+    }
     let (command, message) = match line.strip_prefix("##[") {
         Some(rest) => rest.split_once(']')?,
         None => line.strip_prefix("::")?.split_once("::")?,
@@ -98,6 +105,20 @@ pub fn annotation(line: &str) -> Option<Finding> {
         message,
         location,
     })
+}
+
+fn of_azure(properties: &str, message: &str) -> Option<Finding> {
+    let key = |name: &str| {
+        properties
+            .split(';')
+            .find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name))
+            .map(|(_, value)| value)
+    };
+    let location = key("sourcepath")
+        .map(|file| text::location(file, key("linenumber").and_then(numbers::line)));
+    let severity = severity::of_word(key("type")?)?;
+    let rule = key("code").unwrap_or_default();
+    Some(text::finding(rule, severity, message, location))
 }
 
 /// Undoes what the toolkit does to characters that mean something in a command.

@@ -22,6 +22,9 @@ pub(super) fn is_chatter(line: &str) -> bool {
 /// A failure from a test's output; `package` is the import path its files are shown relative to.
 pub(super) fn failure(output: &str, package: &str) -> Failure {
     let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
+    // What a test logged before it panicked is not why.
+    let panic = lines.iter().position(|line| line.starts_with("panic: "));
+    let lines = lines[panic.unwrap_or_default()..].to_vec();
     // What is only logged (`t.Log`) looks as what shows why the test failed, and stands above it.
     // testify writes below the place.
     let is_wrong = |message: &str| {

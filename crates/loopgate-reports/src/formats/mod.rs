@@ -6,6 +6,7 @@ mod cargo_test;
 mod checkstyle;
 mod console;
 mod coverage_xml;
+mod cucumber_json;
 mod dotnet;
 mod github_annotations;
 mod go_cover;
@@ -130,6 +131,11 @@ pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
     (Format::Ctrf, test_json::CTRF, |window, _, out| {
         test_json::parse(window, out)
     }),
+    (
+        Format::CucumberJson,
+        cucumber_json::MARK,
+        |window, _, out| cucumber_json::parse(window, out),
+    ),
     (Format::LinterJson, linter_json::ANY, |window, _, out| {
         linter_json::parse_any(window, out)
     }),

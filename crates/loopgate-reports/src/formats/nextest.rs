@@ -13,7 +13,7 @@ const MAX_GATHERED: usize = 5_000;
 
 patterns! {
     /// `        FAIL [   0.765s] (2/3) cart tests::adds_two`, `  TRY 2 PASS [   0.010s] cart::it adds`.
-    STATUS = r"^ *(?:TRY (?P<try>[0-9]+) )?(?P<word>[A-Z][A-Z0-9-]*)(?: \([^)]*\))? \[ *(?P<seconds>[0-9.]+)s\] (?:\( *[0-9]+/[0-9]+\) )?(?P<binary>\S+) (?P<test>\S.*)$";
+    STATUS = r"^ *(?:TRY (?P<try>[0-9]+) )?(?P<word>[A-Z][A-Z0-9-]*)(?: \([^)]*\))? \[ *(?P<seconds>[0-9.]+)s\] (?:\([^)]*\) )?(?P<binary>\S+) (?P<test>\S.*)$";
 }
 
 /// Reads lines.

@@ -290,6 +290,11 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
             .iter()
             .position(|line| is_output && has_message(line) && counts(line))
     };
+    let last = |counts: fn(&str) -> bool| {
+        lines
+            .iter()
+            .rposition(|line| is_output && has_message(line) && counts(line))
+    };
     // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`, `… - ERROR - …` of a logger. A line that names its place shows what is
     // wrong there, in whatever words.
     let is_marked = |line: &str| {
@@ -297,6 +302,12 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
             .is_match(text::prefix(line, 80))
     };
     let start = first(is_marked).or_else(|| first(stack::describes_place));
+    // What ended the run stands last, and says so: `Coverage failure: total of 67 is less than fail-under=95`.
+    let ends_run = |line: &str| {
+        pattern!(r"(?i)\b(?:failure|failed|error): \S").is_match(text::prefix(line, 200))
+            && text::names_failure(line)
+    };
+    let start = start.or_else(|| last(ends_run));
     let start = start.or_else(|| first(text::names_failure));
     let start = start.or_else(|| lines.iter().position(has_message));
     let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));

@@ -121,7 +121,7 @@ pub fn is_outcome(text: &str) -> bool {
     let outcome = pattern!(concat!(
         r"(?i)^\W*(?:(?:an? )?(?:(?:unexpected|uncaught|collection|test|assertion) )?",
         r"(?:fail(?:s|ed|ure)?|error(?:ed)?|exception|broken|other)(?: test)?",
-        r"|none(?:type: none)?|contains [0-9]+ failed subtests?|[0-9]+ assertion(?:s|\(s\))? failed",
+        r"|none(?:type)?(?:: none)?|contains [0-9]+ failed subtests?|[0-9]+ subtests? failed|[0-9]+ assertion(?:s|\(s\))? failed",
         r"|stack ?trace|output)?\W*$",
     ));
     text.len() < 60 && outcome.is_match(text)

@@ -78,6 +78,19 @@ impl Block {
         block
     }
 
+    /// What it says stands in a line of its own.
+    pub fn say(&mut self, message: &str) {
+        let (_, marked) = severity::told(message);
+        self.message = text::clipped(message.trim(), MAX_MESSAGE);
+        // `eslint(no-debugger): …`, as oxlint writes a rule.
+        if let Some((rule, _)) = marked.split_once("): ")
+            && !rule.contains(' ')
+            && rule.contains('(')
+        {
+            self.rule = text::name(&format!("{rule})"));
+        }
+    }
+
     /// A further test that the same text is about.
     pub fn name(&mut self, name: &str) {
         if !name.is_empty() && self.names.len() < MAX_NAMES {

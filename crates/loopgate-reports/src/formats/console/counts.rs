@@ -29,7 +29,7 @@ pub(super) struct Counts {
 /// The words for tests that failed, errors, tests that passed, tests that were skipped, and tries after the first (as
 /// pytest-rerunfailures counts them).
 const WORDS: [&str; 5] = [
-    "failed failures failure failing fail interrupted cancelled aborted undefined ambiguous timeout",
+    "failed failures failure failing fail interrupted cancelled aborted undefined ambiguous timeout invalid",
     "errors error",
     "passed passing pass successful xpassed flaky ok",
     "skipped skip skips pending pendings omissions todo xfailed incomplete risky disabled excluded ignored not",

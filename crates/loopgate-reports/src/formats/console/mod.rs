@@ -93,6 +93,10 @@ pub(super) struct Console {
     open: Option<Block>,
     /// The file that the lines below are about.
     file: Option<(usize, String, Option<u32>)>,
+    /// The line above, as far as it may be a message.
+    above: String,
+    /// Where pytest says in one line that something failed, without a heading (`--tb=line`): what, file and line.
+    places: Vec<(String, String, Option<u32>)>,
     /// The place that is all of the line above.
     place: Option<(String, Option<u32>)>,
     /// The name that stands above a tool's blocks.
@@ -244,7 +248,10 @@ impl Console {
         }
         let Some(found) = tools::first(line, |row| self.counts_here(row, line)) else {
             self.place = None;
-            return self.plain(line, out);
+            self.plain(line, out);
+            self.above.clear();
+            self.above.push_str(line);
+            return;
         };
         let row = found.row;
         let place = self.place.take();
@@ -427,6 +434,9 @@ impl Console {
             block.push(&instantiated);
         }
         block.found = self.counts.failures_found;
+        if row.message_above {
+            block.say(&self.above);
+        }
         if let Some(shown) = self.shown.take_if(|_| is_ctest(row.tool)) {
             block.found = shown.found;
             shown.text.text().lines().for_each(|line| block.push(line));
@@ -461,6 +471,15 @@ impl Console {
         }
         if self.open.is_none() {
             self.guesses.line(line);
+            let is_failure = matches!(self.section, Some((tool, Part::Failures))
+                if tools::tool(tool).reader == Some(BlockReader::Pytest));
+            if is_failure
+                && self.places.len() < MAX_ANNOTATIONS
+                && let Some(found) = FINDING.captures(line)
+            {
+                let (file, at) = (text::path(&found["file"]), numbers::line(&found["line"]));
+                self.places.push((found["message"].to_owned(), file, at));
+            }
         }
         if line.ends_with(":   required from here") {
             self.instantiated = Some(line.to_owned());
@@ -539,6 +558,10 @@ impl Console {
             true => name.clone(),
             false => format!("{class}\n{name}"),
         };
+        let sums = tool.sums.as_ref();
+        if sums.is_some_and(|sums| sums.is_match(&failure.error_message)) {
+            return;
+        }
         if tool.repeats && !name.is_empty() && self.is_reported(&file, &key) {
             return;
         }
@@ -595,9 +618,19 @@ impl Console {
             None => (String::new(), group("name").to_owned()),
         };
         if self.is_reported(&file, &name) {
-            return;
+            // Its block may not say in which file it is.
+            return out.place_test(&name, &file);
         }
         let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let (message, said) = (
+            group("message"),
+            |place: &&(String, String, Option<u32>)| {
+                !group("message").is_empty() && place.0 == group("message")
+            },
+        );
+        let source = self.places.iter().find(said);
+        let source = source.map(|(_, file, line)| text::location(file, *line));
+        let source = source.filter(|_| !message.is_empty());
         let failure = Failure {
             test_name: known(&text::name(&name)),
             test_file: known(&file),
@@ -606,8 +639,9 @@ impl Console {
                     .filter(|it| !it.is_empty())
                     .unwrap_or("the test failed"),
             ),
-            source: known(group("file"))
-                .map(|file| text::location(&file, numbers::line(group("line")))),
+            source: source.or_else(|| {
+                known(group("file")).map(|file| text::location(&file, numbers::line(group("line"))))
+            }),
             ..Failure::default()
         };
         self.report(

@@ -18,7 +18,7 @@ macro_rules! files {
 /// anyone.
 const FILES: &[(&str, &str)] = &files! {
     "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
-    "gradle" "surefire" "ctest" "meson" "gtest" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
+    "gradle" "surefire" "ctest" "meson" "gtest" "doctest" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
     "busted" "uvu" "ava" "behave" "zig" "testthat" "catch2" "pre_commit" "starters" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
@@ -43,6 +43,8 @@ pub(super) struct Tool {
     pub repeats: bool,
     /// It counts a file that cannot be loaded as an error.
     pub counts_files: bool,
+    /// What a block says that only sums up the blocks of other tests.
+    pub sums: Option<Pattern>,
     /// The line that begins a block is part of what it shows.
     pub has_heading: bool,
     /// What stands between the parts of a name.
@@ -81,6 +83,9 @@ struct RowFields {
     /// It counts only directly below a line that is a place and nothing else.
     #[serde(default)]
     below_place: bool,
+    /// Its message is the line above.
+    #[serde(default)]
+    message_above: bool,
     /// It shows that its tool runs tests, which the tool sums up where the run does not end early.
     #[serde(default)]
     opens: bool,
@@ -159,6 +164,7 @@ pub(super) struct Row {
     pub means: Means,
     pub below_place: bool,
     pub opens: bool,
+    pub message_above: bool,
 }
 
 struct ToolTable {
@@ -195,6 +201,7 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
             means: section.or(fields.means).expect(PROOF),
             below_place: fields.below_place,
             opens: fields.opens,
+            message_above: fields.message_above,
         }
     };
     let rows = fields().map(row).collect();

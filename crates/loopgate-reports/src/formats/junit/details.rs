@@ -98,6 +98,10 @@ pub(super) fn describe(
     let Some(details) = details else {
         return Failure::default();
     };
+    // nextest says so of a test that was ended, and nothing else.
+    if details.class.contains("timeout") && details.is_silent() {
+        return Failure::of(ErrorType::TimeoutError, "the test timed out");
+    }
     let trace = details.trace.text();
     // These print the same text here as on a terminal.
     match framework {
@@ -137,7 +141,10 @@ pub(super) fn describe(
         None => (None, message.to_owned()),
     };
     Failure {
-        error_class: details.own_class().or(class),
+        error_class: details
+            .own_class()
+            .filter(|class| class != case.name)
+            .or(class),
         error_message: text::clipped(&message, MAX_MESSAGE),
         stack_trace: (!trace.is_empty() && trace != message).then(|| trace.to_owned()),
         ..Failure::default()
@@ -145,6 +152,10 @@ pub(super) fn describe(
 }
 
 impl Details {
+    fn is_silent(&self) -> bool {
+        self.message.trim().is_empty() && self.trace.held() == 0
+    }
+
     /// Some writers repeat the element's name as the class, or describe the outcome in words.
     fn own_class(&self) -> Option<String> {
         let class = self.class.trim();

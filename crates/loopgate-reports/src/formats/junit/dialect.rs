@@ -35,6 +35,15 @@ const BY_NAME: &[(&str, Dialect)] = &[
     ("bun test", joined(" ")),
     ("cucumber-js", joined(" ")),
     ("AllTests", joined(".")),
+    ("Minitest::Result", {
+        Dialect {
+            framework: None,
+            title: Some(Title::NameOnly),
+            is_linter: false,
+            has_rows: false,
+            has_cut_off: false,
+        }
+    }),
 ];
 
 /// Linters, by the name of their outermost suite without regard to case, or behind `org.` in the name of a package.

@@ -20,6 +20,11 @@ use crate::{
     text,
 };
 
+patterns! {
+    /// `test_0001_sums the prices`
+    NUMBERED = r"^test_[0-9]{4}_";
+}
+
 /// Elements of one case that are told.
 const MAX_DETAILS: usize = 10;
 
@@ -418,10 +423,12 @@ impl Junit {
             (class, None) => class,
         };
         let seconds = case.seconds.unwrap_or(0.0);
+        // minitest numbers the tests of a spec by their order.
+        let name = NUMBERED.replace(&case.name, "");
         let counted = Case {
             file,
             class,
-            name: &case.name,
+            name: &name,
             state,
             seconds,
             title: self.dialect.title.unwrap_or(Title::WithClass),
