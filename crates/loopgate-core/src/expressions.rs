@@ -105,7 +105,11 @@ impl Patterns {
 
     /// The rows that match, in their order.
     pub fn matching(&self, text: &str) -> Vec<usize> {
-        self.set.matches(text).into_iter().collect()
+        // Of most lines none does, which is found out without a list of all rows.
+        match self.set.is_match(text) {
+            true => self.set.matches(text).into_iter().collect(),
+            false => Vec::new(),
+        }
     }
 
     /// What a row captures.

@@ -53,6 +53,14 @@ patterns! {
     FINDING = r"^(?P<file>(?:[\w.@+-]+/)*[\w.@+-]+\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::[0-9]+)?: (?P<message>\S.*)$";
 }
 
+/// Whether a number stands behind the first colon.
+fn may_be_finding(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    memchr::memchr(b':', bytes)
+        .and_then(|at| bytes.get(at + 1))
+        .is_some_and(u8::is_ascii_digit)
+}
+
 pub(super) fn is_line(line: &str) -> bool {
     let is_silent = |row: &Row| {
         matches!(
@@ -71,7 +79,7 @@ pub(super) fn is_line(line: &str) -> bool {
     };
     Go::begins_with(line)
         || line.starts_with("##teamcity[test")
-        || tools::first(line, |row| row.within.is_none() && !is_silent(row)).is_some()
+        || tools::first(line, None, |row| !is_silent(row)).is_some()
 }
 
 /// Whether only Python's `unittest` writes such a line.
@@ -80,7 +88,8 @@ pub(super) fn is_unittest(line: &str) -> bool {
         row.tool().reader == Some(BlockReader::Unittest)
             && matches!(row.means, Means::Counts | Means::Block | Means::Passed)
     };
-    tools::first(line, is_own).is_some_and(|found| {
+    let failures = tools::failures_of("unittest");
+    tools::first(line, failures, is_own).is_some_and(|found| {
         let name = found.group("name");
         name.is_empty() || name.contains(" (") && name.contains(".") || name.contains("(__main__)")
     })
@@ -143,7 +152,7 @@ impl Guesses {
     fn line(&mut self, line: &str) {
         self.lines_with_text += u64::from(!line.trim().is_empty());
         // A place, and what is wrong there; a sentence of a log names a place elsewhere.
-        let found = if line.contains(':') {
+        let found = if may_be_finding(line) {
             FINDING.captures(line)
         } else {
             None
@@ -246,7 +255,8 @@ impl Console {
         if self.open.is_none() && self.go.line(line, out) {
             return;
         }
-        let Some(found) = tools::first(line, |row| self.counts_here(row, line)) else {
+        let Some(found) = tools::first(line, self.section, |row| self.counts_here(row, line))
+        else {
             self.place = None;
             self.plain(line, out);
             self.above.clear();
@@ -475,6 +485,7 @@ impl Console {
                 if tools::tool(tool).reader == Some(BlockReader::Pytest));
             if is_failure
                 && self.places.len() < MAX_ANNOTATIONS
+                && may_be_finding(line)
                 && let Some(found) = FINDING.captures(line)
             {
                 let (file, at) = (text::path(&found["file"]), numbers::line(&found["line"]));

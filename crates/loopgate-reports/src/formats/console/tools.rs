@@ -1,6 +1,9 @@
 //! What tools print for people: one file a tool in `data/console/`, of which this makes one table.
 
-use std::sync::LazyLock;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use loopgate_core::expressions::Patterns;
 use loopgate_core::{evidence::TestFramework, source_files::Pattern};
@@ -93,7 +96,7 @@ struct RowFields {
 }
 
 /// A part of a tool's output in which some rows count that elsewhere do not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Part {
     /// Blocks of failing tests.
@@ -167,11 +170,38 @@ pub(super) struct Row {
     pub message_above: bool,
 }
 
+/// Rows whose lines are looked for together.
+struct RowSet {
+    patterns: Patterns,
+    /// The places of the rows in the table.
+    rows: Vec<usize>,
+}
+
+impl RowSet {
+    fn new(all: &[(usize, &RowFields)], is_in: impl Fn(usize) -> bool) -> Self {
+        let rows: Vec<usize> = (0..all.len()).filter(|at| is_in(*at)).collect();
+        Self {
+            patterns: Patterns::new(rows.iter().map(|at| &all[*at].1.pattern)),
+            rows,
+        }
+    }
+
+    /// The first row that matches and counts, and its place in the table.
+    fn first(&self, line: &str, counts: impl Fn(&Row) -> bool) -> Option<(usize, usize)> {
+        self.patterns
+            .matching(line)
+            .into_iter()
+            .map(|at| (self.rows[at], at))
+            .find(|(row, _)| counts(&TABLE.rows[*row]))
+    }
+}
+
 struct ToolTable {
     tools: Vec<Tool>,
     rows: Vec<Row>,
-    /// The expressions of the rows.
-    patterns: Patterns,
+    /// The rows that count anywhere, and those that count in one section alone: what those match, most lines do.
+    anywhere: RowSet,
+    within: HashMap<Section, RowSet>,
 }
 
 static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
@@ -179,24 +209,22 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
         .iter()
         .map(|(_, text)| toml::from_str(text).expect(PROOF))
         .collect();
-    let fields = || {
-        tools
-            .iter()
-            .enumerate()
-            .flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)))
-    };
-    let patterns = Patterns::new(fields().map(|(_, row)| &row.pattern));
-    let row = |(tool, fields): (usize, &RowFields)| {
+    let fields: Vec<(usize, &RowFields)> = tools
+        .iter()
+        .enumerate()
+        .flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)))
+        .collect();
+    let row = |(tool, fields): &(usize, &RowFields)| {
         let at = |name: &String| {
             FILES
                 .iter()
                 .position(|(file, _)| file == name)
                 .expect(PROOF)
         };
-        let whose = fields.of.as_ref().map_or(tool, at);
-        let section = fields.section.map(|part| Means::Section((tool, part)));
+        let whose = fields.of.as_ref().map_or(*tool, at);
+        let section = fields.section.map(|part| Means::Section((*tool, part)));
         Row {
-            tool,
+            tool: *tool,
             within: fields.within.map(|part| (whose, part)),
             means: section.or(fields.means).expect(PROOF),
             below_place: fields.below_place,
@@ -204,10 +232,16 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
             message_above: fields.message_above,
         }
     };
-    let rows = fields().map(row).collect();
+    let rows: Vec<Row> = fields.iter().map(row).collect();
+    let sections: HashSet<Section> = rows.iter().filter_map(|row| row.within).collect();
+    let within = sections.into_iter().map(|section| {
+        let set = RowSet::new(&fields, |at| rows[at].within == Some(section));
+        (section, set)
+    });
     ToolTable {
+        within: within.collect(),
+        anywhere: RowSet::new(&fields, |at| rows[at].within.is_none()),
         rows,
-        patterns,
         tools,
     }
 });
@@ -221,6 +255,12 @@ impl Row {
 /// The tool at a place of the table.
 pub(super) fn tool(at: usize) -> &'static Tool {
     &TABLE.tools[at]
+}
+
+/// The section of a tool's failures.
+pub(super) fn failures_of(tool: &str) -> Option<Section> {
+    let at = FILES.iter().position(|(file, _)| *file == tool)?;
+    Some((at, Part::Failures))
 }
 
 /// A line that matters, by its row.
@@ -238,16 +278,23 @@ impl MatchedRow<'_> {
     }
 }
 
-/// The first row that matches a line and counts by `counts`.
-pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<MatchedRow<'t>> {
-    let at = TABLE
-        .patterns
-        .matching(line)
-        .into_iter()
-        .find(|at| counts(&TABLE.rows[*at]))?;
+/// The first row that matches a line, and counts by `counts`, of those that count anywhere or in that section.
+pub(super) fn first<'t>(
+    line: &'t str,
+    section: Option<Section>,
+    counts: impl Fn(&Row) -> bool,
+) -> Option<MatchedRow<'t>> {
+    let inner = section.and_then(|section| TABLE.within.get(&section));
+    let sets = [Some(&TABLE.anywhere), inner].into_iter().flatten();
+    let (row, at, set) = sets
+        .filter_map(|set| {
+            let (row, at) = set.first(line, &counts)?;
+            Some((row, at, set))
+        })
+        .min_by_key(|(row, ..)| *row)?;
     Some(MatchedRow {
-        row: &TABLE.rows[at],
-        captures: TABLE.patterns.captures(at, line)?,
+        row: &TABLE.rows[row],
+        captures: set.patterns.captures(at, line)?,
     })
 }
 
