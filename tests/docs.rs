@@ -422,12 +422,19 @@ const FORMATS: &[(&str, &[ReportFormat])] = &[
     ("NUnit 3", &[NunitXml]),
     ("xUnit.net v2", &[XunitXml]),
     (
-        "the JSON of Playwright, mocha, RSpec, Dart and CTRF",
-        &[PlaywrightJson, MochaJson, RspecJson, DartJson, Ctrf],
+        "the JSON of Playwright, mocha, RSpec, Cucumber, Dart and CTRF",
+        &[
+            PlaywrightJson,
+            MochaJson,
+            RspecJson,
+            CucumberJson,
+            DartJson,
+            Ctrf,
+        ],
     ),
     (
-        "ESLint's, golangci-lint's, ruff's and mypy's JSON",
-        &[EslintJson, GolangciJson, RuffJson, MypyJson],
+        "the JSON of ESLint, golangci-lint, ruff, mypy and most other linters",
+        &[EslintJson, GolangciJson, RuffJson, MypyJson, LinterJson],
     ),
     ("SARIF 2.1.0", &[Sarif]),
     ("checkstyle XML", &[Checkstyle]),

@@ -3,6 +3,8 @@
 //! an array, below the file that it is about (ESLint, RuboCop, stylelint) or with the file in itself or in a place
 //! inside it (ruff, pyright, GitLab's code quality, rdjson).
 
+use std::borrow::Cow;
+
 use loopgate_core::evidence::{ErrorType, FindingSeverity};
 
 use crate::detect::outer_keys;
@@ -41,8 +43,9 @@ const LISTS: Paths = &[
     "files",
 ];
 
-const FILE: &str =
-    "file|filename|fileName|filePath|filepath|file_path|file_name|path|Filename|source";
+const FILE: &str = "file|filename|fileName|filePath|filepath|file_path|file_name|path|Filename";
+/// The file, where no other key has it; else, a name of a rule.
+const SOURCE: &str = "source";
 const LINE: &str = "line|row|Line|line_number|lineNumber|line_from|line_no|start_line_no|startLine\
                     |start_line|beginLine|begin";
 const MESSAGE: &str = "message|description|Text|text|reason|issue_text|details|Message|Failure|ruleDescription|warning";
@@ -81,7 +84,10 @@ const DEPTH: usize = 4;
 fn is_finding(keys: &Keys<'_>) -> bool {
     let has_any = |known: &str| known.split('|').any(|key| keys.contains(&key));
     let is_below = BELOW_FILE.iter().any(|list| keys.contains(list));
-    let is_placed = has_any(FILE) || keys.contains(&"location") || keys.contains(&"range");
+    let is_placed = has_any(FILE)
+        || keys.contains(&SOURCE)
+        || keys.contains(&"location")
+        || keys.contains(&"range");
     let is_told = has_any(MESSAGE) && (has_any(SEVERITY) || has_any(RULE));
     is_placed && (is_told || is_below)
 }
@@ -134,7 +140,10 @@ fn report(item: &Json, of_file: Option<&str>, depth: usize, out: &mut Collector)
     let file = deep(item, DEPTH, &|value| {
         value.text(FILE).map(|file| file.into_owned())
     });
-    let file = file.as_deref().or(of_file);
+    let source = item
+        .text(SOURCE)
+        .filter(|_| file.is_none() && of_file.is_none());
+    let file = file.as_deref().or(of_file).or(source.as_deref());
     let below: Vec<&Json> = BELOW_FILE
         .iter()
         .map(|list| item.get(list))
@@ -159,14 +168,34 @@ fn report(item: &Json, of_file: Option<&str>, depth: usize, out: &mut Collector)
     finding(item, file, &message, out);
 }
 
+/// The first key of those for severities whose value is a word for one, else whatever the first holds: PHP_CodeSniffer
+/// has a number beside the word.
+fn level_word(item: &Json) -> Option<String> {
+    let values = || SEVERITY.split('|').filter_map(|key| item.text(key));
+    let word = values().find(|value| severity::of_word(value).is_some());
+    word.or_else(|| values().next())
+        .map(|value| value.into_owned())
+}
+
+/// The first key of those for rules whose value may name one: bandit's `code` is the source around the finding.
+fn rule(item: &Json) -> Option<Cow<'_, str>> {
+    let named = |key: &str| match item.get(key) {
+        value @ Json::Object(_) => value.text("value|name|id"),
+        value @ Json::List(_) => value.text("0"),
+        _ => item.text(key),
+    };
+    RULE.split('|')
+        .chain([SOURCE])
+        .filter_map(named)
+        .find(|rule| !rule.contains('\n'))
+}
+
 fn finding(item: &Json, file: Option<&str>, message: &str, out: &mut Collector) {
     if file.is_none() {
         out.notes.flaw(Flaw::NO_LOCATION, || "a finding");
     }
     // ESLint's levels are numbers.
-    let word = deep(item, DEPTH, &|value| {
-        value.text(SEVERITY).map(|word| word.into_owned())
-    });
+    let word = deep(item, DEPTH, &level_word);
     let (level, is_error) = match word.as_deref() {
         Some("0") => return,
         Some("1") => (FindingSeverity::Medium, false),
@@ -178,13 +207,8 @@ fn finding(item: &Json, file: Option<&str>, message: &str, out: &mut Collector) 
             })
         }
     };
-    let rule = match item.at(RULE) {
-        Json::Object(_) => item.at(RULE).text("value|name|id"),
-        Json::List(_) => item.at(RULE).text("0"),
-        _ => item.text(RULE),
-    };
     let location = file.map(|file| text::location(file, line(item, DEPTH)));
-    let finding = text::finding(&rule.unwrap_or_default(), level, message, location);
+    let finding = text::finding(&rule(item).unwrap_or_default(), level, message, location);
     match item.is_true("fatal") {
         // A file that cannot be parsed is no finding of a rule.
         true => out.diagnostic(finding, Some(ErrorType::SyntaxError), None),
@@ -253,10 +277,11 @@ mod tests {
             r#"{"metadata":{},"files":[{"path":"a.py","offenses":[{"severity":"error","message":"m","cop_name":"R","location":{"start_line":7,"line":7}}]}],"summary":{}}"#,
             r#"{"comments":[{"file":"a.py","line":7,"level":"error","code":"R","message":"m"},{"file":"a.py","line":1,"level":"style","code":"s","message":"m"}]}"#,
             r#"[{"source":"a.py","errored":true,"warnings":[{"line":7,"rule":"R","severity":"error","text":"m"}]}]"#,
-            r#"{"errors":[],"generated_at":"now","metrics":{},"results":[{"filename":"a.py","issue_severity":"LOW","issue_text":"m","line_number":7,"test_id":"R"}]}"#,
+            r#"{"errors":[],"generated_at":"now","metrics":{},"results":[{"code":"7 x\n8 y\n","filename":"a.py","issue_severity":"LOW","issue_text":"m","line_number":7,"test_id":"R"}]}"#,
             r#"{"errors":[],"results":[{"check_id":"R","path":"a.py","start":{"line":7},"extra":{"message":"m","severity":"ERROR"}}],"paths":{}}"#,
             r#"{"totals":{"file_errors":1},"files":{"a.py":{"errors":1,"messages":[{"message":"m","line":7,"identifier":"x","code":"R"}]}},"errors":[]}"#,
             r#"[{"filepath":"a.py","violations":[{"start_line_no":7,"code":"R","description":"m"}]}]"#,
+            r#"{"totals":{"errors":1},"files":{"a.py":{"messages":[{"message":"m","source":"R","severity":5,"type":"ERROR","line":7},{"message":"m","source":"w","severity":5,"type":"WARNING","line":7}]}}}"#,
             "{\"message\":\"m\",\"location\":{\"path\":\"a.py\",\"range\":{\"start\":{\"line\":7}}},\"severity\":\"ERROR\",\"code\":{\"value\":\"R\"}}\n",
         ];
         for text in cases {
