@@ -335,6 +335,13 @@ impl Gathered<'_> {
             .or(report)
             .filter(|output| output.format.is_some() && self.evidence.results.is_none());
         if let Some(mut output) = report {
+            let command = &self.job.planned.command;
+            if *ending == Ending::Exited(0)
+                && self.job.planned.kind.is_of_tests()
+                && failure::ends_as_its_runner(&command.run)
+            {
+                output.trust_closing_sum();
+            }
             self.add_coverage(self.job.directory, output.coverage.take());
             self.add(output);
         }
@@ -402,7 +409,8 @@ impl Gathered<'_> {
                 .failures
                 .iter()
                 .any(|failure| failure.error_type != ErrorType::LintError);
-        if !self.problems.is_empty() || self.has_partial || is_test && has_failed {
+        let has_failed = is_test && has_failed || self.evidence.reconciled.run_failed;
+        if !self.problems.is_empty() || self.has_partial || has_failed {
             return Outcome::Failed;
         }
         if is_test && self.evidence.reconciled.ended_early && failure::prints_its_sum(&command.run)
@@ -446,15 +454,17 @@ impl Gathered<'_> {
     /// Whether findings fail the check although its tool ended with 0; where they do not, a note says how many there are.
     fn fails_on_findings(&mut self) -> bool {
         let planned = self.job.planned;
-        if !matches!(planned.kind, CheckKind::Lint | CheckKind::Security) {
-            return false;
-        }
+        let usual = match planned.kind {
+            CheckKind::Lint | CheckKind::Security => FailOn::Exit,
+            CheckKind::Types => FailOn::Error,
+            _ => return false,
+        };
         let count = |least| {
             let of_level = |finding: &&Finding| finding.severity >= least;
             self.evidence.findings.iter().filter(of_level).count()
         };
         let (errors, warnings) = (count(FindingSeverity::High), count(FindingSeverity::Medium));
-        let fails = match planned.command.fail_on {
+        let fails = match planned.command.fail_on.unwrap_or(usual) {
             FailOn::Exit => false,
             FailOn::Error => errors > 0,
             FailOn::Warning => warnings > 0,

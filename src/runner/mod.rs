@@ -19,6 +19,8 @@ mod fixer;
 pub(crate) mod fixtures;
 mod job;
 mod lock;
+#[cfg(all(test, unix))]
+mod own_word_tests;
 mod places;
 mod processes;
 mod reproduction;

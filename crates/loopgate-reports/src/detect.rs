@@ -3,7 +3,7 @@
 //! Every format shows in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
 //! table.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use loopgate_core::{evidence::ReportFormat, failure};
 use serde::{
@@ -12,8 +12,8 @@ use serde::{
 };
 
 use super::{
-    Unreadable,
-    formats::{FORMATS, is_old_sarif},
+    Speakers, Unreadable,
+    formats::{FORMATS, Tap, is_old_sarif},
     mark::Mark,
     text,
 };
@@ -236,25 +236,38 @@ fn root(head: &str) -> Option<(&str, &str)> {
 
 /// Text by the first line that only one format has. What annotates files on GitHub may stand beside what a tool prints.
 fn by_lines(head: &str) -> Option<ReportFormat> {
-    let (mut common, mut any) = (None, None);
-    for line in head.lines() {
-        let line = text::clean(failure::without_stamp(line));
+    let (mut one_of_pair, mut common, mut any) = (None, None, None);
+    let lines: Vec<Cow<'_, str>> = head
+        .lines()
+        .map(|line| text::clean(failure::without_stamp(line)))
+        .collect();
+    let mut speakers = Speakers::default();
+    speakers.learn(lines.iter().map(|line| &**line));
+    for line in lines {
         let object =
             Some(line.trim_start()).filter(|line| line.starts_with('{') && line.ends_with('}'));
         let keys = object.map(outer_keys);
         let own = first(|mark| match mark {
-            Mark::Line(is) | Mark::Text { own: is, .. } => is(&line),
+            Mark::Line(is) | Mark::Text { own: is, .. } | Mark::Lines { own: is, .. } => is(&line),
             Mark::JsonLines(is) | Mark::Json { line: is, .. } => keys.as_deref().is_some_and(is),
             _ => false,
         });
         if own.is_some() {
-            return own;
+            // A document of TAP may stand among what tools print for people.
+            let is_among = common.is_some() && Tap::begins_with(&line);
+            return if is_among { common } else { own };
         }
+        let pair = first(|mark| matches!(mark, Mark::Lines { pair: is, .. } if is(&line)));
+        if pair.is_some() && pair == one_of_pair {
+            return pair;
+        }
+        one_of_pair = one_of_pair.or(pair);
         common = common
             .or_else(|| first(|mark| matches!(mark, Mark::Text { common: is, .. } if is(&line))));
         any = any.or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) if is(&line))));
     }
-    common.or(any)
+    let of_several = speakers.are_several().then_some(ReportFormat::Console);
+    common.or(one_of_pair).or(of_several).or(any)
 }
 
 /// Keys of the first object in a text that begins with one, or with an array of them. The text may be cut anywhere.

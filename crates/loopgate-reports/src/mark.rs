@@ -21,6 +21,11 @@ pub(super) enum Mark {
     },
     /// Text: a line that only this format has.
     Line(fn(&str) -> bool),
+    /// Text: lines that only this format has, and lines of which two do: one of them, a program may print.
+    Lines {
+        own: fn(&str) -> bool,
+        pair: fn(&str) -> bool,
+    },
     /// Text: a line that other formats have too; it counts where no other format is recognised.
     AnyLine(fn(&str) -> bool),
     /// Text of several tools: lines that only it has, and such that other formats have too.

@@ -4,7 +4,7 @@
 //! what a tool counts and does not name is a failure, and so is a run that the tool itself calls failed where nothing
 //! that failed was read.
 
-use loopgate_core::evidence::{ErrorType, Failure, Reconciled};
+use loopgate_core::evidence::{CheckResults, ErrorType, Failure, Reconciled};
 
 use crate::Collector;
 
@@ -24,6 +24,10 @@ pub(super) struct RunWord {
     has_failed: bool,
     /// Its text ends before it sums the run up.
     ended_early: bool,
+    /// How many tests passed and were skipped by the sum that ends the text, where that counts none that failed.
+    closing: Option<(u64, u64)>,
+    /// The sums so far, of a tool that prints several.
+    summed: (u64, u64),
     /// What it says for that.
     reasons: Vec<Failure>,
 }
@@ -44,6 +48,21 @@ impl RunWord {
         self.ended_early = true;
     }
 
+    /// The sum that ends the text counts none that failed.
+    pub fn close(&mut self, passed: u64, skipped: u64) {
+        self.closing = Some((passed.min(MOST), skipped.min(MOST)));
+    }
+
+    /// One of several sums, which count each a part: all of them hold, as long as the last one counts none that failed.
+    pub fn add_closing(&mut self, passed: u64, skipped: u64, is_clean: bool) {
+        let (passed_before, skipped_before) = self.summed;
+        self.summed = (
+            passed_before.saturating_add(passed).min(MOST),
+            skipped_before.saturating_add(skipped).min(MOST),
+        );
+        self.closing = Some(self.summed).filter(|_| is_clean);
+    }
+
     /// The tool says that the run failed, and perhaps why. It may be the failing tests that it means.
     pub fn fail(&mut self, reasons: impl IntoIterator<Item = Failure>) {
         self.has_failed = true;
@@ -60,7 +79,9 @@ impl Collector {
             unnamed,
             has_failed,
             ended_early,
+            closing,
             reasons,
+            ..
         } = std::mem::take(&mut self.run);
         let kept = self.report.failures.len() as u64 + self.report.failures_not_kept;
         let counted = self
@@ -74,6 +95,15 @@ impl Collector {
             run_failed,
             ended_early,
         };
+        self.report.closing_sum =
+            closing
+                .filter(|_| kept + counted + unnamed > 0)
+                .map(|(passed, skipped)| CheckResults {
+                    total: passed + skipped,
+                    passed,
+                    skipped,
+                    ..CheckResults::default()
+                });
         if unnamed > 0 {
             let results = self.report.results.get_or_insert_default();
             results.failed += unnamed;

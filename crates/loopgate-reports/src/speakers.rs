@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::Failure;
+use loopgate_core::{evidence::Failure, failure};
 
 use crate::text;
 
@@ -99,6 +99,8 @@ enum Shape {
     Colon,
     /// `INTERNALERROR> `
     Angle,
+    /// `web` and a tab, as GNU parallel tags lines; `gh run view` writes `JOB`, tab, `STEP`, tab, time.
+    Tab,
     /// `#11 4.108 `, `#11 [build 5/6] RUN …` of a container's build.
     Step,
 }
@@ -127,7 +129,7 @@ impl Seen {
         let is_name = match label.shape {
             Shape::Step => true,
             Shape::Bracket | Shape::Bar => self.lines >= FEW,
-            Shape::Colon | Shape::Angle => {
+            Shape::Colon | Shape::Angle | Shape::Tab => {
                 self.lines >= FEW
                     && (label.name.contains([':', '@', '/']) || self.in_a_row * 2 >= self.lines)
             }
@@ -212,11 +214,17 @@ impl Speakers {
             let body = &line[label.len..];
             Some((*self.known.get(label.name)?, body))
         });
-        let unlabelled = || match QUOTED_TIME.find(line).filter(|_| self.has_steps) {
-            Some(time) => &line[time.end()..],
-            None => line,
-        };
-        spoken.unwrap_or_else(|| (0, unlabelled()))
+        spoken.unwrap_or((0, line))
+    }
+
+    /// Whether a line only says once more what a step of a container's build said.
+    pub fn is_quotation(&self, line: &str) -> bool {
+        self.has_steps && QUOTED_TIME.is_match(line)
+    }
+
+    /// Whether programs were told apart.
+    pub fn are_several(&self) -> bool {
+        !self.known.is_empty()
     }
 
     /// The speaker of that number.
@@ -239,12 +247,20 @@ impl Speakers {
 
 /// What may be a label: it names somebody, and no place and no level.
 fn label(line: &str) -> Option<Label<'_>> {
-    let head = &line[..line.floor_char_boundary(MAX_LABEL)];
+    let body = without_time(line);
+    let found = label_of(&body[..body.floor_char_boundary(MAX_LABEL)])?;
+    Some(Label {
+        len: found.len + (line.len() - body.len()),
+        ..found
+    })
+}
+
+fn label_of(head: &str) -> Option<Label<'_>> {
     let found = match head.bytes().next()? {
         b'[' => bracket(head)?,
         b'#' => step(head)?,
         byte if byte.is_ascii_alphanumeric() || matches!(byte, b'@' | b'/' | b'.' | b'_') => {
-            word(head)?
+            word(head).or_else(|| tab(head))?
         }
         _ => return None,
     };
@@ -254,7 +270,9 @@ fn label(line: &str) -> Option<Label<'_>> {
     let names_somebody = match found.shape {
         Shape::Step => true,
         Shape::Bracket => name.contains(|c: char| c.is_ascii_alphanumeric()) && !is_progress(name),
-        Shape::Bar | Shape::Colon | Shape::Angle => !is_number && !text::looks_like_path(name),
+        Shape::Bar | Shape::Colon | Shape::Angle | Shape::Tab => {
+            !is_number && !text::looks_like_path(name)
+        }
     };
     let is_level = LEVELS.iter().any(|level| name.eq_ignore_ascii_case(level));
     (names_somebody && !is_level).then_some(found)
@@ -273,9 +291,14 @@ fn is_of_name(byte: u8) -> bool {
 }
 
 fn bracket(head: &str) -> Option<Label<'_>> {
-    let (name, _) = head[1..].split_once(']')?;
+    let (padded, _) = head[1..].split_once(']')?;
     let is_name = |byte| is_of_name(byte) || byte == b':';
-    let end = name.len() + 2;
+    let end = padded.len() + 2;
+    let name = padded.trim_end();
+    // GoogleTest pads its words too.
+    if name.len() < padded.len() && !name.contains(|c: char| c.is_ascii_lowercase()) {
+        return None;
+    }
     let end = end + usize::from(head[end..].starts_with(':'));
     let len = behind(head, end)?;
     let is_whole = !name.is_empty() && name.bytes().all(is_name);
@@ -284,6 +307,27 @@ fn bracket(head: &str) -> Option<Label<'_>> {
         name,
         len,
     })
+}
+
+fn tab(head: &str) -> Option<Label<'_>> {
+    let (first, rest) = head.split_once('\t')?;
+    let is_plain = |name: &str| !name.ends_with(' ') && !name.contains([':', '=', '"', '\'']);
+    let of_first = Label {
+        shape: Shape::Tab,
+        name: first,
+        len: first.len() + 1,
+    };
+    let of_step = || {
+        let (step, rest) = rest.split_once('\t')?;
+        let stamp = rest.len() - failure::without_stamp(rest).len();
+        let end = first.len() + 1 + step.len();
+        (stamp > 0).then(|| Label {
+            name: &head[..end],
+            len: end + 1 + stamp,
+            ..of_first
+        })
+    };
+    of_step().or_else(|| is_plain(first).then_some(of_first))
 }
 
 /// `#11 4.108 `, `#11 [build 5/6] RUN …`, `#11 ERROR: …`, `#11 DONE 0.1s`
@@ -448,6 +492,66 @@ mod tests {
                     (1, ""),
                     (2, "ERROR: process failed"),
                     (0, "------"),
+                ],
+            ),
+            (
+                [
+                    "21:09:33 api.1  | a",
+                    "21:09:33 belt.1 | b",
+                    "21:09:34 api.1  |   c",
+                    "21:09:34 belt.1 | d",
+                    "21:09:34 api.1  | e",
+                    "21:09:35 belt.1 |",
+                    "21:09:35 system | api.1 stopped (rc=1)",
+                ],
+                [
+                    (1, "a"),
+                    (2, "b"),
+                    (1, "  c"),
+                    (2, "d"),
+                    (1, "e"),
+                    (2, ""),
+                    (0, "21:09:35 system | api.1 stopped (rc=1)"),
+                ],
+            ),
+            (
+                [
+                    "[check:web  ] a",
+                    "[check:types] b",
+                    "[check:web  ]   c",
+                    "[check:types] d",
+                    "[check:web  ] e",
+                    "[check:types] ",
+                    "[ RUN      ] f",
+                ],
+                [
+                    (1, "a"),
+                    (2, "b"),
+                    (1, "  c"),
+                    (2, "d"),
+                    (1, "e"),
+                    (2, ""),
+                    (0, "[ RUN      ] f"),
+                ],
+            ),
+            (
+                [
+                    "yard\ta",
+                    "yard\t  b",
+                    "yard\t",
+                    "test (web)\tRun jest\t2026-11-28T20:14:03.9480421Z c",
+                    "test (web)\tRun jest\t2026-11-28T20:14:04.9480421Z   d",
+                    "test (web)\tRun jest\t2026-11-28T20:14:05.9480421Z ",
+                    "src/a.ts\t7",
+                ],
+                [
+                    (1, "a"),
+                    (1, "  b"),
+                    (1, ""),
+                    (2, "c"),
+                    (2, "  d"),
+                    (2, ""),
+                    (0, "src/a.ts\t7"),
                 ],
             ),
         ];

@@ -74,10 +74,9 @@ struct CheckSection {
     /// Pass although no test was executed. Default: false.
     #[serde(default)]
     allow_empty: bool,
-    /// What fails a check of kind lint or security: the exit status (exit), or also findings that its tool calls errors
-    /// (error), or warnings (warning). Default: exit.
-    #[serde(default)]
-    fail_on: FailOn,
+    /// What fails a check of kind lint, types or security: the exit status (exit), or also findings that its tool calls
+    /// errors (error), or warnings (warning). Default: error for types, else exit.
+    fail_on: Option<FailOn>,
     /// What tests mean that passed when they were tried again: nothing (pass), a warning (warn), or that the check fails
     /// (fail). Default: warn.
     #[serde(default)]

@@ -173,6 +173,11 @@ impl TestOutcomes {
         Some(self.entries.get(at)?.state())
     }
 
+    /// Keeps the tests for which `is_kept` holds.
+    pub fn retain(&mut self, is_kept: impl Fn(TestOutcome) -> bool) {
+        self.entries.retain(|entry| is_kept(*entry));
+    }
+
     /// Adds the tests of another report of the same attempt.
     pub fn merge(&mut self, other: Self) {
         *self = std::mem::take(self).with(other, TestState::rerun);

@@ -17,8 +17,8 @@ pub use explain::{
     retry_class,
 };
 pub use feedback::{
-    CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, inspect_failure, prints_its_sum,
-    reproduce, rerun, to_prove,
+    CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, ends_as_its_runner,
+    inspect_failure, prints_its_sum, reproduce, rerun, to_prove,
 };
 pub use read::{
     Changes, Excerpt, Frame, FrameOrigin, is_outcome, names_failure, sides, without_stamp,

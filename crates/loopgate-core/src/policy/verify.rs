@@ -116,8 +116,9 @@ pub struct CommandCheck {
     pub needs: Vec<CheckName>,
     /// It passes although it is a test check and executed no test.
     pub allow_empty: bool,
-    /// What fails it besides its exit status: findings of a linter or a scanner that ends with 0.
-    pub fail_on: FailOn,
+    /// What fails it besides its exit status: findings of a tool that ends with 0. Where it is not said, an error of a
+    /// type checker does, and none of a linter or scanner.
+    pub fail_on: Option<FailOn>,
     /// What tests mean that passed when they were tried again.
     pub flaky: FlakyTests,
     /// Stop the other checks as soon as this one fails.
@@ -140,7 +141,7 @@ impl CommandCheck {
             reports: Vec::new(),
             needs: Vec::new(),
             allow_empty: false,
-            fail_on: FailOn::default(),
+            fail_on: None,
             flaky: FlakyTests::default(),
             fail_fast: false,
             verbose: true,
@@ -150,11 +151,10 @@ impl CommandCheck {
 }
 
 words! {
-    /// What fails a check of kind lint or security (`fail_on`).
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    /// What fails a check of kind lint, types or security (`fail_on`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum FailOn {
         /// The exit status of its command.
-        #[default]
         Exit = "exit",
         /// That, or a finding that its tool calls an error.
         Error = "error",

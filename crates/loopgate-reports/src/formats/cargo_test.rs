@@ -476,6 +476,7 @@ impl Suite {
             out.notes.remark = Some("quiet output does not name the tests that passed");
         }
         self.part = LibtestPart::Ended;
+        out.run.add_closing(passed + measured, ignored, failed == 0);
         // What it takes to explain a crash is not needed any more.
         self.printed = Clip::default();
     }

@@ -30,6 +30,7 @@ use loopgate_core::evidence::ReportFormat as Format;
 
 pub(super) use github_annotations::annotation;
 pub(super) use sarif::is_old_sarif;
+pub(super) use tap::Tap;
 
 use self::coverage_xml::{CLOVER, COBERTURA, JACOCO};
 use crate::{Collector, Mark, ReadOptions, Unreadable, Window, Xml};

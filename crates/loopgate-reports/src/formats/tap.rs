@@ -19,18 +19,23 @@ use crate::{
     Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Title, Unreadable, Window, numbers, text,
 };
 
-pub(super) const MARK: Mark =
-    Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
+pub(super) const MARK: Mark = Mark::Lines {
+    own: |line| line.starts_with("TAP version ") || is_statement(line) && !is_point(line),
+    pair: is_point,
+};
+
+/// `ok 1 - adds`, `not ok - adds`
+fn is_point(line: &str) -> bool {
+    let point = line.strip_prefix("not ").unwrap_or(line);
+    point.strip_prefix("ok ").is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- ")
+    })
+}
 
 /// Whether a line further left than a YAML block ends the block.
 fn is_statement(line: &str) -> bool {
-    let point = line
-        .strip_prefix("not ")
-        .unwrap_or(line)
-        .strip_prefix("ok ");
-    point.is_some_and(|rest| {
-        rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- ")
-    }) || plan_of(line).is_some_and(|(first, _)| first == 1)
+    is_point(line)
+        || plan_of(line).is_some_and(|(first, _)| first == 1)
         || ["# Subtest", "Bail out!"]
             .iter()
             .any(|word| line.starts_with(word))
@@ -38,13 +43,7 @@ fn is_statement(line: &str) -> bool {
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
-    let mut tap = Tap {
-        levels: vec![Level::default()],
-        point: None,
-        has_version: false,
-        above: Clip::default(),
-        in_todo: false,
-    };
+    let mut tap = Tap::default();
     // Nothing of what follows a bail-out is believed.
     while !tap.levels.is_empty()
         && let Some(line) = window.line()?
@@ -60,7 +59,7 @@ const MAX_LEVELS: usize = 64;
 /// Names remembered per level to keep test points with the same description apart.
 const MAX_NAMES: usize = 100_000;
 
-struct Tap {
+pub(crate) struct Tap {
     levels: Vec<Level>,
     /// The test point read last, which a YAML block may yet explain.
     point: Option<TestPoint>,
@@ -110,8 +109,40 @@ struct TestPoint {
     comments: Clip,
 }
 
+impl Default for Tap {
+    fn default() -> Self {
+        Self {
+            levels: vec![Level::default()],
+            point: None,
+            has_version: false,
+            above: Clip::default(),
+            in_todo: false,
+        }
+    }
+}
+
 impl Tap {
-    fn line(&mut self, line: &str, out: &mut Collector) {
+    /// Whether the line begins a document, in a text in which other tools may speak.
+    pub fn begins_with(line: &str) -> bool {
+        line.starts_with("TAP version ")
+    }
+
+    /// Whether all that was planned was read, so that a line that is none of TAP's is another tool's.
+    pub fn is_over(&self, line: &str) -> bool {
+        let is_comment = line.trim_start().starts_with('#');
+        let is_yaml = line.starts_with("  ");
+        let planned = self
+            .levels
+            .first()
+            .and_then(|top| Some((top.plan?.1, top.points)));
+        planned.is_none_or(|(planned, points)| planned <= points)
+            && self.levels.len() <= 1
+            && !is_comment
+            && !is_yaml
+            && !is_statement(line)
+    }
+
+    pub fn line(&mut self, line: &str, out: &mut Collector) {
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
         let open = self
@@ -433,7 +464,7 @@ impl Tap {
         level
     }
 
-    fn end(&mut self, out: &mut Collector) {
+    pub fn end(&mut self, out: &mut Collector) {
         if self
             .point
             .as_ref()

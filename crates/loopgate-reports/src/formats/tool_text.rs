@@ -1,12 +1,13 @@
 //! What tools print for people: one check may run several of them (`make test`), one after the other or side by side.
-//! Each speaker has readers of its own. Cargo has its own reader, all others share one. The other reader takes over at
-//! a line of its own tools, if the one before has nothing open.
+//! Each speaker has readers of its own. Cargo has its own reader and TAP has, all others share one. The other reader
+//! takes over at a line of its own tools, if the one before has nothing open.
 
 use loopgate_core::evidence::TestFramework;
 
 use super::{
     cargo_test::{self, CargoTest},
     console::{self, Console},
+    tap::Tap,
 };
 use crate::{Collector, Flaw, Speakers, Unreadable, Window, text};
 
@@ -72,6 +73,9 @@ impl ToolText {
         self.speakers.learn(page.lines());
         for line in page.lines() {
             self.lines += 1;
+            if self.speakers.is_quotation(line) {
+                continue;
+            }
             let (number, line) = self.speakers.route(line);
             if !self.reader(number, out).line(line, out) {
                 let number = self.lines;
@@ -124,6 +128,9 @@ struct Reader {
     is_cargo: bool,
     of_cargo: Option<CargoTest>,
     of_others: Option<Console>,
+    of_tap: Option<Tap>,
+    /// TAP speaks.
+    is_tap: bool,
     /// What distinguishes its tests from others of the same name.
     suite: u16,
     framework: Option<TestFramework>,
@@ -132,6 +139,16 @@ struct Reader {
 impl Reader {
     /// Takes a line; false if it cannot be read.
     fn line(&mut self, line: &str, out: &mut Collector) -> bool {
+        if Tap::begins_with(line) {
+            out.expect_tests();
+            self.is_tap = true;
+        } else if let Some(tap) = self.of_tap.as_ref().filter(|_| self.is_tap) {
+            self.is_tap = line.trim().is_empty() || !tap.is_over(line);
+        }
+        if self.is_tap {
+            self.of_tap.get_or_insert_default().line(line, out);
+            return true;
+        }
         let is_idle = match self.is_cargo {
             true => self.of_cargo.as_ref().is_none_or(CargoTest::is_idle),
             false => self.of_others.as_ref().is_none_or(Console::is_idle),
@@ -149,13 +166,62 @@ impl Reader {
 
     /// Ends it, and gives whether it read one tool's words alone.
     fn end(self, out: &mut Collector) -> bool {
-        let is_one = self.of_cargo.is_none() || self.of_others.is_none();
+        let readers = [
+            self.of_cargo.is_some(),
+            self.of_others.is_some(),
+            self.of_tap.is_some(),
+        ];
+        if let Some(mut reader) = self.of_tap {
+            reader.end(out);
+        }
         if let Some(reader) = self.of_cargo {
             reader.end(out);
         }
         if let Some(reader) = self.of_others {
             reader.end(out);
         }
-        is_one
+        readers.into_iter().filter(|has_read| *has_read).count() <= 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ReadOptions, read};
+
+    /// The names of the failing tests.
+    fn failing(text: &str) -> Vec<String> {
+        let failures = read("log", text.as_bytes(), &ReadOptions::default()).failures;
+        failures
+            .into_iter()
+            .map(|failure| failure.test_name.unwrap_or_default())
+            .collect()
+    }
+
+    const JEST: &str = "FAIL a.test.js\n  ● adds\n\n    three is two\n\n      at a.test.js:7:9\n\nTests: 1 failed, 1 total\n";
+    const TAP: &str =
+        "TAP version 13\nnot ok 1 - ships\n  ---\n  error: 'no address'\n  ...\n1..1\n# fail 1\n";
+
+    #[test]
+    fn a_document_of_tap_may_stand_among_what_other_tools_print() {
+        let another = JEST.replace("adds", "multiplies");
+        assert_eq!(
+            failing(&format!("{JEST}{TAP}{another}")),
+            ["adds", "ships", "multiplies"]
+        );
+        let label = |label: &str, text: &str| -> String {
+            text.lines()
+                .map(|line| format!("{label}{line}\n"))
+                .collect()
+        };
+        let of_both = label("api  | ", TAP) + &label("web  | ", JEST);
+        assert_eq!(failing(&of_both), ["ships", "adds"]);
+    }
+
+    #[test]
+    fn one_line_that_looks_like_tap_is_what_a_test_printed() {
+        let spec =
+            "not ok 7 - a line of another run\n✔ sums (0.7ms)\nℹ tests 1\nℹ pass 1\nℹ fail 0\n";
+        assert_eq!(failing(spec), Vec::<String>::new());
+        assert_eq!(failing("not ok 1 - a\nok 2 - b\n"), ["a", "(the plan)"]);
     }
 }

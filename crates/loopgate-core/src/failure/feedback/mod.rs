@@ -7,5 +7,7 @@ mod summary;
 
 pub use inspect::inspect_failure;
 pub use line::{FeedbackLine, Priority};
-pub use reproduce::{CheckContext, alone, prints_its_sum, reproduce, rerun, to_prove};
+pub use reproduce::{
+    CheckContext, alone, ends_as_its_runner, prints_its_sum, reproduce, rerun, to_prove,
+};
 pub use summary::cut_at_sentence;

@@ -10,9 +10,11 @@ pub(super) struct Counts {
     has_sums: bool,
     /// A tool has begun that sums up what it ran.
     pub has_opened: bool,
-    total: u64,
-    /// Of each kind in [`WORDS`].
-    sums: [u64; WORDS.len()],
+    /// Sums that are over, and the last one: lines that follow each other.
+    earlier: Sum,
+    last: Sum,
+    /// A line that sums nothing up stands behind the last sum.
+    is_interrupted: bool,
     /// Failing tests and errors that were reported one by one.
     pub failures_found: u64,
     pub errors_found: u64,
@@ -24,6 +26,24 @@ pub(super) struct Counts {
     running: Option<String>,
     /// Failures that one tool sums up and a tool run by it reports.
     pub reported_inside: u64,
+}
+
+/// What one or several lines sum up.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    /// Tests of which no more is said.
+    total: u64,
+    /// Of each kind in [`WORDS`].
+    of_kind: [u64; WORDS.len()],
+}
+
+impl Sum {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            total: self.total + other.total,
+            of_kind: std::array::from_fn(|kind| self.of_kind[kind] + other.of_kind[kind]),
+        }
+    }
 }
 
 /// The words for tests that failed, errors, tests that passed, tests that were skipped, and tries after the first (as
@@ -41,6 +61,9 @@ impl Counts {
     /// Adds what a line sums up: numbers in front of their words, or words in front of their numbers.
     pub fn add(&mut self, text: &str) {
         self.has_sums = true;
+        if std::mem::take(&mut self.is_interrupted) {
+            self.earlier = self.earlier.plus(std::mem::take(&mut self.last));
+        }
         let words: Vec<String> = text
             .split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
@@ -66,7 +89,7 @@ impl Counts {
             let is = |known: &str| known.split(' ').any(|word| meant.contains(&word));
             match WORDS.iter().position(|known| is(known)) {
                 Some(kind) => {
-                    self.sums[kind] += count;
+                    self.last.of_kind[kind] += count;
                     parts += count;
                 }
                 // `out of 3` and `3 tests` are all of them.
@@ -77,7 +100,7 @@ impl Counts {
         if let Some(total) = total {
             // A tool that prints the sum may leave out how many passed or were skipped, and unittest how many failed.
             let parts = parts + std::mem::take(&mut self.unsummed);
-            self.total += total.saturating_sub(parts);
+            self.last.total += total.saturating_sub(parts);
         }
     }
 
@@ -85,6 +108,18 @@ impl Counts {
     pub fn sum_up(&mut self, text: &str) {
         self.has_sums = true;
         self.running = Some(text.to_owned());
+    }
+
+    /// A line that sums nothing up.
+    pub fn interrupt(&mut self) {
+        self.is_interrupted = true;
+    }
+
+    /// How many tests passed and were skipped by the last sum, if that counts none that failed.
+    pub fn closing(&self) -> Option<(u64, u64)> {
+        let [failed, errors, passed, skipped, _] = self.last.of_kind;
+        let is_clean = self.has_sums && failed + errors == 0;
+        is_clean.then_some((passed + self.last.total, skipped))
     }
 
     /// Counts the tests that were summed up and not reported one by one; false if nothing was summed up.
@@ -95,10 +130,11 @@ impl Counts {
         if !self.has_sums {
             return false;
         }
-        let [failed, errors, passed, skipped, reruns] = self.sums;
+        let Sum { total, of_kind } = self.earlier.plus(self.last);
+        let [failed, errors, passed, skipped, reruns] = of_kind;
         // Which test was tried again is not known: where nothing fails, at least one of those that passed.
         let flaky = u64::from(reruns > 0 && failed + errors == 0).min(passed);
-        let passed = (passed + self.total - flaky).saturating_sub(self.flaky_found);
+        let passed = (passed + total - flaky).saturating_sub(self.flaky_found);
         out.anonymous_cases(TestState::Passed, passed);
         out.anonymous_cases(TestState::Flaky, flaky);
         out.anonymous_cases(TestState::Skipped, skipped);
@@ -168,9 +204,9 @@ mod tests {
         for (text, (failed, errors, passed, skipped)) in cases {
             let mut counts = Counts::default();
             counts.add(text);
-            let [f, e, p, s, _] = counts.sums;
+            let [f, e, p, s, _] = counts.last.of_kind;
             assert_eq!(
-                (f, e, p + counts.total, s),
+                (f, e, p + counts.last.total, s),
                 (failed, errors, passed, skipped),
                 "{text}"
             );

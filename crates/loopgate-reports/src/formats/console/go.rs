@@ -42,6 +42,12 @@ pub(in crate::formats) struct Go {
     in_list: bool,
     package: GoPackage,
     current: Option<String>,
+    /// The word, `PASS` or `FAIL`, with which the tests of the package ended.
+    word: Option<TestState>,
+    /// The last package passed.
+    has_passed: bool,
+    /// A package passed whose tests ended with `FAIL`: its own `TestMain` gave another status.
+    is_contradicted: bool,
     held: usize,
     /// What was printed before a test's result: assertion libraries with a report of their own print it there.
     above: Clip,
@@ -86,6 +92,9 @@ impl Go {
         }
         if let Some((package, end)) = package_end(line) {
             self.building = None;
+            self.has_passed = end == PackageEnd::Passed;
+            self.is_contradicted |= self.has_passed && self.word == Some(TestState::Failed);
+            self.word = None;
             // Without `-v` no test of a package that passes is named or counted.
             if end == PackageEnd::Passed && self.package.tests.is_empty() && !line.ends_with(']') {
                 out.framework = Some(TestFramework::GoTest);
@@ -145,6 +154,10 @@ impl Go {
             self.building = Some(package);
         } else if line == "FAIL" || line == "PASS" {
             self.current = None;
+            self.word = Some(match line {
+                "FAIL" => TestState::Failed,
+                _ => TestState::Passed,
+            });
         } else if self.is_open {
             self.push(line);
         } else {
@@ -157,6 +170,10 @@ impl Go {
 
     pub fn end(&mut self, out: &mut Collector) {
         self.end_listed(out);
+        if self.has_passed && !self.is_contradicted {
+            let results = out.report.results.unwrap_or_default();
+            out.run.close(results.passed, results.skipped);
+        }
         // Of `go build` and `go vet`: what they print is about no tests.
         for (_, output) in std::mem::take(&mut self.builds) {
             let mut broken = GoPackage::default();

@@ -213,6 +213,9 @@ impl Console {
                 .for_each(|finding| github_annotations::report(finding, out));
         }
         let is_summed = self.counts.count_rest(out) || self.teamcity.count_rest(out);
+        if let Some((passed, skipped)) = self.counts.closing() {
+            out.run.close(passed, skipped);
+        }
         if self.counts.has_opened && !is_summed {
             out.run.end_early();
         }
@@ -258,6 +261,9 @@ impl Console {
         let Some(found) = tools::first(line, self.section, |row| self.counts_here(row, line))
         else {
             self.place = None;
+            if !line.trim().is_empty() {
+                self.counts.interrupt();
+            }
             self.plain(line, out);
             self.above.clear();
             self.above.push_str(line);
@@ -304,6 +310,9 @@ impl Console {
             out.expect_tests();
         }
         self.counts.has_opened |= row.opens;
+        if group("counts").or(group("sum")).is_none() {
+            self.counts.interrupt();
+        }
         if let Some(sum) = group("sum") {
             self.counts.sum_up(sum);
             self.framework(row.tool, out);
@@ -627,6 +636,10 @@ impl Console {
                 (text::path(group("name")), String::new())
             }
             None => (String::new(), group("name").to_owned()),
+        };
+        let name = match group("subtest") {
+            "" => name,
+            subtest => format!("{name} {subtest}"),
         };
         if self.is_reported(&file, &name) {
             // Its block may not say in which file it is.

@@ -66,18 +66,29 @@ pub fn reproduce(failure: &Failure, command: &str, directory: &str) -> Option<St
 }
 
 /// Whether a command line runs a tool of which Loopgate knows how it sums up its tests, as it does by itself: by no
-/// script, through no filter, and with no other reporter.
+/// script, through no filter, and with no other reporter. Its status may be hidden (`| tee log`, `|| true`).
 pub fn prints_its_sum(command: &str) -> bool {
     let another = pattern!(
         r"^(?:-q+|--quiet|--silent|--(?:reporters?|format|list|collect|json|help|version|co\b)|-f|-h)"
     );
     let (_, command) = own::placed(command);
-    tool::is_simple(&command)
-        && !tool::is_package_script(&command)
-        && runner(&Failure::default(), &command).is_some()
-        && !command
-            .split_whitespace()
-            .any(|word| another.is_match(word))
+    shell::with_status_hidden(&command).is_some_and(|command| {
+        is_of_runner(&command)
+            && !command
+                .split_whitespace()
+                .any(|word| another.is_match(word))
+    })
+}
+
+/// Whether a command line runs one tool of which Loopgate knows how it runs tests, and ends with that tool's status.
+pub fn ends_as_its_runner(command: &str) -> bool {
+    is_of_runner(&own::placed(command).1)
+}
+
+fn is_of_runner(command: &str) -> bool {
+    tool::is_simple(command)
+        && !tool::is_package_script(command)
+        && runner(&Failure::default(), command).is_some()
 }
 
 /// The command that is to be executed to prove that it runs this one failure again; none where there is none but the
@@ -209,6 +220,28 @@ mod tests {
             ..Failure::default()
         };
         reproduce(&failure, command, "")
+    }
+
+    #[test]
+    fn a_runner_prints_its_sum_where_nothing_filters_it() {
+        let table = [
+            // Command, whether the sum is seen, whether the status is the runner's.
+            ("pytest -v", true, true),
+            ("cd api && npx jest", true, true),
+            ("pytest | tee log", true, false),
+            ("pytest 2>&1 | tee -a log; exit 0", true, false),
+            ("go test -v ./... || true", true, false),
+            ("pytest -q", false, true),
+            ("npx vitest run --reporter=dot", false, true),
+            ("pytest | tail -n 3", false, false),
+            ("pytest || echo failed", false, false),
+            ("npm test", false, false),
+            ("make check", false, false),
+        ];
+        for (command, is_seen, is_own) in table {
+            let found = (prints_its_sum(command), ends_as_its_runner(command));
+            assert_eq!(found, (is_seen, is_own), "{command}");
+        }
     }
 
     #[test]

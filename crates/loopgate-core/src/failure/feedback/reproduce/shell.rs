@@ -34,6 +34,33 @@ pub fn chain(command: &str) -> Option<(String, String)> {
     Some((before, written(&last[..end])))
 }
 
+/// The first command without its `2>&1`, where all that follows it shows its output as it is and hides its status:
+/// `| tee log`, `|| true`, `; exit 0`. None where something else follows.
+pub fn with_status_hidden(command: &str) -> Option<String> {
+    let tokens = tokens(command)?;
+    let is_operator = |token: &Token<'_>| token.kind == Kind::Operator;
+    let end = tokens.iter().position(is_operator).unwrap_or(tokens.len());
+    let (first, rest) = tokens.split_at(end);
+    let errors_too = first.windows(2).position(|pair| {
+        pair[0].kind == Kind::Redirection && pair[0].text == "2>&" && pair[1].text == "1"
+    });
+    let first = match errors_too {
+        Some(at) => [&first[..at], &first[at + 2..]].concat(),
+        None => first.to_vec(),
+    };
+    let hides = |command: &[Token<'_>]| {
+        let words: Vec<&str> = command.iter().map(|token| token.text).collect();
+        matches!(
+            words[..],
+            ["|", "tee", ..] | ["|", "cat"] | ["||" | ";", "true" | ":"] | [";", "exit", _]
+        )
+    };
+    let is_shown = rest
+        .chunk_by(|_, next| !is_operator(next))
+        .all(|command| hides(command));
+    is_shown.then(|| written(&first))
+}
+
 /// How deep substitutions are followed.
 const DEEPEST: u32 = 20;
 

@@ -1,0 +1,203 @@
+//! What a tool says of its run, against the status that its command ends with: real processes that print what the tools
+//! print.
+
+use std::{fs, os::unix::fs::PermissionsExt, process::Command, sync::Arc};
+
+use loopgate_core::{
+    evidence::{CheckEvidence, CheckKind, Outcome, ReproduceProof},
+    policy::{CheckPolicy, CheckSource, CommandCheck, FailOn, FlakyTests},
+};
+
+use super::{Interrupt, fixtures::folder_of, schedule};
+use crate::{git::Git, runner::schedule::Plan};
+
+/// What became of a command, of which `bin/NAME` is a shell script.
+async fn ran(
+    kind: CheckKind,
+    command: CommandCheck,
+    (name, script): (&str, &str),
+) -> CheckEvidence {
+    let folder = folder_of(&[
+        (&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n")),
+        (
+            "tests/test_cart.py",
+            "def test_total():\n    assert total() == 3\n",
+        ),
+    ]);
+    // A place is that of a file which git knows, or would take.
+    let made = Command::new("git")
+        .args(["init", "-q"])
+        .arg(folder.path())
+        .status();
+    assert!(made.unwrap().success());
+    let program = folder.path().join("bin").join(name);
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    let check = CheckPolicy {
+        kind,
+        source: CheckSource::Command(command),
+        is_detected: false,
+    };
+    let checks = [("unit".parse().unwrap(), check)].into_iter().collect();
+    let plan = Plan::new(&checks, None, &Git::at(folder.path()), None).unwrap();
+    let ran = schedule::run(&plan, Interrupt::new(), Arc::new(|_, _| {})).await;
+    ran.checks.into_iter().next().expect("one check")
+}
+
+async fn of_tests(command: &str, program: (&str, &str)) -> CheckEvidence {
+    ran(CheckKind::Test, CommandCheck::new(command), program).await
+}
+
+const PRINTED: &str = r#"cat <<'END'
+============================= test session starts ==============================
+collected 2 items
+
+tests/test_report.py::test_writes FAILED tests/test_old.py::test_gone - no 4425
+=== 1 failed, 3 passed in 0.12s ===
+PASSED
+============================== 2 passed in 0.01s ===============================
+END"#;
+
+#[tokio::test]
+async fn what_a_passing_test_prints_fails_no_run_that_ends_with_0_by_itself() {
+    let pytest = ("pytest", PRINTED);
+    let evidence = of_tests("bin/pytest -s -v", pytest).await;
+    let counted = evidence.results.map(|it| (it.total, it.passed, it.failed));
+    assert_eq!(
+        (evidence.outcome, counted),
+        (Outcome::Passed, Some((2, 2, 0)))
+    );
+    let notes = format!("{:?}", evidence.reports);
+    assert!(
+        notes.contains("1 printed as failed; the runner's own sum"),
+        "{notes}"
+    );
+    // Whose status it is, a pipe hides.
+    let evidence = of_tests("bin/pytest -s -v | tee log", pytest).await;
+    assert_eq!(evidence.outcome, Outcome::Failed);
+}
+
+#[tokio::test]
+async fn a_known_runner_that_prints_no_sum_did_not_end() {
+    let begun = "echo '============================= test session starts ============'\n\
+                 echo 'collected 3 items'\necho; echo 'tests/test_a.py .'";
+    for command in [
+        "bin/pytest",
+        "bin/pytest | tee log",
+        "bin/pytest || true",
+        "bin/pytest; exit 0",
+    ] {
+        let evidence = of_tests(command, ("pytest", begun)).await;
+        assert_eq!(evidence.outcome, Outcome::Failed, "{command}");
+        assert!(evidence.reconciled.ended_early, "{command}");
+        let [failure] = evidence.failures.as_slice() else {
+            panic!("{:?}", evidence.failures);
+        };
+        let said = &failure.error_message;
+        assert!(said.starts_with("the run did not end: "), "{said}");
+    }
+    // What was asked for less shows less.
+    for command in ["bin/pytest -q", "bin/pytest | tail -n 3"] {
+        let evidence = of_tests(command, ("pytest", begun)).await;
+        assert!(
+            evidence
+                .failures
+                .iter()
+                .all(|it| !it.error_message.contains("did not end")),
+            "{command}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn errors_of_a_tool_that_ends_with_0_fail_type_checks_and_what_is_to_fail_on_them() {
+    let mypy = (
+        "mypy",
+        "echo 'src/a.py:10: error: \"Freight\" has no attribute \"early\"  [attr-defined]'",
+    );
+    let table = [
+        (CheckKind::Types, None, Outcome::Failed),
+        (CheckKind::Types, Some(FailOn::Exit), Outcome::Passed),
+        (CheckKind::Lint, None, Outcome::Passed),
+        (CheckKind::Lint, Some(FailOn::Error), Outcome::Failed),
+        (CheckKind::Security, Some(FailOn::Warning), Outcome::Failed),
+    ];
+    for (kind, fail_on, outcome) in table {
+        let command = CommandCheck {
+            fail_on,
+            ..CommandCheck::new("bin/mypy src")
+        };
+        let evidence = ran(kind, command, mypy).await;
+        assert_eq!(evidence.outcome, outcome, "{kind:?} {fail_on:?}");
+        let is_told = format!("{:?}", evidence.reports).contains("1 finding of level error");
+        assert_eq!(is_told, outcome == Outcome::Passed, "{kind:?} {fail_on:?}");
+    }
+}
+
+#[tokio::test]
+async fn tests_that_pass_on_another_try_are_named_or_not_or_fail() {
+    let reruns = r#"cat <<'END'
+============================= test session starts ==============================
+collected 1 item
+
+tests/test_a.py R.                                                        [100%]
+
+========================= 1 passed, 1 rerun in 0.01s ===========================
+END"#;
+    let table = [
+        (FlakyTests::Pass, Outcome::Passed),
+        (FlakyTests::Warn, Outcome::Passed),
+        (FlakyTests::Fail, Outcome::Failed),
+    ];
+    for (flaky, outcome) in table {
+        let command = CommandCheck {
+            flaky,
+            ..CommandCheck::new("bin/pytest")
+        };
+        let evidence = ran(CheckKind::Test, command, ("pytest", reruns)).await;
+        assert_eq!(evidence.outcome, outcome, "{flaky:?}");
+        assert_eq!(evidence.results.map(|results| results.flaky), Some(1));
+    }
+}
+
+/// pytest, as far as these tests go: with a test to run it prints `$ONE` and ends with `$STATUS`.
+fn pytest(one: &str, status: u8) -> String {
+    let failed = "cat <<'END'\n\
+        =================================== FAILURES ===================================\n\
+        __________________________________ test_total __________________________________\n\n\
+        >       assert total() == 3\nE       assert 2 == 3\n\n\
+        tests/test_cart.py:3: AssertionError\n\
+        =========================== short test summary info ============================\n\
+        FAILED tests/test_cart.py::test_total - assert 2 == 3\n\
+        ============================== 1 failed in 0.01s ===============================\n\
+        END\nexit 1";
+    let one = match one {
+        "" => failed.to_owned(),
+        one => format!("echo '{one}'; exit {status}"),
+    };
+    format!("case \"$*\" in *::test_total*)\n{one}\n;; esac\n{failed}")
+}
+
+#[tokio::test]
+async fn a_command_to_reproduce_is_told_where_it_failed_in_that_test() {
+    let proof = |evidence: &CheckEvidence| {
+        let proofs: Vec<Option<ReproduceProof>> = evidence
+            .failures
+            .iter()
+            .map(|failure| failure.reproduce)
+            .collect();
+        (proofs, evidence.reproduce_dropped)
+    };
+    let evidence = of_tests("bin/pytest tests", ("pytest", &pytest("", 1))).await;
+    assert_eq!(proof(&evidence), (vec![Some(ReproduceProof::Proven)], 0));
+    // Nothing is selected: by an exit status of its own, or by none.
+    for (said, status) in [("no tests ran in 0.01s", 5), ("no tests ran in 0.01s", 0)] {
+        let script = pytest(said, status);
+        let evidence = of_tests("bin/pytest tests", ("pytest", &script)).await;
+        assert_eq!(evidence.outcome, Outcome::Failed, "{status}");
+        assert_eq!(
+            proof(&evidence),
+            (vec![Some(ReproduceProof::Dropped)], 1),
+            "{status}"
+        );
+    }
+}
