@@ -222,7 +222,12 @@ impl Gathered<'_> {
 
     fn add_coverage(&mut self, report: &Path, coverage: Option<Coverage>) {
         let Some(coverage) = coverage else { return };
-        let places = Places::new(self.job.git, self.job.directory, report, &coverage.sources);
+        let places = Places::new(
+            self.job.git,
+            &self.job.tool_directory(),
+            report,
+            &coverage.sources,
+        );
         let files = coverage.files.into_iter().map(|file| FileCoverage {
             path: places.resolve(&file.path),
             ..file
@@ -359,7 +364,8 @@ impl Gathered<'_> {
         if has_ended_well || evidence.failures.is_empty() {
             evidence.failures.splice(0..0, self.problems.drain(..));
         }
-        let places = Places::new(self.job.git, self.job.directory, self.job.directory, &[]);
+        let directory = self.job.tool_directory();
+        let places = Places::new(self.job.git, &directory, &directory, &[]);
         for failure in &mut evidence.failures {
             failure.error_type = type_in(self.job.planned.kind, failure.error_type);
             places.settle(failure);

@@ -93,6 +93,14 @@ pub async fn execute(
 }
 
 impl Job<'_> {
+    /// The directory in which the tool starts, where its command goes first.
+    pub fn tool_directory(&self) -> PathBuf {
+        let command = &self.planned.command;
+        let directory = command.working_directory.as_deref().unwrap_or_default();
+        self.root
+            .join(failure::tool_directory(&command.run, directory))
+    }
+
     /// Runs it, and again while it fails for reasons outside the code. The last run counts.
     async fn run_repeatedly(
         &self,

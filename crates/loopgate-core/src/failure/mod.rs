@@ -18,8 +18,9 @@ pub use explain::{
 };
 pub use feedback::{
     CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, ends_as_its_runner,
-    inspect_failure, prints_its_sum, reproduce, rerun, to_prove,
+    inspect_failure, prints_its_sum, reproduce, rerun, to_prove, tool_directory,
 };
 pub use read::{
-    Changes, Excerpt, Frame, FrameOrigin, is_outcome, names_failure, sides, without_stamp,
+    Changes, Excerpt, Frame, FrameOrigin, asks_equality, is_outcome, names_failure, sides,
+    without_stamp,
 };

@@ -9,5 +9,6 @@ pub use inspect::inspect_failure;
 pub use line::{FeedbackLine, Priority};
 pub use reproduce::{
     CheckContext, alone, ends_as_its_runner, prints_its_sum, reproduce, rerun, to_prove,
+    tool_directory,
 };
 pub use summary::cut_at_sentence;

@@ -119,6 +119,12 @@ pub fn alone(test: &Failure, command: &str, directory: &str) -> Option<String> {
     Some(command + &runner.anew)
 }
 
+/// The directory in which the tool of a check starts, relative to the top: where the command runs, or where it goes first
+/// (`cd web && npm test`). The paths that the tool prints begin there.
+pub fn tool_directory(command: &str, directory: &str) -> String {
+    placed(command, directory).0
+}
+
 /// The directory in which a check's tool starts, and the command there.
 fn placed<'c>(command: &'c str, directory: &str) -> (String, Cow<'c, str>) {
     let (within, command) = own::placed(command);
@@ -241,6 +247,21 @@ mod tests {
         for (command, is_seen, is_own) in table {
             let found = (prints_its_sum(command), ends_as_its_runner(command));
             assert_eq!(found, (is_seen, is_own), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_tool_starts_where_its_command_goes() {
+        let table = [
+            // Command, where it runs, where the tool starts.
+            ("go test ./...", "", ""),
+            ("cd server && go test ./...", "", "server"),
+            ("cd server && go test ./...", "apps", "apps/server"),
+            ("npm --prefix web test", "", "web"),
+            ("cd ../other && go test ./...", "", ""),
+        ];
+        for (command, directory, start) in table {
+            assert_eq!(tool_directory(command, directory), start, "{command}");
         }
     }
 
