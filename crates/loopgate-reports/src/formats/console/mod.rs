@@ -100,6 +100,8 @@ pub(super) fn is_unittest(line: &str) -> bool {
 pub(super) struct Console {
     section: Option<Section>,
     open: Option<Block>,
+    /// CTest's block, in which the tests of the program that it started speak.
+    around: Option<Block>,
     /// The file that the lines below are about.
     file: Option<(usize, String, Option<u32>)>,
     /// The line above, as far as it may be a message.
@@ -195,11 +197,12 @@ struct RunningProgram {
 impl Console {
     /// Whether nothing is open that a further line could belong to.
     pub fn is_idle(&self) -> bool {
-        self.open.is_none()
+        self.open.is_none() && self.around.is_none()
     }
 
     pub fn end(mut self, out: &mut Collector) {
         self.close(out);
+        self.close_around(out);
         self.end_hook(out);
         self.go.end(out);
         if out.holds_nothing() {
@@ -291,7 +294,13 @@ impl Console {
         }
         match &self.open {
             Some(open) if row.means == Means::Pass && open.tool == row.tool => self.open = None,
+            Some(open) if is_ctest(open.tool) && !is_ctest(row.tool) => {
+                self.around = self.open.take();
+            }
             _ => self.close(out),
+        }
+        if is_ctest(row.tool) {
+            self.close_around(out);
         }
         if let Some((file, line)) = place.filter(|_| row.below_place) {
             self.file = Some((row.tool, file, line));
@@ -422,8 +431,14 @@ impl Console {
             Some(open) if !open.is_finding => {
                 // CTest starts programs, whose blocks are over where it goes on.
                 let is_around = is_ctest(row.tool) && open.tool().shows_output;
-                let is_its_tool = row.tool == open.tool || row.tool().in_every_block || is_around;
-                is_its_tool || matches!(row.means, Means::Section((_, Part::Failures)))
+                let is_inside = is_ctest(open.tool)
+                    && row.tool().shows_output
+                    && matches!(row.means, Means::Section(_) | Means::Block);
+                let is_its_tool = row.tool == open.tool || row.tool().in_every_block;
+                is_its_tool
+                    || is_around
+                    || is_inside
+                    || matches!(row.means, Means::Section((_, Part::Failures)))
             }
             _ => true,
         };
@@ -507,6 +522,11 @@ impl Console {
         match &mut self.open {
             Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
             Some(open) => open.push(line),
+            None if self.around.is_some() => {
+                if let Some(around) = &mut self.around {
+                    around.push(line);
+                }
+            }
             None if self.shown.is_some() => {
                 if let Some(shown) = &mut self.shown {
                     shown.text.push_line(line);
@@ -528,6 +548,14 @@ impl Console {
                     self.in_crash = true;
                 }
             }
+        }
+    }
+
+    /// CTest goes on to its next program.
+    fn close_around(&mut self, out: &mut Collector) {
+        if let Some(around) = self.around.take() {
+            self.open = Some(around);
+            self.close(out);
         }
     }
 
@@ -757,6 +785,25 @@ mod tests {
             ["port"],
             "{told:?}"
         );
+        let catch = "1/2 Test #1: cart ....***Failed    0.00 sec\n\n~~~~~~~~\ncart_tests is a Catch v2.13.10 host application.\n\
+                     RULE\nsums\n  a discount\nRULE\na.cc:16\nDOTS\n\na.cc:17: FAILED:\n  CHECK( total(2, 5) == 9 )\n\
+                     with expansion:\n  10 == 9\n\nEND\ntest cases: 2 | 1 passed | 1 failed\n\n    Start 2: ships\n\
+                     2/2 Test #2: ships ....***Failed    0.00 sec\nFilters: ships\nRULE\nships\nRULE\na.cc:22\nDOTS\n\n\
+                     a.cc:23: FAILED:\n  REQUIRE( ship() == 1 )\n\nEND\ntest cases: 1 | 1 failed\n\n\
+                     0% tests passed, 2 tests failed out of 2\n"
+            .replace("RULE", &"-".repeat(79))
+            .replace("DOTS", &".".repeat(79))
+            .replace("END", &"=".repeat(79));
+        let told = failures(&catch);
+        assert_eq!(
+            told.iter()
+                .map(|(name, message)| (name.as_str(), message.lines().next().unwrap()))
+                .collect::<Vec<_>>(),
+            [
+                ("sums", "CHECK( total(2, 5) == 9 )"),
+                ("ships", "REQUIRE( ship() == 1 )")
+            ]
+        );
         let plain = failures(&format!(
             "    Start 9: port\n9: a.c:4: port is closed, expected open\n{end}"
         ));
@@ -771,7 +818,7 @@ mod tests {
             failures(printed),
             [("test_warm".to_owned(), "assert 2 == 3".to_owned())]
         );
-        // A program with tests of its own fails, and so does its test.
+        // A program with tests of its own fails: they are the ones that count.
         let inside = format!(
             "    Start 9: port\n1/1 Test #9: port ....***Failed    0.00 sec\n{printed}{}",
             &end[end.find("\n\n0%").unwrap()..]
@@ -779,6 +826,6 @@ mod tests {
         let results = read("test", inside.as_bytes(), &ReadOptions::default())
             .results
             .unwrap();
-        assert_eq!((results.total, results.failed), (2, 2));
+        assert_eq!((results.total, results.failed), (1, 1));
     }
 }
