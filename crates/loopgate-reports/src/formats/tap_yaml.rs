@@ -3,7 +3,7 @@
 
 use loopgate_core::{
     evidence::{ErrorType, Failure, SourceLocation},
-    failure::complete,
+    failure::{asks_equality, complete},
 };
 
 use crate::{Clip, Json, MAX_MESSAGE, numbers, text};
@@ -167,9 +167,11 @@ fn failure(document: &Json, description: &str) -> Failure {
         false => stack.into_owned(),
     });
     let fails_at = place.as_ref().filter(|_| !is_node);
+    let operator = document.text("operator");
+    let has_sides = operator.is_none_or(|operator| asks_equality(&operator));
     let side = |keys: &str| {
         let side = document.text(keys).map(|side| short(&side));
-        side.filter(|side| !side.is_empty())
+        side.filter(|side| has_sides && !side.is_empty())
     };
     // tap and AVA show in a difference alone what the sides are.
     let difference = document.text("diff").map(|diff| diff.into_owned());

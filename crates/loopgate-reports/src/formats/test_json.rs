@@ -3,7 +3,10 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::{ErrorType, Failure, SourceLocation, TestFramework, TestState};
+use loopgate_core::{
+    evidence::{ErrorType, Failure, SourceLocation, TestFramework, TestState},
+    failure::asks_equality,
+};
 
 use crate::json::{read, read_each, read_lines};
 use crate::{
@@ -218,9 +221,13 @@ fn thrown_failure(thrown: &Json) -> Failure {
         .text("stack")
         .filter(|stack| !stack.is_empty())
         .unwrap_or(Cow::Owned(backtrace));
+    let has_sides = thrown
+        .text("operator")
+        .is_none_or(|operator| asks_equality(&operator));
     let value = |key| {
         thrown
             .text(key)
+            .filter(|_| has_sides)
             .map(|value| text::clipped(&value, MAX_MESSAGE))
     };
     Failure {

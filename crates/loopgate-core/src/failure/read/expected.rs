@@ -51,6 +51,18 @@ impl TextKind {
 static FORMS: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::new(COMPARISONS.form.iter().map(|form| &form.pattern)));
 
+/// Whether an assertion of this operator, as Node and TAP name them, asks for the value that it expects: `match` and
+/// `throws` have a pattern there, `notEqual` the value that is not wanted.
+pub fn asks_equality(operator: &str) -> bool {
+    let operator = operator.to_ascii_lowercase();
+    let is_equality = operator.contains("equal") && !operator.starts_with("not");
+    is_equality
+        || matches!(
+            &*operator,
+            "==" | "===" | "is" | "ok" | "notok" | "same" | "strictsame"
+        )
+}
+
 /// Both sides of the assertion in a cleaned text.
 pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
     let head = text::prefix(cleaned, 12 * 1024);
@@ -75,6 +87,9 @@ pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
         || head
             .split_once("Assertion with ")
             .is_some_and(|asked| !is_of_equality(asked))
+        || pattern!(r#"(?m)^[ \t]*operator: ['"]?(?P<operator>[\w=!]+)"#)
+            .captures(head)
+            .is_some_and(|found| !asks_equality(&found["operator"]))
     {
         return None;
     }
@@ -305,6 +320,31 @@ mod tests {
         ];
         for (source, error, wanted) in cases {
             assert_eq!(sides(source, error), wanted, "{source}");
+        }
+    }
+
+    #[test]
+    fn the_operator_of_an_assertion_tells_whether_it_asks_for_a_value() {
+        let table = [
+            ("strictEqual", true),
+            ("deepStrictEqual", true),
+            ("equal", true),
+            ("==", true),
+            ("ok", true),
+            ("match", false),
+            ("doesNotMatch", false),
+            ("throws", false),
+            ("notStrictEqual", false),
+            ("fail", false),
+        ];
+        for (operator, asks) in table {
+            assert_eq!(asks_equality(operator), asks, "{operator}");
+            let text = format!(
+                "AssertionError [ERR_ASSERTION]: it failed\n    code: 'ERR_ASSERTION',\n    actual: 'x',\n    \
+                 expected: 'y',\n    operator: '{operator}',\n"
+            );
+            let sides = sides_in(&text, TextKind::Assertion);
+            assert_eq!(sides.is_some(), asks, "{operator}");
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) mod text;
 mod value;
 
 pub use changes::Changes;
-pub use expected::sides;
+pub use expected::{asks_equality, sides};
 pub use paths::FrameOrigin;
 pub use stack::Frame;
 pub use text::{Excerpt, is_outcome, names_failure, without_stamp};
