@@ -152,57 +152,50 @@ pub(crate) struct Speakers {
 impl Speakers {
     /// Learns the labels of a page of lines.
     pub fn learn<'t>(&mut self, lines: impl Iterator<Item = &'t str> + Clone) {
+        let labels: Vec<Option<Label<'t>>> = lines.clone().map(label).collect();
         let mut last = None;
-        for line in lines.clone() {
-            if line.contains("$ ")
+        for (line, label) in lines.clone().zip(&labels) {
+            if memchr::memchr(b'$', line.as_bytes()).is_some()
                 && let Some(found) = ANNOUNCED.captures(line)
             {
                 let is_directory = found.name("of_bun").is_none();
                 let directory = is_directory.then(|| text::path(&found["directory"]));
                 self.know(&found["label"], Speaker { directory });
             }
-            let label = label(line);
-            if let Some(label) = label
-                && (self.seen.len() < MAX_LABELS || self.seen.contains_key(label.name))
-            {
-                let seen = self.seen.entry(label.name.to_owned()).or_default();
-                seen.lines += 1;
-                seen.in_a_row += usize::from(last == Some(label.name));
+            if let Some(label) = label {
+                self.see(label.name, last == Some(label.name));
             }
             last = label.map(|label| label.name);
         }
         if self.seen.is_empty() {
             return;
         }
-        // They speak in most lines from the first labelled one to the last.
         let is_speaker = |label: &Label<'_>| {
             let seen = self.seen.get(label.name);
             seen.is_some_and(|seen| seen.is_speaker(label))
         };
-        let (mut labelled, mut with_text, mut span) = (0, 0, 0);
-        for line in lines.clone() {
-            let is_labelled = label(line).is_some_and(|label| is_speaker(&label));
-            if is_labelled {
-                labelled += 1;
-            }
-            if labelled > 0 && !line.trim().is_empty() {
-                with_text += 1;
-            }
-            if is_labelled {
-                span = with_text;
-            }
-        }
-        if labelled * 2 < span {
+        let speakers: Vec<Option<&str>> = labels
+            .iter()
+            .map(|label| label.filter(is_speaker).map(|label| label.name))
+            .collect();
+        if !speak_in_most(lines, &speakers) {
             return;
         }
-        let names: Vec<&str> = lines
-            .filter_map(label)
-            .filter(is_speaker)
-            .map(|label| label.name)
-            .collect();
-        for name in names {
+        for name in speakers.into_iter().flatten() {
             self.know(name, Speaker::of(name));
         }
+    }
+
+    /// Counts a label.
+    fn see(&mut self, name: &str, is_in_a_row: bool) {
+        let has_room = self.seen.len() < MAX_LABELS;
+        let seen = match self.seen.get_mut(name) {
+            None if has_room => self.seen.entry(name.to_owned()).or_default(),
+            None => return,
+            Some(seen) => seen,
+        };
+        seen.lines += 1;
+        seen.in_a_row += usize::from(is_in_a_row);
     }
 
     /// Whose line it is, and the line without the label.
@@ -243,6 +236,19 @@ impl Speakers {
         self.has_steps |= name.starts_with('#');
         self.known.insert(name.to_owned(), self.speakers.len());
     }
+}
+
+/// Whether speakers speak in most lines from the first of theirs to the last.
+fn speak_in_most<'t>(lines: impl Iterator<Item = &'t str>, speakers: &[Option<&str>]) -> bool {
+    let (mut labelled, mut with_text, mut span) = (0, 0, 0);
+    for (line, speaker) in lines.zip(speakers) {
+        labelled += usize::from(speaker.is_some());
+        with_text += usize::from(labelled > 0 && !line.trim().is_empty());
+        if speaker.is_some() {
+            span = with_text;
+        }
+    }
+    labelled * 2 >= span
 }
 
 /// What may be a label: it names somebody, and no place and no level.

@@ -20,8 +20,8 @@ const MAX_HELD: usize = 8 * 1024 * 1024;
 const MAX_BUILDS: usize = 500;
 
 patterns! {
-    /// `--- FAIL: TestRates/it (0.00s)`; what a test prints without an end of line stands in front of it.
-    RESULT = r"^(?P<printed>.*?)--- (?P<word>FAIL|PASS|SKIP): (?P<name>\S+) \([0-9.]+s\)$";
+    /// `--- FAIL: TestRates/it (0.00s)`
+    RESULT = r"^--- (?P<word>FAIL|PASS|SKIP): (?P<name>\S+) \([0-9.]+s\)$";
     /// gotestsum's lists: `=== FAIL: cart TestTotal/two_items (0.00s)`.
     LISTED = r"^=== (?P<word>FAIL|SKIP): (?P<package>\S+) (?P<name>\S*) \([0-9.]+s\)$";
     /// `DONE 9 tests, 1 skipped, 6 failures in 1.627s`
@@ -74,7 +74,9 @@ impl Go {
                     .iter()
                     .any(|start| line.starts_with(start))
         };
-        if let Some(listed) = LISTED.captures(line).filter(|_| line.starts_with("===")) {
+        if line.starts_with("=== ")
+            && let Some(listed) = LISTED.captures(line)
+        {
             self.list(&listed["word"], &listed["package"], &listed["name"], out);
             return true;
         }
@@ -85,7 +87,9 @@ impl Go {
             self.in_list = true;
             return true;
         }
-        if let Some(done) = DONE.captures(line).filter(|_| line.starts_with("DONE ")) {
+        if line.starts_with("DONE ")
+            && let Some(done) = DONE.captures(line)
+        {
             self.end_listed(out);
             self.done(&done, out);
             return true;
@@ -287,19 +291,16 @@ impl Go {
 
 /// What stands in front of a test's result, its name, and how it ended.
 fn result(line: &str) -> Option<(&str, &str, TestState)> {
-    if !line.contains("--- ") {
-        return None;
-    }
-    let found = RESULT.captures(line)?;
+    // What a test prints without an end of line stands in front of it.
+    let (printed, found) = line
+        .match_indices("--- ")
+        .find_map(|(at, _)| Some((&line[..at], RESULT.captures(&line[at..])?)))?;
     let state = match &found["word"] {
         "FAIL" => TestState::Failed,
         "PASS" => TestState::Passed,
         _ => TestState::Skipped,
     };
-    let (printed, name) = (
-        found.name("printed")?.as_str(),
-        found.name("name")?.as_str(),
-    );
+    let name = found.name("name")?.as_str();
     // Another program may print such words too.
     let is_go = printed.trim().is_empty()
         || ["Test", "Fuzz", "Example", "Benchmark"]

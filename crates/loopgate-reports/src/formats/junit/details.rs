@@ -82,7 +82,7 @@ impl Details {
 
 /// File and line, where a class is a place.
 pub(super) fn place_of_class(class: &str) -> Option<(&str, Option<u32>)> {
-    let found = PLACE.captures(class)?;
+    let found = class.contains(':').then(|| PLACE.captures(class))??;
     let file = found.name("file")?.as_str();
     let line = numbers::line(found.name("line")?.as_str());
     text::looks_like_path(file).then_some((file, line))

@@ -20,11 +20,6 @@ use crate::{
     text,
 };
 
-patterns! {
-    /// `test_0001_sums the prices`
-    NUMBERED = r"^test_[0-9]{4}_";
-}
-
 /// Elements of one case that are told.
 const MAX_DETAILS: usize = 10;
 
@@ -424,11 +419,11 @@ impl Junit {
         };
         let seconds = case.seconds.unwrap_or(0.0);
         // minitest numbers the tests of a spec by their order.
-        let name = NUMBERED.replace(&case.name, "");
+        let name = without_number(&case.name);
         let counted = Case {
             file,
             class,
-            name: &name,
+            name,
             state,
             seconds,
             title: self.dialect.title.unwrap_or(Title::WithClass),
@@ -546,6 +541,16 @@ impl OpenCase {
             .unwrap_or(self.details.len());
         self.details.insert(at, details);
     }
+}
+
+/// `sums the prices` of `test_0001_sums the prices`.
+fn without_number(name: &str) -> &str {
+    let numbered = name
+        .strip_prefix("test_")
+        .and_then(|rest| rest.split_at_checked(4))
+        .filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let own = numbered.and_then(|(_, rest)| rest.strip_prefix('_'));
+    own.unwrap_or(name)
 }
 
 /// The result that a `status` or `result` attribute declares, of the words that are not just "it ran".
