@@ -105,9 +105,17 @@ fn changed(lines: &[&str], (words, minus_is_expected): (&str, bool)) -> Option<S
         {
             break;
         }
-        let is_legend = ["--- ", "+  where ", "+++ ", "+ Received", "+new "]
-            .iter()
-            .any(|start| line.starts_with(start));
+        let is_legend = [
+            "--- ",
+            "---- ",
+            "+  where ",
+            "+++ ",
+            "++++ ",
+            "+ Received",
+            "+new ",
+        ]
+        .iter()
+        .any(|start| line.starts_with(start));
         if is_legend {
             continue;
         }

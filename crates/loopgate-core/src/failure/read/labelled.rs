@@ -78,6 +78,13 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
 /// The side, its label and what stands behind it: `  Expected length: 3`, `#     $expected->{count} = '2'`.
 fn label(line: &str) -> Option<(LabelSide, &str, &str)> {
     let line = line.strip_prefix("E ").unwrap_or(line);
+    // The head of a difference names the two texts: `---- expected: tests/float.rs:22:16`.
+    if ["---", "+++"]
+        .iter()
+        .any(|mark| line.trim_start().starts_with(mark))
+    {
+        return None;
+    }
     // SWI-Prolog writes its level in front of every line.
     let line = line.strip_prefix("ERROR:").unwrap_or(line);
     let line =
