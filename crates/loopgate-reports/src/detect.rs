@@ -173,6 +173,16 @@ const UNSUPPORTED_JSON: Unsupported = &[
         "write Cobertura XML (`coverage xml`), or lcov",
     ),
     (
+        "check_type",
+        "Checkov's own JSON",
+        "run with `--output sarif`",
+    ),
+    (
+        "unlisted",
+        "knip's own JSON",
+        "run with `--reporter codeclimate`",
+    ),
+    (
         "testsuites",
         "GoogleTest's JSON",
         "run with `--gtest_output=xml:FILE`",
@@ -201,7 +211,8 @@ pub(super) fn unsupported(head: &str) -> Unreadable {
         }
         Some('{') if is_old_sarif(head) => by_key("toolInfo"),
         Some('{') if head.contains("\"statementMap\"") => by_key("statementMap"),
-        Some('{') => outer_keys(head).into_iter().find_map(by_key),
+        Some('{') if head.contains("\"unlisted\":[") => by_key("unlisted"),
+        Some('{' | '[') => outer_keys(head).into_iter().find_map(by_key),
         _ => None,
     };
     known.map_or(Unreadable::Unrecognised, |(_, what, instead)| {
@@ -345,6 +356,14 @@ mod tests {
                 "is SonarQube's own XML, which",
             ),
             ("<TestCase name='tst'>", "is Qt Test's own XML, which"),
+            (
+                r#"[{"check_type": "dockerfile", "results": {"failed_checks": []}}]"#,
+                "is Checkov's own JSON, which",
+            ),
+            (
+                r#"{"issues":[{"file":"a.js","unlisted":[]}]}"#,
+                "is knip's own JSON, which",
+            ),
             (
                 r#"{"/a.js":{"path":"/a.js","statementMap":{}}}"#,
                 "is Istanbul's JSON, which",

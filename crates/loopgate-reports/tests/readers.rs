@@ -330,8 +330,15 @@ const CONSOLES: &[Reader] = &[
     ),
     reader("junit_console", "JUnit 5", "", "", ""),
     reader(
+        "knip",
+        "knip 6.44",
+        "",
+        "",
+        "[reporters](https://knip.dev/features/reporters)",
+    ),
+    reader(
         "linters",
-        "eslint 10.15, biome 2.6, tsc, mypy, ruff 0.17, ty, pyright, gcc, clang, javac, svelte-check 4.7, zizmor 1.32 and more",
+        "eslint 10.15, biome 2.6, tsc, mypy, ruff 0.17, ty, pyright, gcc, clang, javac, svelte-check 4.7, dependency-cruiser 17.4, zizmor 1.32 and more",
         "",
         "",
         "",

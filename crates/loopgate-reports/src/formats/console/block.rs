@@ -138,6 +138,11 @@ impl Block {
         };
         let (told, message) = severity::told(&message);
         let level = self.level.or(told);
+        // knip heads its lists by what is wrong.
+        let rule = match self.names.into_iter().next() {
+            Some(heading) if self.rule.is_empty() => heading,
+            _ => self.rule,
+        };
         // The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)` of pyright.
         let last = trace
             .lines()
@@ -147,7 +152,7 @@ impl Block {
             .strip_suffix(']')
             .and_then(|whole| whole.rsplit_once(" ["));
         let (rule, message) = match behind {
-            _ if !self.rule.is_empty() => (self.rule, message.to_owned()),
+            _ if !rule.is_empty() => (rule, message.to_owned()),
             Some((before, rule)) => (rule.to_owned(), before.trim_end().to_owned()),
             None => (
                 last.map(|(_, rule)| format!("report{rule}"))

@@ -336,6 +336,8 @@ impl Console {
                     self.title = None;
                 }
                 self.section = Some(section);
+                let title = group("name").map(|name| (row.tool, name.to_owned()));
+                self.title = title.or_else(|| self.title.take());
             }
             // Why it failed stands below the name, where nothing stands above it.
             Means::Block | Means::Output | Means::Name | Means::NamedEnd | Means::Finding => {

@@ -22,7 +22,7 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = &files! {
     "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
     "gradle" "surefire" "ctest" "meson" "gtest" "doctest" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
-    "busted" "uvu" "ava" "behave" "zig" "testthat" "catch2" "pre_commit" "starters" "linters"
+    "busted" "uvu" "ava" "behave" "zig" "testthat" "catch2" "knip" "pre_commit" "starters" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
 
