@@ -63,6 +63,17 @@ impl Reading {
             headline.class = of_trace.class;
             headline.error_type = known(headline.error_type).unwrap_or(of_trace.error_type);
         }
+        // Below the first line, which is the known class's, another error may be named: what this one caused.
+        let is_below = |named: &String| {
+            failure
+                .error_class
+                .as_ref()
+                .is_some_and(|class| class != named)
+                && !message.lines().next().unwrap_or_default().contains(named)
+        };
+        if headline.class.as_ref().is_some_and(is_below) {
+            headline.message = message.clone();
+        }
         let mut class = failure.error_class.clone().or(headline.class.clone());
         let mut error_type = known(failure.error_type)
             .or(known(headline.error_type))
@@ -312,4 +323,27 @@ fn known_file(frame: &mut Frame, failure: &Failure) {
 
 fn known(error_type: ErrorType) -> Option<ErrorType> {
     (error_type != ErrorType::Other).then_some(error_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The trace of a chain is often cut, and with it what links its errors.
+    #[test]
+    fn a_class_never_gets_the_words_of_the_error_that_it_caused() {
+        let reading = Reading::of(&Failure {
+            error_class: Some("json.decoder.JSONDecodeError".to_owned()),
+            error_message: "Extra data: line 1 column 33\nenv.EnvError: \"JSON\" invalid"
+                .to_owned(),
+            stack_trace: Some(
+                ">       raise EnvError()\nE       env.EnvError: \"JSON\" invalid".to_owned(),
+            ),
+            ..Failure::default()
+        });
+        assert_eq!(
+            reading.summary(),
+            "`json.decoder.JSONDecodeError: Extra data: line 1 column 33`"
+        );
+    }
 }
