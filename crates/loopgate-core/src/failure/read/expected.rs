@@ -73,6 +73,9 @@ pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
             .next()
             .is_some_and(|line| line.starts_with("--"))
     };
+    let head = head
+        .split_once("\nstack backtrace:")
+        .map_or(head, |(above, _)| above);
     let quoted = head
         .match_indices(" Captured ")
         .map(|(at, _)| at)
@@ -142,7 +145,13 @@ fn in_form(row: usize, text: &str, kind: TextKind) -> Option<Sides> {
     let captures = FORMS.captures(row, text)?;
     let form = COMPARISONS.form.get(row)?;
     let (expected, actual) = match (form.of_values, kind) {
-        (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
+        (false, _) => {
+            let sides = (value::tidy(&captures["e"]), value::tidy(&captures["a"]));
+            match captures[0].contains("> but was:<") {
+                true => value::unmarked(sides),
+                false => sides,
+            }
+        }
         (true, TextKind::Finding | TextKind::Exception) => return None,
         (true, _) => {
             let expected = value::first_in(&captures["e"])?;

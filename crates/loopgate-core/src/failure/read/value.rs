@@ -267,6 +267,23 @@ fn count(text: &str) -> Option<(&str, &str)> {
     .then_some((number, noun))
 }
 
+/// Of `ba[z]` and `ba[r]`, in which JUnit 4 marks what differs of two texts, the texts.
+pub(super) fn unmarked((expected, actual): (String, String)) -> (String, String) {
+    let parts = |text: &str| {
+        let (before, rest) = text.split_once('[')?;
+        let (marked, behind) = rest.rsplit_once(']')?;
+        Some([before, marked, behind].map(str::to_owned))
+    };
+    match (parts(&expected), parts(&actual)) {
+        (Some(one), Some(two))
+            if one[0] == two[0] && one[2] == two[2] && (one[0].len() + one[2].len() > 0) =>
+        {
+            (one.concat(), two.concat())
+        }
+        _ => (expected, actual),
+    }
+}
+
 /// Of `5 rows` and `4`, or `4 rows`, the numbers.
 pub(super) fn counted(expected: String, actual: String) -> (String, String) {
     let noun = |text: &str| {
