@@ -176,9 +176,14 @@ fn ended(evidence: &CheckEvidence) -> String {
         .as_ref()
         .map(|reason| format!(" ({reason})"))
         .unwrap_or_default();
-    let tests = evidence
-        .results
-        .map(|results| format!(", {} of {} tests pass", results.passed, results.total));
+    // Some tools name none of the tests that passed, and count none.
+    let tests = evidence.results.map(|results| match results.passed {
+        0 if results.failed + results.errors > 0 => {
+            let failing = results.failed + results.errors;
+            format!(", {}", render::plural(failing, "test fails", "tests fail"))
+        }
+        passed => format!(", {passed} of {} tests pass", results.total),
+    });
     format!(
         "{mark} {} {}{why}, {seconds:.1} s{}",
         evidence.name,

@@ -68,6 +68,7 @@ use self::{
     summary::attempt_row,
     texts::{Brevity, Shown},
 };
+pub use amounts::plural;
 pub use annotations::{
     CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced,
     warning_command,
