@@ -326,14 +326,24 @@ impl Collector {
         self.report.failures.len() as u64 + self.report.failures_not_kept
     }
 
+    /// The last failure of a test of that name.
+    pub fn failure_of(&self, name: &str) -> Option<Failure> {
+        let is_it = |failure: &&Failure| failure.test_name.as_deref() == Some(name);
+        self.report.failures.iter().rev().find(is_it).cloned()
+    }
+
     /// The file of a failing test whose own text does not name it.
     pub fn place_test(&mut self, name: &str, file: &str) {
+        // It may have been seen in another file: that of the class from which it is inherited.
+        let is_elsewhere = |known: &str| !known.ends_with(file) && !file.ends_with(known);
         let is_it = |failure: &&mut Failure| {
-            failure.test_file.is_none() && failure.test_name.as_deref() == Some(name)
+            failure.test_name.as_deref() == Some(name)
+                && failure.test_file.as_deref().is_none_or(is_elsewhere)
         };
         if let Some(failure) = self.report.failures.iter_mut().rev().find(is_it)
             && !file.is_empty()
         {
+            failure.line_number.take_if(|_| failure.test_file.is_some());
             failure.test_file = Some(self.speaker.file(file).into_owned());
         }
     }

@@ -93,11 +93,9 @@ fn read(output: &str, name: &str) -> Failure {
 /// One side of what pretty_assertions draws, whole. By the custom of `assert_eq!(got, wanted)`, left is the actual
 /// value.
 fn side(drawn: &str, mark: char) -> Option<String> {
-    let drawn = drawn
-        .split("\nnote: ")
-        .next()
-        .unwrap_or_default()
-        .trim_matches('\n');
+    let ends = ["\nnote: ", "\nstack backtrace:"];
+    let end = ends.iter().filter_map(|end| drawn.find(end)).min();
+    let drawn = drawn[..end.unwrap_or(drawn.len())].trim_matches('\n');
     let lines = drawn
         .lines()
         .filter_map(|line| line.strip_prefix([mark, ' ']))
@@ -270,6 +268,9 @@ mod tests {
             sides(&format!("{head} {pretty}")),
             both("{\n  5\n}", "{\n  4\n}")
         );
+        let traced = "a.rs:1:1:\nassertion failed: `(left == right)`\n\nDiff < left / right > :\n<4\n>5\n\n\n\
+                      stack backtrace:\n   0: __rustc::rust_begin_unwind\n             at /rustc/59/panicking.rs:689:5\n";
+        assert_eq!(sides(&format!("{head} {traced}")), both("5", "4"));
         assert_eq!(sides(&format!("{head} a.rs:1:1:\nboom")), (None, None));
     }
 

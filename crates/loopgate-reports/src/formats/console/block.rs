@@ -285,6 +285,10 @@ impl Block {
         let file = group("test_file").map_or_else(|| self.file.clone(), text::path);
         let trace = plain(group("text").unwrap_or(text));
         let message = match group("message").map(plain) {
+            // It may stand in the line that begins the block.
+            Some(message) if message.trim().is_empty() && !self.message.is_empty() => {
+                self.message.clone()
+            }
             Some(message) if message.trim().is_empty() && !name.is_empty() => {
                 format!("the test '{name}' failed")
             }

@@ -115,8 +115,8 @@ pub(super) struct Console {
     /// What a tool named as failing ahead of its blocks: AVA's tests, with the first words of what is wrong.
     announced: Vec<String>,
     counts: Counts,
-    /// The files of the tests reported so far, by the tests' names.
-    reported: HashMap<String, Vec<String>>,
+    /// The tests reported so far, by their names.
+    reported: HashMap<String, Reported>,
     go: Go,
     teamcity: TeamCity,
     /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
@@ -132,6 +132,25 @@ pub(super) struct Console {
     /// The hook that failed last.
     hook: Option<Hook>,
     guesses: Guesses,
+}
+
+/// What was reported of the tests of one name.
+#[derive(Default)]
+struct Reported {
+    files: Vec<String>,
+    /// Blocks that no line of a list told of yet.
+    blocks: u64,
+    is_listed: bool,
+}
+
+/// What a line of a list is about.
+enum Listed {
+    /// A block.
+    Known,
+    /// A block of the same test in another file.
+    Again,
+    /// No block.
+    New,
 }
 
 /// A hook that failed, and what it printed.
@@ -660,7 +679,8 @@ impl Console {
             }
             return;
         }
-        let (file, name) = match group("name").split_once("::") {
+        let is_of_file = |(file, _): &(&str, &str)| text::looks_like_path(file);
+        let (file, name) = match group("name").split_once("::").filter(is_of_file) {
             Some((file, name)) => (text::path(file), with_dots(name)),
             None if found.row.tool().reader == Some(BlockReader::Pytest) => {
                 (text::path(group("name")), String::new())
@@ -671,9 +691,32 @@ impl Console {
             "" => name,
             subtest => format!("{name} {subtest}"),
         };
-        if self.is_reported(&file, &name) {
+        match self.of_block(&file, &name) {
             // Its block may not say in which file it is.
-            return out.place_test(&name, &file);
+            Listed::Known => return out.place_test(&name, &file),
+            Listed::Again => {
+                if let Some(failure) = out.failure_of(&name) {
+                    let failure = Failure {
+                        test_file: Some(file.clone()),
+                        line_number: None,
+                        ..failure
+                    };
+                    let class = String::new();
+                    let is_error = false;
+                    return self.report(
+                        tool,
+                        FailedTest {
+                            file,
+                            class,
+                            name,
+                            is_error,
+                            failure,
+                        },
+                        out,
+                    );
+                }
+            }
+            Listed::New => {}
         }
         let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let (message, said) = (
@@ -713,12 +756,13 @@ impl Console {
 
     fn remember(&mut self, file: &str, name: &str) {
         let has_room = self.reported.len() < MAX_REPORTED || self.reported.contains_key(name);
-        let files = has_room.then(|| self.reported.entry(name.to_owned()).or_default());
-        let is_new = |files: &&mut Vec<String>| {
-            files.len() < MAX_FILES && !files.iter().any(|known| known == file)
-        };
-        if let Some(files) = files.filter(is_new) {
-            files.push(file.to_owned());
+        if !has_room {
+            return;
+        }
+        let reported = self.reported.entry(name.to_owned()).or_default();
+        reported.blocks += 1;
+        if reported.files.len() < MAX_FILES && !reported.files.iter().any(|known| known == file) {
+            reported.files.push(file.to_owned());
         }
     }
 
@@ -729,7 +773,25 @@ impl Console {
         };
         self.reported
             .get(name)
-            .is_some_and(|files| files.iter().any(is_same))
+            .is_some_and(|reported| reported.files.iter().any(is_same))
+    }
+
+    /// What a line of a list is about. The block of an inherited test stands in the file of its base; a module that
+    /// holds the tests of another one has blocks that are the same.
+    fn of_block(&mut self, file: &str, name: &str) -> Listed {
+        let is_here = self.is_reported(file, name);
+        let Some(reported) = self.reported.get_mut(name) else {
+            return Listed::New;
+        };
+        let is_open = reported.blocks > 0;
+        let was_listed = std::mem::replace(&mut reported.is_listed, true);
+        reported.blocks = reported.blocks.saturating_sub(1);
+        match is_open && !is_here {
+            true if was_listed => Listed::Again,
+            true => Listed::Known,
+            false if is_here => Listed::Known,
+            false => Listed::New,
+        }
     }
 
     fn framework(&self, tool: usize, out: &mut Collector) {
