@@ -1,7 +1,7 @@
 //! What a tool says of its run, against the status that its command ends with: real processes that print what the tools
 //! print.
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Command, sync::Arc};
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Command, sync::Arc};
 
 use loopgate_core::{
     evidence::{CheckEvidence, CheckKind, Outcome, ReproduceProof},

@@ -82,7 +82,8 @@ impl ToolText {
                 out.notes.flaw(Flaw::BAD_LINE, || format!("line {number}"));
             }
         }
-        (page.text.clear(), page.ends.clear());
+        page.text.clear();
+        page.ends.clear();
     }
 
     /// The reader of that speaker, whose words are read next.

@@ -55,9 +55,7 @@ pub fn with_status_hidden(command: &str) -> Option<String> {
             ["|", "tee", ..] | ["|", "cat"] | ["||" | ";", "true" | ":"] | [";", "exit", _]
         )
     };
-    let is_shown = rest
-        .chunk_by(|_, next| !is_operator(next))
-        .all(|command| hides(command));
+    let is_shown = rest.chunk_by(|_, next| !is_operator(next)).all(hides);
     is_shown.then(|| written(&first))
 }
 
