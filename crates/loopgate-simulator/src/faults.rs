@@ -218,9 +218,12 @@ impl Faults {
         self.healings
     }
 
-    pub fn hangs(&mut self, until: Option<Timestamp>) {
-        self.hanging += 1;
-        self.stalled.extend(until);
+    /// A request hangs that was struck after so many healings. One that was healed since does not.
+    pub fn hangs(&mut self, healings: u64, until: Option<Timestamp>) {
+        if healings == self.healings {
+            self.hanging += 1;
+            self.stalled.extend(until);
+        }
     }
 
     /// The requests under [`Harm::Stall`] that still wait at this time: how many, and when the first ends.
@@ -351,6 +354,19 @@ mod tests {
             .map(|_| faults.strike_request(&Method::GET, "/app").is_some())
             .collect();
         assert_eq!(struck, [false, false, true, true]);
+    }
+
+    #[test]
+    fn a_request_that_was_struck_before_a_healing_hangs_no_more() {
+        let mut faults = Faults::new(1);
+        let struck = faults.healings();
+        faults.hangs(struck, None);
+        assert_eq!(faults.hanging(), 1);
+        faults.clear();
+        faults.hangs(struck, None);
+        assert_eq!(faults.hanging(), 0);
+        faults.hangs(faults.healings(), None);
+        assert_eq!(faults.hanging(), 1);
     }
 
     #[test]

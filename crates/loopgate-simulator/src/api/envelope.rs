@@ -38,7 +38,8 @@ pub async fn wrap(State(shared): State<Arc<Shared>>, request: Request, next: Nex
             Some(visit.carry_out(request, next).await)
         }
         Some(Harm::Hang) => {
-            visit.shared.write(|world| world.faults.hangs(None));
+            let struck = visit.healings;
+            visit.shared.write(|world| world.faults.hangs(struck, None));
             std::future::pending().await
         }
         Some(Harm::Answer {
@@ -108,12 +109,14 @@ struct Visit {
     condition: Option<HeaderValue>,
     /// The credentials, as they were sent.
     token: Option<HeaderValue>,
+    /// How often the faults were healed when it arrived.
+    healings: u64,
 }
 
 impl Visit {
     fn begin(shared: &Arc<Shared>, request: &Request) -> (Self, Option<Harm>) {
         let (method, uri) = (request.method().clone(), request.uri().clone());
-        let (caller, name, harm) = shared.quietly(|world| {
+        let (caller, name, harm, healings) = shared.quietly(|world| {
             let caller = need_user_agent(request.headers())
                 .and_then(|()| Caller::identify(world, request.headers()));
             let name = caller
@@ -123,6 +126,7 @@ impl Visit {
                 caller,
                 name,
                 world.faults.strike_request(&method, target(&uri)),
+                world.faults.healings(),
             )
         });
         let sent = |name| request.headers().get(name).cloned();
@@ -136,6 +140,7 @@ impl Visit {
                 name,
                 condition,
                 token,
+                healings,
             },
             harm,
         )
@@ -144,13 +149,14 @@ impl Visit {
     /// Waits until the faults are healed, or the clock has moved on so far.
     async fn until_healed_or(&self, time: Option<TimeDelta>) {
         let mut changes = self.shared.changes();
-        let (before, until) = self.shared.write(|world| {
+        let until = self.shared.write(|world| {
             let until = time.map(|time| world.clock.now() + time);
-            world.faults.hangs(until);
-            (world.faults.healings(), until)
+            world.faults.hangs(self.healings, until);
+            until
         });
         let goes_on = |world: &mut World| {
-            world.faults.healings() == before && until.is_none_or(|until| world.clock.now() < until)
+            world.faults.healings() == self.healings
+                && until.is_none_or(|until| world.clock.now() < until)
         };
         while self.shared.quietly(goes_on) {
             if changes.changed().await.is_err() {
