@@ -691,55 +691,19 @@ impl Console {
             "" => name,
             subtest => format!("{name} {subtest}"),
         };
-        match self.of_block(&file, &name) {
+        let block = match self.of_block(&file, &name) {
             // Its block may not say in which file it is.
             Listed::Known => return out.place_test(&name, &file),
-            Listed::Again => {
-                if let Some(failure) = out.failure_of(&name) {
-                    let failure = Failure {
-                        test_file: Some(file.clone()),
-                        line_number: None,
-                        ..failure
-                    };
-                    let class = String::new();
-                    let is_error = false;
-                    return self.report(
-                        tool,
-                        FailedTest {
-                            file,
-                            class,
-                            name,
-                            is_error,
-                            failure,
-                        },
-                        out,
-                    );
-                }
-            }
-            Listed::New => {}
-        }
-        let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        let (message, said) = (
-            group("message"),
-            |place: &&(String, String, Option<u32>)| {
-                !group("message").is_empty() && place.0 == group("message")
+            Listed::Again => out.failure_of(&name),
+            Listed::New => None,
+        };
+        let failure = match block {
+            Some(block) => Failure {
+                test_file: Some(file.clone()),
+                line_number: None,
+                ..block
             },
-        );
-        let source = self.places.iter().find(said);
-        let source = source.map(|(_, file, line)| text::location(file, *line));
-        let source = source.filter(|_| !message.is_empty());
-        let failure = Failure {
-            test_name: known(&text::name(&name)),
-            test_file: known(&file),
-            error_message: text::name(
-                Some(group("message"))
-                    .filter(|it| !it.is_empty())
-                    .unwrap_or("the test failed"),
-            ),
-            source: source.or_else(|| {
-                known(group("file")).map(|file| text::location(&file, numbers::line(group("line"))))
-            }),
-            ..Failure::default()
+            None => self.told_by_list(found, &file, &name),
         };
         self.report(
             tool,
@@ -752,6 +716,29 @@ impl Console {
             },
             out,
         );
+    }
+
+    /// What a line of a list shows of a failure.
+    fn told_by_list(&self, found: &MatchedRow<'_>, file: &str, name: &str) -> Failure {
+        let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let message = known(found.group("message"));
+        // pytest may have said where, in a line of its own.
+        let place = self
+            .places
+            .iter()
+            .find(|(said, ..)| message.as_ref() == Some(said))
+            .map(|(_, file, line)| text::location(file, *line));
+        let own = || {
+            let line = numbers::line(found.group("line"));
+            known(found.group("file")).map(|file| text::location(&file, line))
+        };
+        Failure {
+            test_name: known(&text::name(name)),
+            test_file: known(file),
+            error_message: text::name(message.as_deref().unwrap_or("the test failed")),
+            source: place.or_else(own),
+            ..Failure::default()
+        }
     }
 
     fn remember(&mut self, file: &str, name: &str) {
