@@ -622,6 +622,11 @@ impl Console {
             },
         ) = (tools::tool(at), test);
         failure = explained(failure, &file, self.crashes.iter().map(Clip::text));
+        // It began, and nothing else is there of it.
+        let says_nothing = failure.error_message.is_empty() && failure.error_class.is_none();
+        if says_nothing && !name.is_empty() {
+            failure.error_message = "the test failed".to_owned();
+        }
         // Tests of one name in one file are apart if their projects are.
         let key = match class.is_empty() || tool.reader.is_some() {
             true => name.clone(),
@@ -854,6 +859,13 @@ mod tests {
                 ("sums", "CHECK( total(2, 5) == 9 )"),
                 ("ships", "REQUIRE( ship() == 1 )")
             ]
+        );
+        let unended = failures(
+            "[ RUN      ] Cart.Adds\n[ RUN      ] Cart.Ships\n[       OK ] Cart.Ships (0 ms)\n",
+        );
+        assert_eq!(
+            unended,
+            [("Cart.Adds".to_owned(), "the test failed".to_owned())]
         );
         let plain = failures(&format!(
             "    Start 9: port\n9: a.c:4: port is closed, expected open\n{end}"
