@@ -145,13 +145,7 @@ fn in_form(row: usize, text: &str, kind: TextKind) -> Option<Sides> {
     let captures = FORMS.captures(row, text)?;
     let form = COMPARISONS.form.get(row)?;
     let (expected, actual) = match (form.of_values, kind) {
-        (false, _) => {
-            let sides = (value::tidy(&captures["e"]), value::tidy(&captures["a"]));
-            match captures[0].contains("> but was:<") {
-                true => value::unmarked(sides),
-                false => sides,
-            }
-        }
+        (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
         (true, TextKind::Finding | TextKind::Exception) => return None,
         (true, _) => {
             let expected = value::first_in(&captures["e"])?;

@@ -112,6 +112,16 @@ impl Reading {
             }
             found => found,
         };
+        // JUnit 3 and 4 compare two texts so, and mark what differs; a list in brackets fails another class.
+        let marks = |class: &str| class.ends_with("ComparisonFailure");
+        let found = found.map(|sides| match class.as_deref().is_some_and(marks) {
+            true => Sides {
+                expected: value::unmarked(&sides.expected),
+                actual: value::unmarked(&sides.actual),
+                ..sides
+            },
+            false => sides,
+        });
         let sides = match (&failure.expected, &failure.actual) {
             (Some(expected), Some(actual)) => {
                 let (expected, actual) = (value::on_line(expected), value::on_line(actual));
@@ -328,6 +338,48 @@ fn known(error_type: ErrorType) -> Option<ErrorType> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_marks_of_junit_are_no_part_of_a_text() {
+        let table = [
+            (
+                "org.junit.ComparisonFailure",
+                "ba[z]",
+                "ba[r]",
+                "baz",
+                "bar",
+            ),
+            ("junit.framework.ComparisonFailure", "[a]", "[b]", "a", "b"),
+            (
+                "java.lang.AssertionError",
+                "[1, 2]",
+                "[1, 3]",
+                "[1, 2]",
+                "[1, 3]",
+            ),
+            (
+                "java.lang.AssertionError",
+                "row[0]",
+                "row[1]",
+                "row[0]",
+                "row[1]",
+            ),
+        ];
+        for (class, wanted, got, expected, actual) in table {
+            let text = format!("{class}: expected:<{wanted}> but was:<{got}>");
+            let sides = Reading::of(&Failure {
+                error_message: text.clone(),
+                ..Failure::default()
+            })
+            .sides;
+            let sides = sides.map(|sides| (sides.expected, sides.actual));
+            assert_eq!(
+                sides,
+                Some((expected.to_owned(), actual.to_owned())),
+                "{text}"
+            );
+        }
+    }
 
     /// The trace of a chain is often cut, and with it what links its errors.
     #[test]

@@ -267,21 +267,13 @@ fn count(text: &str) -> Option<(&str, &str)> {
     .then_some((number, noun))
 }
 
-/// Of `ba[z]` and `ba[r]`, in which JUnit 4 marks what differs of two texts, the texts.
-pub(super) fn unmarked((expected, actual): (String, String)) -> (String, String) {
-    let parts = |text: &str| {
-        let (before, rest) = text.split_once('[')?;
+/// A text of which JUnit marks what differs, `ba[z]`, without the marks.
+pub(super) fn unmarked(text: &str) -> String {
+    let parts = text.split_once('[').and_then(|(before, rest)| {
         let (marked, behind) = rest.rsplit_once(']')?;
-        Some([before, marked, behind].map(str::to_owned))
-    };
-    match (parts(&expected), parts(&actual)) {
-        (Some(one), Some(two))
-            if one[0] == two[0] && one[2] == two[2] && (one[0].len() + one[2].len() > 0) =>
-        {
-            (one.concat(), two.concat())
-        }
-        _ => (expected, actual),
-    }
+        Some([before, marked, behind].concat())
+    });
+    parts.unwrap_or_else(|| text.to_owned())
 }
 
 /// Of `5 rows` and `4`, or `4 rows`, the numbers.
