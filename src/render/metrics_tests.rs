@@ -2,7 +2,10 @@ use super::{super::metrics_svg, *};
 use chrono::TimeDelta;
 use loopgate_core::{
     Timestamp,
-    metrics::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited, Window},
+    metrics::{
+        CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, SlowTest, Waited,
+        Window,
+    },
     policy::Trigger,
     state::{AuthorKind, QueueExit, VerificationResult},
 };
@@ -30,6 +33,17 @@ fn run(days: i64, first_pass: u32) -> RunLine {
         seconds_to_green: Some(u64::from(first_pass) * 600),
         ..serde_json::from_value(line).unwrap()
     }
+}
+
+/// Tests of `unit`, each with its attempts and their milliseconds.
+fn slow(tests: &[(&str, u32, u64)]) -> Vec<SlowTest> {
+    let test = |(test, attempts, total_ms): &(&str, u32, u64)| SlowTest {
+        check: "unit".parse().unwrap(),
+        test: (*test).to_owned(),
+        attempts: *attempts,
+        total_ms: *total_ms,
+    };
+    tests.iter().map(test).collect()
 }
 
 fn report() -> Report {
@@ -66,6 +80,9 @@ fn report() -> Report {
         },
     )]
     .into();
+    lines[1].slow_tests = slow(&[("cart tests::adds", 2, 8_000), ("tests::rounds", 1, 300)]);
+    lines[4].slow_tests = slow(&[("cart tests::adds", 1, 1_000)]);
+    lines[6].slow_tests = slow(&[("cart tests::adds", 1, 900)]);
     lines[4].calls = [(Trigger::SameError, 1), (Trigger::GateTimeout, 2)].into();
     lines[4].waited = [(Waited::Ci, 900), (Waited::Author, 7_200)].into();
     lines[4].memory = Some(MemoryUse {
@@ -112,6 +129,10 @@ fn the_table_says_what_is_met_and_what_is_missed() {
 
     Check  Runs  Failed  Mean    Longest
     unit   2     1       45.2 s  1 min 1 s
+
+    Check  Slowest test      Mean    Before  Trend       Of
+    unit   cart tests::adds  3.0 s   900 ms  ·····▃···█  3 attempts
+    unit   tests::rounds     300 ms  –       ·········█  1 attempt
     "#);
 }
 

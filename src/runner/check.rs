@@ -213,6 +213,7 @@ impl Gathered<'_> {
         evidence
             .flaky_tests
             .extend(report.flaky_tests.into_iter().take(room));
+        evidence.slowest_tests.merge(report.slowest_tests);
         match (&mut evidence.tests, report.test_outcomes) {
             (Some(tests), Some(more)) => tests.merge(more),
             (tests @ None, more) => *tests = more,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use loopgate_core::{
     evidence::{
         CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality,
-        SourceLocation, TestFramework, TestId, TestState,
+        SourceLocation, TestDuration, TestFramework, TestId, TestState,
     },
     failure,
 };
@@ -159,7 +159,16 @@ impl Collector {
     /// Counts a test. `failure` gives the details of a failing one and is asked only if they are kept. Gives how many
     /// cases before it turned out to be tries of the same test.
     pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> u64 {
-        self.seconds += case.seconds.clamp(0.0, numbers::MAX_SECONDS);
+        let seconds = case.seconds.clamp(0.0, numbers::MAX_SECONDS);
+        self.seconds += seconds;
+        let duration_ms = millis(seconds);
+        let is_test = case.title != Title::Hidden && !case.name.is_empty();
+        if is_test && self.report.slowest_tests.takes(duration_ms) {
+            self.report.slowest_tests.add(TestDuration {
+                test: case.title(),
+                duration_ms,
+            });
+        }
         let file = self.speaker.file(case.file);
         let case = Case {
             file: &file,
@@ -432,7 +441,7 @@ impl Collector {
         // What a report leaves out, its texts show: type, both sides of an assertion, the place in the repository.
         report.failures.iter_mut().for_each(failure::complete);
         if let Some(results) = &mut report.results {
-            results.duration_ms = (self.seconds * 1000.0).round() as u64;
+            results.duration_ms = millis(self.seconds);
         }
         Report {
             path: path.to_owned(),
@@ -458,6 +467,11 @@ pub(super) fn each_line(
         }
     }
     Ok(number)
+}
+
+/// Whole milliseconds of seconds that are not negative.
+fn millis(seconds: f64) -> u64 {
+    (seconds * 1000.0).round() as u64
 }
 
 fn count(results: &mut CheckResults, state: TestState, change: impl Fn(&mut u64)) {

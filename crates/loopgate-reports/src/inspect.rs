@@ -199,4 +199,18 @@ mod tests {
         }
         "#);
     }
+
+    #[test]
+    fn the_slowest_tests_of_a_report_are_known_by_name() {
+        let junit = b"<testsuite><testcase classname='Cart' name='adds' time='0.5'/>\
+                      <testcase classname='Cart' name='rounds' time='2.25'/><testcase name='quick' time='0'/>\
+                      <testcase classname='Cart' name='adds' time='0.75'/><testcase time='9'/></testsuite>";
+        let report = read("a.xml", &junit[..], &ReadOptions::default());
+        let slowest: Vec<_> = report
+            .slowest_tests
+            .iter()
+            .map(|slow| (slow.test.as_str(), slow.duration_ms))
+            .collect();
+        assert_eq!(slowest, [("Cart.rounds", 2_250), ("Cart.adds", 750)]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use loopgate_core::evidence::{
     CheckResults, Failure, Finding, Reconciled, ReportFormat, ReportNote, ReportQuality,
-    TestFramework, TestOutcomes,
+    SlowestTests, TestFramework, TestOutcomes,
 };
 
 use super::{coverage::Coverage, pattern::Pattern};
@@ -61,6 +61,8 @@ pub struct Report {
     pub closing_sum: Option<CheckResults>,
     /// Names of tests that failed and passed.
     pub flaky_tests: Vec<String>,
+    /// Of the tests whose duration the report gives.
+    pub slowest_tests: SlowestTests,
     pub coverage: Option<Coverage>,
     /// Present if asked for.
     pub test_outcomes: Option<TestOutcomes>,

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    evidence::{CheckResults, Failure, Finding, Reconciled, ReportNote, TestOutcomes},
+    evidence::{
+        CheckResults, Failure, Finding, Reconciled, ReportNote, SlowestTests, TestOutcomes,
+    },
     ids::{CheckName, CheckRunId, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
     untrusted::quote,
     words::is_default,
@@ -282,6 +284,9 @@ pub struct CheckEvidence {
     /// Names of tests that failed and passed on this commit, at most 200: retried by their framework, or run once more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaky_tests: Vec<String>,
+    /// Of the reports that give durations.
+    #[serde(default, skip_serializing_if = "SlowestTests::is_empty")]
+    pub slowest_tests: SlowestTests,
     /// What the tools say of their runs as wholes, where their single tests do not show it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reconciled: Reconciled,
@@ -332,6 +337,7 @@ impl CheckEvidence {
             .saturating_add(better.failures_not_kept);
         worse.findings.extend(better.findings);
         worse.flaky_tests.extend(better.flaky_tests);
+        worse.slowest_tests.merge(better.slowest_tests);
         worse.reconciled.add(better.reconciled);
         worse.reproduce_dropped = worse
             .reproduce_dropped

@@ -6,6 +6,7 @@
 mod contradiction;
 mod document;
 mod results;
+mod slowest_tests;
 mod test_outcomes;
 
-pub use self::{contradiction::*, document::*, results::*, test_outcomes::*};
+pub use self::{contradiction::*, document::*, results::*, slowest_tests::*, test_outcomes::*};

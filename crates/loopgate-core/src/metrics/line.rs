@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::SlowTest;
 use crate::{
     evidence::CheckEvidence,
     ids::{CheckName, GateName, PrNumber, Timestamp},
@@ -67,6 +68,9 @@ pub struct RunLine {
     pub gates: BTreeMap<GateName, GateUse>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checks: BTreeMap<CheckName, CheckUse>,
+    /// The slowest tests of its attempts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slow_tests: Vec<SlowTest>,
 }
 
 /// The use of the debug memory in the retries of a run.
@@ -253,6 +257,7 @@ impl RunLine {
             waited: timeline.waited,
             gates: timeline.gates.into_iter().take(MOST_NAMES).collect(),
             checks: check_uses.into_iter().take(MOST_NAMES).collect(),
+            slow_tests: SlowTest::of_run(checks),
         }
     }
 

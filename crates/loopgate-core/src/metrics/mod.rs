@@ -5,6 +5,7 @@
 
 mod line;
 mod report;
+mod slow_tests;
 
 pub use crate::state::CoverageMet;
 
@@ -14,6 +15,7 @@ pub use self::{
         Compared, Difference, Estimate, Figure, Group, Interval, Metric, MetricValue, Point,
         Report, Target, Window,
     },
+    slow_tests::{SlowTest, SlowTestTrend},
 };
 
 #[cfg(test)]

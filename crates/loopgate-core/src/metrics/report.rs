@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited};
+use super::{
+    CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, SlowTestTrend, Waited,
+    slow_tests,
+};
 use crate::{
     ids::{CheckName, GateName, Timestamp},
     memory::Offers,
@@ -194,6 +197,8 @@ pub struct Report {
     pub compared: Vec<Compared>,
     pub gates: BTreeMap<GateName, GateTotals>,
     pub checks: BTreeMap<CheckName, CheckUse>,
+    /// The slowest tests of each check.
+    pub slow_tests: Vec<SlowTestTrend>,
 }
 
 /// A gate over all runs.
@@ -217,18 +222,20 @@ impl Report {
         let runs: Vec<&RunLine> = lines.iter().filter(within(window)).collect();
         let before: Vec<&RunLine> = lines.iter().filter(within(window.before())).collect();
         let parts = window.parts();
+        let of_part = |part: &Window| runs.iter().copied().filter(within(*part)).collect();
+        let by_part: Vec<Vec<&RunLine>> = parts.iter().map(of_part).collect();
         let measured = |metric: Metric| {
             let (value, counted, of) = metric.value(runs.iter().copied());
             let met = value.map(|value| match metric.target() {
                 Target::Above(target) => value > target,
                 Target::Below(target) => value < target,
             });
-            let point = |part: &Window| Point {
+            let point = |(part, runs): (&Window, &Vec<&RunLine>)| Point {
                 from: part.from,
-                value: metric.value(runs.iter().copied().filter(within(*part))).0,
+                value: metric.value(runs.iter().copied()).0,
             };
             let (before, ..) = metric.value(before.iter().copied());
-            let trend = parts.iter().map(point).collect();
+            let trend = parts.iter().zip(&by_part).map(point).collect();
             MetricValue {
                 metric,
                 value,
@@ -295,6 +302,7 @@ impl Report {
             compared: compared(&runs),
             gates,
             checks,
+            slow_tests: slow_tests::trends(&runs, &before, &by_part),
         }
     }
 }

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::{
-    evidence::{ChangedCoverage, Outcome},
+    evidence::{ChangedCoverage, CheckEvidence, Outcome, TestDuration},
     fixtures::{Story, evidence, person, sha, start},
     memory::{MatchOutcome, MemoryMatch, Offers, Rate, Tier},
     observed::{BaseEvidence, Lifecycle, ReceivedEvidence},
@@ -549,4 +549,75 @@ fn what_may_be_chance_is_not_called_a_difference() {
             .all(|it| it.than_people.is_none())
     );
     assert!(compared(&runs_of(AuthorKind::Person, None, 20, 16)).is_empty());
+}
+
+/// A line of a run that ended on that day of December, whose test took so long in one attempt.
+fn slow_line(day: u32, test: &str, duration_ms: u64) -> RunLine {
+    let slow = TestDuration {
+        test: test.to_owned(),
+        duration_ms,
+    };
+    let check = CheckEvidence {
+        name: "unit".parse().unwrap(),
+        slowest_tests: vec![slow].into(),
+        ..CheckEvidence::default()
+    };
+    let line = RunLine::of(&Story::opened().state, &[], &[check], None);
+    RunLine {
+        run_id: format!("{test} {day}"),
+        ended_at: Some(format!("2026-12-{day:02}T12:00:00Z").parse().unwrap()),
+        ..line
+    }
+}
+
+#[test]
+fn slow_tests_have_their_mean_their_trend_and_the_time_before() {
+    let lines = [
+        slow_line(12, "adds", 100),
+        slow_line(22, "adds", 300),
+        slow_line(24, "adds", 500),
+        slow_line(24, "rounds", 450),
+    ];
+    let to = "2026-12-25T00:00:00Z".parse().unwrap();
+    let window = Window::back(to, TimeDelta::days(10));
+    let slow = Report::of(&lines, window).slow_tests;
+    let names: Vec<_> = slow
+        .iter()
+        .map(|it| (it.test.test.as_str(), it.mean_ms, it.before_ms))
+        .collect();
+    assert_eq!(names, [("rounds", 450, None), ("adds", 400, Some(100))]);
+    let trend = [None; 7]
+        .into_iter()
+        .chain([Some(300), None, Some(500)])
+        .collect::<Vec<_>>();
+    assert_eq!(slow[1].trend, trend);
+    assert_eq!(slow[1].test.attempts, 2);
+}
+
+#[test]
+fn a_line_names_few_tests_and_their_names_are_short_and_hold_no_secret() {
+    let check = |check: usize| CheckEvidence {
+        name: format!("unit-{check}").parse().unwrap(),
+        slowest_tests: (1..=30)
+            .map(|test| TestDuration {
+                test: format!("test {test}\npassword=hunter2hunter2 {}", "x".repeat(9_000)),
+                duration_ms: test * 1_000 + check as u64,
+            })
+            .collect::<Vec<_>>()
+            .into(),
+        ..CheckEvidence::default()
+    };
+    let checks: Vec<_> = (0..5).map(check).collect();
+    let line = RunLine::of(&Story::opened().state, &[], &checks, None);
+    assert_eq!(line.slow_tests.len(), 40);
+    assert_eq!(line.slow_tests[0].check.as_str(), "unit-4");
+    assert!(
+        line.slow_tests[0]
+            .test
+            .starts_with("test 30 password=[secret]"),
+        "{}",
+        line.slow_tests[0].test
+    );
+    let text = serde_json::to_string(&line).unwrap();
+    assert!(text.len() < 12_000, "{}", text.len());
 }
