@@ -99,34 +99,44 @@ fn lacking(
     open: Option<&String>,
     stage: Stage,
 ) -> Option<Blocker> {
-    use CheckKind as K;
-    let needs = |kinds: &[CheckKind]| lacking_evidence(&verification.evidence, kinds);
+    let needs = || lacking_evidence(&verification.evidence, needed_kinds(stage));
     let held = open.filter(|_| policy.retry.capabilities == CapabilityMode::Hold);
     match stage {
         Stage::Init => {
             matches!(policy.origin, PolicyOrigin::Presets { .. }).then_some(Blocker::Configuration)
         }
-        Stage::Scaffold | Stage::Implement => needs(&[K::Build]),
-        Stage::Test => needs(&[K::Build, K::Test]),
-        Stage::Verify => needs(&[K::Build, K::Test, K::Lint, K::Types])
+        Stage::Scaffold | Stage::Implement | Stage::Test => needs(),
+        Stage::Verify => needs()
             .or_else(|| evaluation_of(verification, Phase::A))
             .or_else(|| held.cloned().map(Blocker::Capability)),
-        Stage::Validate => needs(&[
-            K::Build,
-            K::Test,
-            K::Security,
-            K::Performance,
-            K::Integration,
-            K::Coverage,
-        ])
-        .or_else(|| evaluation_of(verification, Phase::B)),
-        Stage::Document => needs(&[K::Build, K::Test, K::Docs])
-            .or_else(|| snapshot.pull_request.is_draft.then_some(Blocker::Draft)),
-        Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(&verification.review)),
+        Stage::Validate => needs().or_else(|| evaluation_of(verification, Phase::B)),
+        Stage::Document => {
+            needs().or_else(|| snapshot.pull_request.is_draft.then_some(Blocker::Draft))
+        }
+        Stage::Review => needs().or_else(|| review(&verification.review)),
         Stage::Ship => (!matches!(snapshot.pull_request.lifecycle, Lifecycle::Merged { .. }))
             .then_some(Blocker::Merge),
         Stage::Complete => None,
     }
+}
+
+/// The kinds whose checks the transition out of a stage needs.
+const fn needed_kinds(stage: Stage) -> &'static [CheckKind] {
+    use CheckKind::{Build, Coverage, Docs, Integration, Lint, Performance, Security, Test, Types};
+    match stage {
+        Stage::Scaffold | Stage::Implement => &[Build],
+        Stage::Test | Stage::Review => &[Build, Test],
+        Stage::Verify => &[Build, Test, Lint, Types],
+        Stage::Validate => &[Build, Test, Security, Performance, Integration, Coverage],
+        Stage::Document => &[Build, Test, Docs],
+        Stage::Init | Stage::Ship | Stage::Complete => &[],
+    }
+}
+
+/// The first stage that checks of this kind hold; `None` if they only count in the score.
+pub fn held_stage(kind: CheckKind) -> Option<Stage> {
+    let mut stages = Stage::ALL.into_iter();
+    stages.find(|stage| needed_kinds(*stage).contains(&kind))
 }
 
 /// Checks of these kinds must have ended, and must not have failed where their kind is one that holds hard: a slow
