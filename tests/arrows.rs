@@ -27,6 +27,7 @@ const CORE: &[&str] = &[
     "escalation",
     "stages",
     "deciding",
+    "result",
     "proof",
     "reflex",
     "metrics",

@@ -568,3 +568,14 @@ fn help_and_documents_have_the_variables_of_the_server() {
     }
     assert!(named.contains("LOOPGATE_PRIVATE_KEY_FILE"), "{named:?}");
 }
+
+#[test]
+fn every_item_of_a_decision_has_a_paragraph() {
+    let text = text_of("docs/results.md");
+    let headings: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "))
+        .collect();
+    let ids = loopgate_core::result::ItemId::ALL.map(loopgate_core::result::ItemId::as_str);
+    assert_eq!(headings, ids);
+}

@@ -58,7 +58,7 @@ pub fn row(check: &CheckView, links: &Links) -> Value {
 }
 
 /// What readers must know about it beside its outcome: a broken report, a skip's reason.
-fn note(check: &CheckView) -> Option<Markdown> {
+pub(super) fn note(check: &CheckView) -> Option<Markdown> {
     Some(match &check.standing {
         CheckStanding::Done(evidence) => return note_on(evidence),
         CheckStanding::Skipped { by, reason } => Markdown::ours(format!(

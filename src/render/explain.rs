@@ -8,13 +8,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, check_table,
-    code, gate_card, line, marked, messages, short_text, steps, texts, verdict, warning, word,
-    words,
+    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, code,
+    gate_card,
+    items::{self, ItemCard},
+    line, marked, messages, short_text, steps, texts, verdict, warning, word, words,
 };
 use loopgate_core::{
     GateName,
-    deciding::{CheckView, Decision},
+    deciding::Decision,
     gate::{GateReport, MatchReason, RuleEvidence, TriggerMatch},
     observed::Snapshot,
     stage::Stage,
@@ -88,14 +89,6 @@ fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> mini
         .iter()
         .filter(|gate| !GateCard::is_worth_showing(gate))
         .collect();
-    let check = |check: &CheckView| {
-        let outcome = check_table::outcome(check);
-        Markdown::ours(format!(
-            "{} ({}): {outcome}",
-            code(check.name.as_str()),
-            check.kind.as_str()
-        ))
-    };
     context! {
         icon,
         verdict,
@@ -105,15 +98,10 @@ fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> mini
         held => hold(view.held_by.as_ref(), subject),
         evidence_stage => view.evidence_stage.as_str(),
         evidence_held => hold(view.evidence_held_by.as_ref(), subject),
-        phase => format!("{:?}", view.evaluation.phase),
-        score => view.evaluation.score.to_string(),
-        threshold => view.evaluation.threshold.to_string(),
-        checks => Shown::first(200, &view.checks, check),
-        rules => rules(subject),
+        items => Serde(items::items(subject)),
         gates => Serde(gates(subject, members)),
         quiet => gate_card::quiet(&quiet, &links),
         attempts => attempts(subject, &links),
-        warnings => warnings(subject, &links),
     }
 }
 
@@ -198,6 +186,8 @@ pub struct Explanation {
     /// How far it would come without gates.
     evidence_stage: Stage,
     evidence_held_by: Markdown,
+    /// What was looked at, and how it stands.
+    items: Vec<ItemCard>,
     rules: Vec<Markdown>,
     gates: Vec<GateCard>,
     attempts: Vec<Markdown>,
@@ -218,6 +208,7 @@ impl Explanation {
             held_by: hold(view.held_by.as_ref(), subject),
             evidence_stage: view.evidence_stage,
             evidence_held_by: hold(view.evidence_held_by.as_ref(), subject),
+            items: items::items(subject),
             rules: rules(subject),
             gates: gates(subject, words::members),
             attempts: attempts(subject, &links),

@@ -23,6 +23,7 @@ mod fixtures;
 mod gate_card;
 #[cfg(test)]
 mod hostile_tests;
+mod items;
 mod iteration;
 mod links;
 mod memory;

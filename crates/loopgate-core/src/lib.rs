@@ -5,7 +5,7 @@
 //!
 //! Each room may use those before it: `ids`, `stage`, [`text`], `letters`, [`untrusted`] → [`evidence`] → [`observed`]
 //! → [`source_files`] → [`policy`] → [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] →
-//! [`attempts`] → [`escalation`] → [`stages`] → [`deciding`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
+//! [`attempts`] → [`escalation`] → [`stages`] → [`deciding`] → [`result`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
 
 #![cfg_attr(
     not(test),
@@ -41,6 +41,7 @@ pub mod policy;
 pub mod proof;
 pub mod reflex;
 pub mod replay;
+pub mod result;
 pub mod source_files;
 pub mod stage;
 pub mod stages;

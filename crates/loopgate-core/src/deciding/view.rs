@@ -33,7 +33,7 @@ use crate::{
         DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification, blame,
         evaluate, external, feedback,
         gather::{self, CheckView},
-        review,
+        review::{self, ReviewStanding},
         tamper::Tampering,
     },
 };
@@ -56,6 +56,8 @@ pub struct View {
     pub evaluation: Evaluation,
     pub checks: Vec<CheckView>,
     pub gates: Vec<GateReport>,
+    /// Where the required review stands.
+    pub review: ReviewStanding,
     /// Words about approving that name no gate, while some gate waits for one.
     pub unmatched: Vec<Considered>,
     pub capabilities: CapabilityProgress,
@@ -213,6 +215,7 @@ impl Stages<'_> {
             flags: flags.collect(),
             tampering: inputs.tampering.to_vec(),
             warnings: self.warnings(),
+            review: verification.review.clone(),
             unmatched: assessment.unmatched.clone(),
             bypassed: next.bypassed.clone(),
             feedback: feedback::feedback(

@@ -1,0 +1,372 @@
+use serde::Serialize;
+
+use super::ItemId;
+use crate::{
+    attempts::Cause,
+    deciding::{CheckView, Decision, Part, View, Warning},
+    evidence::Outcome,
+    failure::Blame,
+    gate::GateReport,
+    ids::PrNumber,
+    observed::{Lifecycle, PullRequest},
+    policy::{Phase, PolicyOrigin, Severity, Trigger},
+    stage::Stage,
+    stages::{Blocker, held_stage},
+    state::{CapabilityProgress, GateStatus},
+    verdict::{
+        CheckStanding, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView,
+        gather::OnBase,
+        review::ReviewStanding,
+        tamper::{Tampering, Weight},
+    },
+};
+
+words! {
+    /// What an item does to its pull request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+    pub enum ItemStatus {
+        /// It stands in the way.
+        Holds = "holds",
+        /// It is waited for, or cannot be known here.
+        Unknown = "unknown",
+        /// It decides nothing.
+        Advises = "advises",
+        Passed = "passed",
+    }
+}
+
+/// One thing that was looked at, and how it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item<'a> {
+    pub id: ItemId,
+    pub about: About<'a>,
+    pub status: ItemStatus,
+    /// The stage that it holds, or would hold; `None` if it holds none.
+    pub stage: Option<Stage>,
+    /// Who acts so that it no longer stands in the way.
+    pub who: Option<Part>,
+    /// Why it calls a person.
+    pub calls: Option<Trigger>,
+    /// What it consists of: the rules of a score.
+    pub children: Vec<Self>,
+}
+
+/// What an item is about, with what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum About<'a> {
+    Configuration(&'a PolicyOrigin),
+    Check(&'a CheckView),
+    Score(&'a Evaluation),
+    Rule(&'a RuleView),
+    Gate(&'a GateReport),
+    Capabilities(&'a CapabilityProgress),
+    Draft,
+    Review(&'a ReviewStanding),
+    /// The layer beneath in its stack.
+    Beneath(PrNumber),
+    Merge,
+    /// `cause` is `None` where the trigger does not hold any more and only a person lifts the call.
+    Call {
+        trigger: Trigger,
+        cause: Option<&'a Cause>,
+    },
+    Tampering(&'a Tampering),
+    Warning(&'a Warning),
+}
+
+/// The items of a decision about a pull request, in the order of the stages that they hold; what decides nothing comes
+/// last.
+pub fn tree<'a>(decision: &'a Decision, pull_request: &PullRequest) -> Vec<Item<'a>> {
+    let view = &decision.view;
+    let mut items = vec![configuration(&view.origin)];
+    items.extend(view.checks.iter().map(|one| check(one, &view.evaluation)));
+    items.push(score(view));
+    items.extend(view.gates.iter().map(gate));
+    items.extend(capabilities(view));
+    items.push(draft(pull_request));
+    items.push(review(&view.review));
+    items.extend(decision.surface.waits_for.values().min().map(beneath));
+    items.extend(merge(view, pull_request));
+    items.sort_by_key(|item| item.stage.unwrap_or(Stage::Complete));
+    items.extend(calls(view));
+    items.extend(view.tampering.iter().map(tampering));
+    items.extend(view.warnings.iter().map(note));
+    items
+}
+
+impl<'a> Item<'a> {
+    fn new(id: ItemId, about: About<'a>, status: ItemStatus) -> Self {
+        Self {
+            id,
+            about,
+            status,
+            stage: None,
+            who: None,
+            calls: None,
+            children: Vec::new(),
+        }
+    }
+
+    fn at(self, stage: Stage) -> Self {
+        let stage = Some(stage);
+        Self { stage, ..self }
+    }
+
+    /// Says who acts, where it is not satisfied.
+    fn acts(self, who: Part) -> Self {
+        let is_open = matches!(self.status, ItemStatus::Holds | ItemStatus::Unknown);
+        let who = is_open.then_some(who);
+        Self { who, ..self }
+    }
+}
+
+fn configuration(origin: &PolicyOrigin) -> Item<'_> {
+    let (id, status) = match origin {
+        PolicyOrigin::Presets { .. } => (ItemId::ConfigurationUnreadable, ItemStatus::Holds),
+        PolicyOrigin::LastGood { .. } => (ItemId::ConfigurationLastGood, ItemStatus::Advises),
+        PolicyOrigin::Base { .. } | PolicyOrigin::WorkingTree | PolicyOrigin::Defaults => {
+            (ItemId::ConfigurationRead, ItemStatus::Passed)
+        }
+    };
+    let item = Item::new(id, About::Configuration(origin), status);
+    item.at(Stage::Init).acts(Part::Author)
+}
+
+fn check<'a>(check: &'a CheckView, evaluation: &Evaluation) -> Item<'a> {
+    let (id, who) = check_id(check);
+    let stage = held_stage(check.kind);
+    // As the walk over the stages has it: a failure of these kinds stops it, and so does one whose rule must hold.
+    let must_hold = |rule: &RuleView| {
+        rule.severity == Severity::Fail
+            && matches!(&rule.outcome, RuleOutcome::Failed(RuleFailure::Check { check: of, .. }) if *of == check.name)
+    };
+    let stops = stage.is_some() && check.kind.severity() == Severity::Fail
+        || evaluation.rules.iter().any(must_hold);
+    let status = match check.baseline {
+        OnBase::Advises => ItemStatus::Advises,
+        _ if check.is_open() || id == ItemId::CheckNotRun => ItemStatus::Unknown,
+        _ if check.has_failed() && stops => ItemStatus::Holds,
+        _ if check.ended_badly() => ItemStatus::Advises,
+        _ => ItemStatus::Passed,
+    };
+    let item = Item {
+        stage,
+        ..Item::new(id, About::Check(check), status)
+    };
+    match who {
+        Some(who) => item.acts(who),
+        None => item,
+    }
+}
+
+/// The id of a check as it stands, and who acts while it stands in the way; nobody where nothing is expected of it.
+fn check_id(check: &CheckView) -> (ItemId, Option<Part>) {
+    match &check.standing {
+        CheckStanding::Missing => (ItemId::CheckMissing, Some(Part::Ci)),
+        CheckStanding::Running { .. } => (ItemId::CheckRunning, Some(Part::Ci)),
+        CheckStanding::AwaitsApproval { .. } => {
+            (ItemId::CheckAwaitsApproval, Some(Part::RunApprover))
+        }
+        CheckStanding::TimedOutWaiting => (ItemId::CheckNeverReported, Some(Part::Ci)),
+        CheckStanding::AwaitsRelease { .. } => (ItemId::CheckAwaitsRelease, Some(Part::Ci)),
+        CheckStanding::NotApplicable { .. } => (ItemId::CheckNotApplicable, None),
+        CheckStanding::Absent { .. } => (ItemId::CheckReviewerAbsent, None),
+        CheckStanding::Skipped { .. } => (ItemId::CheckSkipped, None),
+        CheckStanding::Refused { .. } => (ItemId::CheckRefused, Some(Part::Ci)),
+        CheckStanding::Lost { .. } => (ItemId::CheckLost, Some(Part::Ci)),
+        CheckStanding::NotStarted { .. } => (ItemId::CheckNotStarted, Some(Part::Author)),
+        CheckStanding::Done(evidence) => match evidence.outcome {
+            // A scanner that ended with 0 fails by its findings.
+            Outcome::Passed if check.ended_badly() => (ItemId::CheckFailed, Some(Part::Author)),
+            Outcome::Passed => (ItemId::CheckPassed, None),
+            Outcome::Failed => (ItemId::CheckFailed, Some(fixes(check))),
+            Outcome::TimedOut => (ItemId::CheckTimedOut, Some(fixes(check))),
+            Outcome::NoTestsExecuted => (ItemId::CheckNoTests, Some(Part::Author)),
+            Outcome::ResultsLost => (ItemId::CheckResultsLost, Some(Part::Author)),
+            Outcome::Cancelled => (ItemId::CheckCancelled, Some(Part::Ci)),
+            Outcome::Skipped => (ItemId::CheckNotRun, None),
+        },
+    }
+}
+
+/// Who mends a failing check: by whose failure it is.
+fn fixes(check: &CheckView) -> Part {
+    match check.blame {
+        Some(Blame::Base) => Part::Base,
+        Some(Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky) => Part::Ci,
+        Some(Blame::PrCode) | None => Part::Author,
+    }
+}
+
+/// The score of the phase, with its rules.
+fn score(view: &View) -> Item<'_> {
+    let evaluation = &view.evaluation;
+    let (id, status) = match evaluation.verdict {
+        EvaluationVerdict::Undecided => (ItemId::ScoreUnknown, ItemStatus::Unknown),
+        EvaluationVerdict::Passed(_) => (ItemId::ScoreReached, ItemStatus::Passed),
+        EvaluationVerdict::Failed => (ItemId::ScoreShort, ItemStatus::Holds),
+    };
+    let item = Item::new(id, About::Score(evaluation), status);
+    let who = if status == ItemStatus::Unknown {
+        Part::Ci
+    } else {
+        Part::Author
+    };
+    let stage = match evaluation.phase {
+        Phase::A => Stage::Verify,
+        Phase::B => Stage::Validate,
+    };
+    Item {
+        children: evaluation.rules.iter().map(rule).collect(),
+        ..item.at(stage).acts(who)
+    }
+}
+
+/// A rule of severity `fail` holds, whatever the score is; any other weighs in it.
+fn rule(rule: &RuleView) -> Item<'_> {
+    let (id, status) = match rule.outcome {
+        RuleOutcome::Passed => (ItemId::RuleMet, ItemStatus::Passed),
+        RuleOutcome::Failed(_) if rule.severity == Severity::Fail => {
+            (ItemId::RuleUnmet, ItemStatus::Holds)
+        }
+        RuleOutcome::Failed(_) => (ItemId::RuleUnmet, ItemStatus::Advises),
+        RuleOutcome::Unknown => (ItemId::RuleUnknown, ItemStatus::Unknown),
+    };
+    Item::new(id, About::Rule(rule), status)
+}
+
+fn gate(gate: &GateReport) -> Item<'_> {
+    let id = match gate.status {
+        GateStatus::NotApplicable => ItemId::GateNotNeeded,
+        GateStatus::Approved => ItemId::GateApproved,
+        GateStatus::Rejected => ItemId::GateRejected,
+        GateStatus::Pending | GateStatus::Requested => ItemId::GateWaits,
+    };
+    let is_open = matches!(id, ItemId::GateRejected | ItemId::GateWaits);
+    let status = match is_open {
+        true if gate.is_advisory => ItemStatus::Advises,
+        true => ItemStatus::Holds,
+        false => ItemStatus::Passed,
+    };
+    let who = if id == ItemId::GateRejected {
+        Part::Author
+    } else {
+        Part::Approver
+    };
+    Item::new(id, About::Gate(gate), status)
+        .at(gate.holds)
+        .acts(who)
+}
+
+/// `None` where the pull request lists no capabilities.
+fn capabilities(view: &View) -> Option<Item<'_>> {
+    let progress = &view.capabilities;
+    if progress.total == 0 {
+        return None;
+    }
+    let holds = matches!(&view.evidence_held_by, Some(Blocker::Capability(_)));
+    let (id, status) = match (&progress.current, holds) {
+        (None, _) => (ItemId::CapabilitiesDone, ItemStatus::Passed),
+        (Some(_), true) => (ItemId::CapabilityOpen, ItemStatus::Holds),
+        (Some(_), false) => (ItemId::CapabilityOpen, ItemStatus::Advises),
+    };
+    let item = Item::new(id, About::Capabilities(progress), status);
+    Some(item.at(Stage::Verify).acts(Part::Author))
+}
+
+fn draft(pull_request: &PullRequest) -> Item<'static> {
+    let (id, status) = if pull_request.is_draft {
+        (ItemId::DraftNotReady, ItemStatus::Holds)
+    } else {
+        (ItemId::DraftReady, ItemStatus::Passed)
+    };
+    Item::new(id, About::Draft, status)
+        .at(Stage::Document)
+        .acts(Part::Author)
+}
+
+fn review(standing: &ReviewStanding) -> Item<'_> {
+    let (id, status, who) = match standing {
+        ReviewStanding::NotRequired => (
+            ItemId::ReviewNotRequired,
+            ItemStatus::Passed,
+            Part::Reviewer,
+        ),
+        ReviewStanding::Approved => (ItemId::ReviewApproved, ItemStatus::Passed, Part::Reviewer),
+        ReviewStanding::Pending { .. } => {
+            (ItemId::ReviewMissing, ItemStatus::Holds, Part::Reviewer)
+        }
+        ReviewStanding::Rejected { .. } => (
+            ItemId::ReviewChangesRequested,
+            ItemStatus::Holds,
+            Part::Author,
+        ),
+    };
+    Item::new(id, About::Review(standing), status)
+        .at(Stage::Review)
+        .acts(who)
+}
+
+fn beneath(layer: &PrNumber) -> Item<'static> {
+    Item::new(
+        ItemId::StackBeneath,
+        About::Beneath(*layer),
+        ItemStatus::Holds,
+    )
+    .at(Stage::Ship)
+    .acts(Part::Beneath)
+}
+
+/// `None` while something comes before the merge.
+fn merge(view: &View, pull_request: &PullRequest) -> Option<Item<'static>> {
+    let (id, status) = match (&pull_request.lifecycle, &view.held_by) {
+        (Lifecycle::Merged { .. }, _) => (ItemId::MergeDone, ItemStatus::Passed),
+        (_, Some(Blocker::Merge)) => (ItemId::MergeOpen, ItemStatus::Holds),
+        _ => return None,
+    };
+    let item = Item::new(id, About::Merge, status);
+    Some(item.at(Stage::Ship).acts(Part::Merger))
+}
+
+/// The open call for a person, and the causes that are only flagged.
+fn calls(view: &View) -> impl Iterator<Item = Item<'_>> {
+    let call = |id, status, trigger, cause| {
+        let item = Item::new(id, About::Call { trigger, cause }, status);
+        Item {
+            calls: Some(trigger),
+            ..item.acts(Part::Human)
+        }
+    };
+    let open = view.escalation.iter().map(move |open| {
+        call(
+            ItemId::CallOpen,
+            ItemStatus::Holds,
+            open.trigger,
+            open.cause.as_ref(),
+        )
+    });
+    let flagged = view.flags.iter().map(move |(trigger, cause)| {
+        call(
+            ItemId::CallFlagged,
+            ItemStatus::Advises,
+            *trigger,
+            Some(cause),
+        )
+    });
+    open.chain(flagged)
+}
+
+/// What weakens a check is told; what it holds, its call does.
+fn tampering(found: &Tampering) -> Item<'_> {
+    let item = Item::new(
+        ItemId::TamperingFound,
+        About::Tampering(found),
+        ItemStatus::Advises,
+    );
+    let calls = (found.weight == Weight::Proof).then_some(Trigger::Tampering);
+    Item { calls, ..item }
+}
+
+fn note(warning: &Warning) -> Item<'_> {
+    Item::new(ItemId::Note, About::Warning(warning), ItemStatus::Advises)
+}

@@ -1,0 +1,141 @@
+//! The items of a decision in words: what holds, what is not known, what advises, what is satisfied.
+
+use minijinja::{Value, context};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Links, Markdown, Subject, causes, check_table, code, explain, gate_card::GateCard, messages,
+    short_text, warning, words,
+};
+use loopgate_core::{
+    deciding::{CheckView, Part},
+    policy::{PolicyOrigin, Trigger},
+    result::{self, About, Item, ItemId, ItemStatus},
+    stage::Stage,
+    verdict::{CheckStanding, Evaluation, review::ReviewStanding},
+};
+
+/// Items of one list that are shown at most.
+const MOST: usize = 300;
+
+/// An item as every surface shows it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct ItemCard {
+    /// Its paragraph in `docs/results.md`.
+    id: ItemId,
+    status: ItemStatus,
+    /// The stage that it holds, or would hold.
+    stage: Option<Stage>,
+    /// Who acts so that it no longer stands in the way.
+    who: Option<Part>,
+    /// Why it calls a person.
+    #[schemars(with = "Option<String>")]
+    calls: Option<Trigger>,
+    says: Markdown,
+    children: Vec<Self>,
+}
+
+/// The items of the decision.
+pub(super) fn items(subject: &Subject<'_>) -> Vec<ItemCard> {
+    let items = result::tree(subject.decision, &subject.snapshot.pull_request);
+    cards(&items, subject, &Links::of(subject.snapshot))
+}
+
+fn cards(items: &[Item<'_>], subject: &Subject<'_>, links: &Links) -> Vec<ItemCard> {
+    let card = |item: &Item<'_>| ItemCard {
+        id: item.id,
+        status: item.status,
+        stage: item.stage,
+        who: item.who,
+        calls: item.calls,
+        says: says(item, subject, links),
+        children: cards(&item.children, subject, links),
+    };
+    items.iter().take(MOST).map(card).collect()
+}
+
+/// The sentence about an item, without its stop.
+fn says(item: &Item<'_>, subject: &Subject<'_>, links: &Links) -> Markdown {
+    let fields = match &item.about {
+        About::Configuration(origin) => configuration(origin, links),
+        About::Check(view) => check(view),
+        About::Score(evaluation) => score(evaluation),
+        About::Rule(rule) => return explain::rule_line(rule, 300),
+        About::Gate(report) => {
+            let card = GateCard::new(report, subject, links);
+            context! { name => card.name, state => card.state, how => card.how, advisory => card.advisory }
+        }
+        About::Capabilities(progress) => context! {
+            completed => progress.completed,
+            total => progress.total,
+            next => progress.current.as_deref(),
+        },
+        About::Review(ReviewStanding::Pending { have, need }) => context! { have, need },
+        About::Review(ReviewStanding::Rejected { rejection, words }) => context! {
+            by => words::person(&rejection.by),
+            quoted => short_text(words, 300),
+        },
+        About::Review(ReviewStanding::NotRequired | ReviewStanding::Approved)
+        | About::Draft
+        | About::Merge => context! {},
+        About::Beneath(layer) => context! { layer => layer.get() },
+        About::Call { trigger, cause } => context! {
+            trigger => words::trigger(*trigger),
+            pattern => cause
+                .filter(|cause| causes::adds_to_trigger(cause))
+                .map(|cause| short_text(&messages::reason("cause", cause), 300)),
+        },
+        About::Tampering(found) => context! { what => short_text(&found.to_string(), 300) },
+        About::Warning(one) => context! { what => warning::sentence(one, links) },
+    };
+    messages::markdown("item", &item.id, fields)
+}
+
+fn configuration(origin: &PolicyOrigin, links: &Links) -> Value {
+    context! {
+        commit => origin.commit().map(|commit| links.commit(commit)),
+        is_a_file => !matches!(origin, PolicyOrigin::Defaults),
+    }
+}
+
+fn check(view: &CheckView) -> Value {
+    let name = code(view.name.as_str());
+    let check = Markdown::ours(format!("{name} ({})", view.kind.as_str()));
+    let evidence = view.evidence();
+    let edited_workflows = match &view.standing {
+        CheckStanding::NotStarted {
+            edited_workflows, ..
+        } => edited_workflows.clone(),
+        _ => Vec::new(),
+    };
+    context! {
+        check,
+        tests => evidence.and_then(|it| it.results.as_ref()).map(check_table::tests),
+        failures => evidence.map_or(0, |it| it.failures.len() as u64 + it.failures_not_kept),
+        blame => view.blame.and_then(words::blame),
+        note => check_table::note(view),
+        edited_workflows,
+    }
+}
+
+fn score(evaluation: &Evaluation) -> Value {
+    context! {
+        score => evaluation.score.to_string(),
+        threshold => evaluation.threshold.to_string(),
+        phase => format!("{:?}", evaluation.phase),
+        reaches => evaluation.score >= evaluation.threshold,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_has_a_sentence() {
+        for id in ItemId::ALL {
+            assert!(!messages::word("item", id.as_str()).is_empty(), "{id}");
+        }
+    }
+}
