@@ -33,6 +33,7 @@ mod reconcile;
 mod recorded_loop;
 pub mod registration;
 mod repo;
+mod request;
 mod resolve;
 mod retry;
 mod secret;
@@ -69,10 +70,11 @@ pub use observe::{
 pub use pull_request::PullRequest;
 pub use reconcile::{
     Failed, FoldResult, LoopEntry, ObservedPull, Preview, Reconcile, ReconcileOutcome,
-    ReconcileRequest, ReconcileResult, Summary, fold_ended_runs,
+    ReconcileResult, Summary, fold_ended_runs,
 };
 pub use recorded_loop::LoopReader;
 pub use repo::Repo;
+pub use request::ReconcileRequest;
 pub use resolve::ListedPull;
 pub use retry::Patience;
 pub use secret::Secret;

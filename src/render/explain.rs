@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, code,
-    gate_card,
+    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, gate_card,
     items::{self, ItemCard},
-    line, marked, messages, short_text, steps, texts, verdict, warning, word, words,
+    line, marked, messages,
+    model::EXPLAIN_SCHEMA,
+    steps, texts, verdict, warning, words,
 };
 use loopgate_core::{
     GateName,
@@ -21,11 +22,7 @@ use loopgate_core::{
     stage::Stage,
     stages::Blocker,
     state::AttemptDigest,
-    verdict::{RuleOutcome, RuleView},
 };
-
-/// `schema` of the document.
-pub(super) const SCHEMA: &str = "loopgate.explain/v1";
 
 /// The text of `loopgate / gates`; `None` if no gate applies and no comment names one.
 pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
@@ -114,26 +111,8 @@ pub(super) fn rules(subject: &Subject<'_>) -> Vec<Markdown> {
         .rules
         .iter()
         .take(200)
-        .map(|rule| rule_line(rule, 300))
+        .map(|rule| items::rule_line(rule, 300))
         .collect()
-}
-
-/// A rule with what it weighs and how it ended.
-pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
-    let (icon, outcome) = match &rule.outcome {
-        RuleOutcome::Passed => ("✅", String::new()),
-        RuleOutcome::Failed(why) => (
-            "❌",
-            format!(": {}", short_text(&messages::reason("rule", why), most)),
-        ),
-        RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
-    };
-    let severity = word("severity", &messages::variant_name(&rule.severity));
-    Markdown::ours(format!(
-        "{icon} {} ({severity}, weight {}){outcome}",
-        code(rule.id.as_str()),
-        rule.weight
-    ))
 }
 
 /// What holds a pull request where it stands.
@@ -177,7 +156,7 @@ fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
 /// The page for programs: `loopgate.explain/v1`. Its texts are plain.
 #[derive(Serialize, JsonSchema)]
 pub struct Explanation {
-    #[schemars(extend("const" = SCHEMA))]
+    #[schemars(extend("const" = EXPLAIN_SCHEMA))]
     schema: &'static str,
     verdict: String,
     next: Vec<Markdown>,
@@ -201,7 +180,7 @@ impl Explanation {
         let links = Links::of(subject.snapshot);
         let (icon, verdict) = verdict::verdict(subject);
         Self {
-            schema: SCHEMA,
+            schema: EXPLAIN_SCHEMA,
             verdict: format!("{icon} {verdict}"),
             next: steps::next_steps(subject),
             stage: view.stage,

@@ -5,15 +5,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Links, Markdown, Subject, causes, check_table, code, explain, gate_card::GateCard, messages,
-    short_text, warning, words,
+    Links, Markdown, Subject, causes, check_table, code, gate_card::GateCard, messages, short_text,
+    warning, word, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Part},
     policy::{PolicyOrigin, Trigger},
     result::{self, About, Item, ItemId, ItemStatus},
     stage::Stage,
-    verdict::{CheckStanding, Evaluation, review::ReviewStanding},
+    verdict::{CheckStanding, Evaluation, RuleOutcome, RuleView, review::ReviewStanding},
 };
 
 /// Items of one list that are shown at most.
@@ -61,7 +61,7 @@ fn says(item: &Item<'_>, subject: &Subject<'_>, links: &Links) -> Markdown {
         About::Configuration(origin) => configuration(origin, links),
         About::Check(view) => check(view),
         About::Score(evaluation) => score(evaluation),
-        About::Rule(rule) => return explain::rule_line(rule, 300),
+        About::Rule(rule) => return rule_line(rule, 300),
         About::Gate(report) => {
             let card = GateCard::new(report, subject, links);
             context! { name => card.name, state => card.state, how => card.how, advisory => card.advisory }
@@ -126,6 +126,24 @@ fn score(evaluation: &Evaluation) -> Value {
         phase => format!("{:?}", evaluation.phase),
         reaches => evaluation.score >= evaluation.threshold,
     }
+}
+
+/// A rule with what it weighs and how it ended.
+pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
+    let (icon, outcome) = match &rule.outcome {
+        RuleOutcome::Passed => ("✅", String::new()),
+        RuleOutcome::Failed(why) => (
+            "❌",
+            format!(": {}", short_text(&messages::reason("rule", why), most)),
+        ),
+        RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
+    };
+    let severity = word("severity", &messages::variant_name(&rule.severity));
+    Markdown::ours(format!(
+        "{icon} {} ({severity}, weight {}){outcome}",
+        code(rule.id.as_str()),
+        rule.weight
+    ))
 }
 
 #[cfg(test)]

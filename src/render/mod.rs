@@ -40,6 +40,7 @@ mod refusal;
 mod sanitize;
 mod status;
 mod steps;
+mod subject;
 mod summary;
 mod templates;
 mod terminal;
@@ -109,11 +110,11 @@ pub use reflex::{
 };
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
+pub use subject::Subject;
 pub use summary::Iteration;
 pub use terminal::report as terminal_report;
 pub use texts::LIMIT;
 pub use tried::{Tried, trial, trial_page, trial_text, tried, what_if};
-pub use verdict::Subject;
 pub use warning::{not_repeated, notes};
 pub use words::{few, moment};
 
@@ -145,7 +146,7 @@ pub fn pull_request(
     policy: &Policy,
     own: Option<&str>,
 ) -> Rendered {
-    let subject = verdict::Subject::new(decision, snapshot, policy);
+    let subject = Subject::new(decision, snapshot, policy);
     let posts = decision
         .surface
         .posts

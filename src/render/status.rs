@@ -7,9 +7,9 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{
     Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers,
-    attempt_row, check_table, code, escalation, excerpts, explain, failure_card, fence, messages,
+    attempt_row, check_table, code, escalation, excerpts, failure_card, fence, items, messages,
     refusal, short_text, steps, summary,
-    texts::{Lists, fitted},
+    texts::{Lists, Parts, fitted},
     verdict, warning, words,
 };
 use loopgate_core::{
@@ -48,7 +48,7 @@ pub(super) fn with_document(
     });
     fitted(name, limit, |brevity| {
         let machine = if brevity.0 > 0 { &*short } else { whole };
-        context! { machine => Serde(machine), not_annotated, ..Text::of(subject, brevity) }
+        context! { machine => Serde(machine), not_annotated, ..Parts::of(subject, brevity) }
     })
 }
 
@@ -57,7 +57,7 @@ pub(super) fn with_document(
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
     let subject = Subject::new(decision, snapshot, policy);
     fitted("job_summary.md", LIMIT, |brevity| {
-        Text::of(&subject, brevity)
+        Parts::of(&subject, brevity)
     })
 }
 
@@ -69,19 +69,11 @@ const RULES: usize = 60;
 /// `artifact.md` of the state ref: the report of the last evaluation, every rule included.
 pub(super) fn artifact(subject: &Subject<'_>) -> String {
     fitted("artifact.md", ARTIFACT_LIMIT, |brevity| {
-        Text::of(subject, brevity)
+        Parts::of(subject, brevity)
     })
 }
 
-/// What all of these texts show. Open gates and checks are shortened last, since people wait for them.
-pub(super) struct Text {
-    links: Links,
-    whole: Value,
-    lists: Lists,
-    cards: Shown<Value>,
-}
-
-impl Text {
+impl Parts {
     fn new(subject: &Subject<'_>) -> Self {
         let links = Links::of(subject.snapshot);
         let (whole, lists) = (Self::whole(subject, &links), Self::lists(subject, &links));
@@ -188,7 +180,7 @@ impl Text {
             view.evaluation
                 .rules
                 .iter()
-                .map(|rule| explain::rule_line(rule, 200)),
+                .map(|rule| items::rule_line(rule, 200)),
         );
         lists.add(
             "tampering",
@@ -238,7 +230,7 @@ impl Text {
             whole,
             lists,
             cards,
-        } = subject.text.get_or_init(|| Self::new(subject));
+        } = subject.parts.get_or_init(|| Self::new(subject));
         let is_over = subject.decision.action == NextAction::Complete;
         let rest = context! { ..lists.at(brevity), ..whole.clone() };
         context! {

@@ -9,7 +9,20 @@ use minijinja::{
 };
 use serde::{Serialize, Serializer};
 
-use super::messages::{MARKDOWN, rendered};
+use super::{
+    links::Links,
+    messages::{MARKDOWN, rendered},
+};
+
+/// What the status comment, the check run, the job summary and the state's report show, each as much of it as fits.
+/// Open gates and checks are shortened last, since people wait for them.
+pub(super) struct Parts {
+    pub(super) links: Links,
+    /// What is never shortened.
+    pub(super) whole: Value,
+    pub(super) lists: Lists,
+    pub(super) cards: Shown<Value>,
+}
 
 /// Renders an embedded template.
 pub(super) fn render(name: &str, model: Value) -> String {

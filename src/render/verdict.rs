@@ -1,138 +1,20 @@
 //! The one line on how it stands and who acts.
 
-use std::cell::OnceCell;
-
 use minijinja::{Value, context, value::Serde};
 
-use super::{Feedback, Markdown, causes, messages, short_line, status::Text, words};
+use super::{Subject, causes, messages, short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
-    deciding::{CheckView, Decision, NextAction, View},
+    deciding::{CheckView, NextAction, View},
     evidence::Outcome,
     failure::Blame,
-    gate::GateReport,
-    observed::{Lifecycle, Snapshot},
-    policy::{ApproveBy, CheckSource, GateRole, Policy, Recipient, Trigger},
+    observed::Lifecycle,
+    policy::{CheckSource, Recipient, Trigger},
     stage::Stage,
     stages::Blocker,
-    state::{GateStatus, RunStatus, StopReason},
+    state::RunStatus,
     verdict::{CheckStanding, external},
 };
-
-/// What the texts of one reconcile are made from.
-pub struct Subject<'a> {
-    pub decision: &'a Decision,
-    pub snapshot: &'a Snapshot,
-    pub policy: &'a Policy,
-    /// What several texts show, each at several lengths, and the document for programs.
-    pub(super) text: OnceCell<Text>,
-    pub(super) document: OnceCell<(Feedback, Markdown)>,
-}
-
-impl<'a> Subject<'a> {
-    pub const fn new(decision: &'a Decision, snapshot: &'a Snapshot, policy: &'a Policy) -> Self {
-        Self {
-            decision,
-            snapshot,
-            policy,
-            text: OnceCell::new(),
-            document: OnceCell::new(),
-        }
-    }
-}
-
-impl Subject<'_> {
-    /// The author of the pull request, by login.
-    pub(super) fn author(&self) -> String {
-        self.snapshot.pull_request.author.login.to_string()
-    }
-
-    /// Whether an approval of this gate also lets the workflows of a fork run.
-    pub(super) fn lets_runs_go(&self, gate: &GateReport) -> bool {
-        self.policy.approve_runs
-            && self.snapshot.is_from_fork()
-            && gate.status != GateStatus::NotApplicable
-            && self
-                .policy
-                .gates
-                .get(&gate.name)
-                .is_some_and(|gate| gate.has_role(GateRole::Security))
-    }
-
-    /// "Attempt 1 of 3" in the first streak; "Attempt 5" later, or when it did not fail.
-    pub fn attempt(&self) -> String {
-        let failed = self.decision.next.failures.count;
-        let attempt = self.decision.view.attempt;
-        let most = self.decision.view.max_attempts;
-        let resumed = !self.decision.next.resumes.is_empty();
-        if attempt <= most && (attempt == failed || failed == 0 && !resumed) {
-            format!("Attempt {attempt} of {most}")
-        } else {
-            format!("Attempt {attempt}")
-        }
-    }
-
-    /// " (2 tries left)", where the attempt's number does not show it.
-    fn tries_left(&self) -> String {
-        let (failed, most) = (
-            self.decision.next.failures.count,
-            self.decision.view.max_attempts,
-        );
-        let left = most.saturating_sub(failed);
-        if failed == 0 || left == 0 || self.decision.view.attempt == failed {
-            return String::new();
-        }
-        format!(" ({left} {} left)", if left == 1 { "try" } else { "tries" })
-    }
-
-    /// Whether this is `verify`, which keeps no state and looks at no gate: it has no other attempt and names no person
-    /// who acts.
-    pub fn is_single(&self) -> bool {
-        let next = &self.decision.next;
-        next.pull_request.is_none() && next.task_alias.is_empty()
-    }
-
-    /// How approvals of a gate are given, by the policy in force.
-    pub(super) fn approve_by(&self, gate: &GateName) -> ApproveBy {
-        self.policy
-            .gates
-            .get(gate)
-            .map_or(ApproveBy::Comment, |gate| gate.approve_by)
-    }
-
-    pub fn gate(&self, name: &GateName) -> Option<&GateReport> {
-        self.decision
-            .view
-            .gates
-            .iter()
-            .find(|gate| gate.name == *name)
-    }
-
-    /// A closed gate that was turned down, and by whom.
-    pub(super) fn rejection(&self) -> Option<(&GateReport, &Login)> {
-        let closed = self
-            .decision
-            .view
-            .gates
-            .iter()
-            .filter(|gate| gate.is_closed());
-        closed
-            .filter_map(|gate| Some((gate, &gate.rejection()?.by)))
-            .next()
-    }
-
-    pub(super) fn check(&self, name: &CheckName) -> Option<&CheckView> {
-        self.decision
-            .view
-            .checks
-            .iter()
-            .find(|check| check.name == *name)
-    }
-
-    pub(super) fn stopped_by_a_person(&self) -> bool {
-        self.decision.next.stop.reason == Some(StopReason::UserStop)
-    }
-}
 
 /// A sign, and one line in plain words: how it stands and who acts.
 pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
@@ -436,10 +318,12 @@ mod tests {
     use crate::render::fixtures;
     use loopgate_core::{
         attempts::rerun::NextRerun,
+        deciding::Decision,
         escalation::fix_request::{FixTurn, Whom},
-        failure::Blame,
-        policy::{DispatchFixer, Fixer},
-        state::{Blocked, RunStatus, Stop, StopReason},
+        gate::GateReport,
+        observed::Snapshot,
+        policy::{DispatchFixer, Fixer, Policy},
+        state::{Blocked, GateStatus, Stop, StopReason},
     };
 
     fn said(decision: &Decision, snapshot: &Snapshot) -> String {

@@ -25,8 +25,8 @@ use self::{
 };
 use super::{
     Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
-    StateArtifact, Target, client::LOOK_AGAIN_AFTER, error::OrAbsent as _, evidence_memory,
-    looked_heads::LookedHeads, memory::DebugMemory, storage::Storage,
+    ReconcileRequest, StateArtifact, Target, client::LOOK_AGAIN_AFTER, error::OrAbsent as _,
+    evidence_memory, looked_heads::LookedHeads, memory::DebugMemory, storage::Storage,
 };
 use crate::{
     channels::Channels,
@@ -35,10 +35,10 @@ use crate::{
     render::{OpenLoop, Subject},
 };
 use loopgate_core::{
-    InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
+    PrNumber, RuleId, Score, Sha, Timestamp,
     deciding::{Decision, DecisionWord},
     metrics::RunLine,
-    observed::{Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
+    observed::{Lifecycle, ObservationProblem, OwnCheck, Snapshot},
     policy::Policy,
     stage::Stage,
     state::RunStatus,
@@ -60,28 +60,6 @@ pub struct Reconcile {
     pub(crate) heads: Arc<LookedHeads>,
     /// Whether this process stays after its turn, which a workflow's step does not.
     stays: bool,
-}
-
-/// A pull request to look at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReconcileRequest {
-    /// None where a plain token is used.
-    pub installation: Option<InstallationId>,
-    pub repository: RepoName,
-    pub number: PrNumber,
-    /// What only events state, oldest first.
-    pub hints: Vec<Hint>,
-}
-
-impl ReconcileRequest {
-    /// Of another pull request of the repository.
-    fn of(&self, number: PrNumber) -> Self {
-        Self {
-            number,
-            hints: Vec::new(),
-            ..self.clone()
-        }
-    }
 }
 
 /// How a turn ended well.

@@ -1,7 +1,8 @@
 //! What is done beside a turn's own surface: one commit may be the head of several pull requests, whose check runs must
 //! not speak for one another; a base may have no configuration any more; and work may be given up.
 
-use super::{Failed, Observation, Preview, Reconcile, ReconcileRequest, Result, Turn};
+use super::{Failed, Observation, Preview, Reconcile, Result, Turn};
+use crate::github::ReconcileRequest;
 use crate::{
     github::{
         Error, LeftCheckRun, ObservedSurface,

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use parking_lot::Mutex;
 
-use super::ReconcileRequest;
+use crate::github::ReconcileRequest;
 use crate::{
     github::{Effect, Observation, Problem, client::next_look},
     refs::LoadedRun,

@@ -42,6 +42,8 @@ use loopgate_core::{
 
 /// `schema` of the document.
 const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
+/// `schema` of what `loopgate explain` writes.
+pub(super) const EXPLAIN_SCHEMA: &str = "loopgate.explain/v1";
 
 /// Bytes of the document at most.
 const PACKET: usize = 16 * 1024;

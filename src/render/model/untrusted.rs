@@ -115,7 +115,7 @@ const DOCUMENTS: [Fields; 5] = [
         ],
     },
     Fields {
-        schema: crate::render::explain::SCHEMA,
+        schema: super::EXPLAIN_SCHEMA,
         ours: &[
             "schema",
             "verdict",

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Decision, DecisionWord, NextAction};
+use super::{Decision, DecisionWord, NextAction, verification};
 use crate::{
     escalation::disputes,
     evidence::{Against, Analysis, CheckResults, Failure},
@@ -17,7 +17,7 @@ use crate::{
     },
     observed::{ChangedFile, Snapshot},
     policy::{MemoryPolicy, PatternSource, Policy},
-    state::{AnswerOutcome, AttemptDigest, VerificationResult},
+    state::{AnswerOutcome, VerificationResult},
     verdict::FailureView,
 };
 
@@ -234,7 +234,7 @@ impl Decision {
         if let (Some(mut found), Some(last)) = (found, self.next.attempts.last_mut()) {
             found.truncate(MOST_MATCHES);
             last.memory_matches = Some(found);
-            attach(&mut self.view.failures, last);
+            verification::attach(&mut self.view.failures, last);
         }
         if let Some(record) = &mut self.attempt {
             record.fix_applied = answers.change.map(|(fix, _)| fix);
@@ -333,19 +333,5 @@ fn analysed(view: &FailureView) -> Failure {
     Failure {
         analysis: Some(analysis),
         ..view.failure.clone()
-    }
-}
-
-/// Puts what was found for an attempt beside the failures it is about.
-pub(super) fn attach(failures: &mut [FailureView], attempt: &AttemptDigest) {
-    for view in failures {
-        let of_error = |found: &&MemoryMatch| view.failure.fingerprint == Some(found.fingerprint);
-        view.memory = attempt
-            .memory_matches
-            .iter()
-            .flatten()
-            .filter(of_error)
-            .cloned()
-            .collect();
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{inputs::Inputs, remembering};
+use super::inputs::Inputs;
 use crate::{
     attempts::{Judgement, attempt, comparison, rerun, retry},
     commands::Acceptable,
@@ -14,6 +14,7 @@ use crate::{
     failure::{self, Blame},
     gate,
     ids::{CheckName, Login, RuleId, Sha, Timestamp},
+    memory::MemoryMatch,
     observed::{FilesToRead, Snapshot},
     policy::{Baseline, Context, Policy},
     stage::Stage,
@@ -197,7 +198,7 @@ pub(super) fn count(
     } = verification;
     let mut failures = feedback::failures(evidence, blames, &judgement.regressed, inputs.policy);
     if let Some(attempt) = next.attempt_of(head) {
-        remembering::attach(&mut failures, attempt);
+        attach(&mut failures, attempt);
     }
     remember(inputs, next, &judgement, &failures, reached);
     let has_ended = inputs.is_open() && evidence.missing().is_empty();
@@ -429,4 +430,18 @@ fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
     next.check_log.extend(of_head);
     next.check_log
         .drain(..next.check_log.len().saturating_sub(MOST_LOGGED));
+}
+
+/// Puts what was found for an attempt beside the failures it is about.
+pub(super) fn attach(failures: &mut [FailureView], attempt: &AttemptDigest) {
+    for view in failures {
+        let of_error = |found: &&MemoryMatch| view.failure.fingerprint == Some(found.fingerprint);
+        view.memory = attempt
+            .memory_matches
+            .iter()
+            .flatten()
+            .filter(of_error)
+            .cloned()
+            .collect();
+    }
 }
