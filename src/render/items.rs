@@ -145,15 +145,3 @@ pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
         rule.weight
     ))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_item_has_a_sentence() {
-        for id in ItemId::ALL {
-            assert!(!messages::word("item", id.as_str()).is_empty(), "{id}");
-        }
-    }
-}

@@ -223,55 +223,28 @@ impl From<Markdown> for Value {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use loopgate_core::{
+        attempts::{AttemptsEnd, Cause},
+        deciding::{LabelMeaning, NextAction, Part, Warning},
+        escalation::Question,
+        evidence::{Outcome, RootCauseCategory},
+        failure::Blame,
+        gate::{MatchReason, PhraseProblem, Refusal},
+        memory::{MatchOutcome, Settlement},
+        observed::{Permission, Unusable},
+        policy::{ApproveBy, InvalidateOnPush, Severity, Trigger},
+        reflex::{Breach, EditRefusal, Exhausted},
+        result::ItemId,
+        stages::Blocker,
+        state::{AnswerOutcome, CommandRefusal, DisputeKind, history::Event},
+        verdict::{
+            CheckFailure, CheckStanding, JobName, LeftQueue, LossCause, RuleFailure, SkipCause,
+            coverage::MissingTests,
+        },
+    };
+    use strum::VariantNames as _;
 
     use super::*;
-
-    /// Every source of the core.
-    fn sources(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
-        let texts = entries.flat_map(|path| match path.is_dir() {
-            true => sources(&path),
-            false => vec![fs::read_to_string(path).unwrap()],
-        });
-        texts.collect()
-    }
-
-    /// The variants of an enum of the core, as serde writes them.
-    fn variants(sources: &[String], name: &str) -> Vec<String> {
-        let head = format!("pub enum {name} {{\n");
-        let holding: Vec<&String> = sources
-            .iter()
-            .filter(|source| source.contains(&head))
-            .collect();
-        assert_eq!(holding.len(), 1, "{name}");
-        let (before, body) = holding[0].split_once(&head).unwrap();
-        let indent = " ".repeat(before.len() - before.trim_end_matches(' ').len() + 4);
-        let end = format!("\n{}}}", &indent[4..]);
-        let lines = body
-            .split(end.as_str())
-            .next()
-            .unwrap()
-            .lines()
-            .filter_map(|line| line.strip_prefix(&indent));
-        let variants = lines.filter(|line| line.starts_with(char::is_uppercase));
-        let snake = |line: &str| {
-            let name: String = line
-                .chars()
-                .take_while(|letter| letter.is_alphanumeric())
-                .collect();
-            let words =
-                name.char_indices()
-                    .map(|(at, letter)| match letter.is_uppercase() && at > 0 {
-                        true => format!("_{}", letter.to_lowercase()),
-                        false => letter.to_lowercase().to_string(),
-                    });
-            words.collect::<String>()
-        };
-        variants.map(snake).collect()
-    }
 
     #[test]
     fn every_entry_parses() {
@@ -284,37 +257,71 @@ mod tests {
 
     #[test]
     fn every_variant_has_an_entry() {
-        let table: &[(&str, &[&str], &[&str])] = &[
-            ("Trigger", &["trigger", "human_action"], &[]),
-            ("RootCauseCategory", &["category"], &[]),
-            ("Blame", &["blame"], &["pr_code"]),
-            ("Outcome", &["outcome", "outcome_sign"], &[]),
+        // The variants, the sections that have an entry for each, and those that need none.
+        type Row = (
+            Vec<&'static str>,
+            &'static [&'static str],
+            &'static [&'static str],
+        );
+        let table: &[Row] = &[
             (
-                "CheckStanding",
+                Trigger::ALL.map(Trigger::as_str).into(),
+                &["trigger", "human_action"],
+                &[],
+            ),
+            (
+                RootCauseCategory::ALL.map(RootCauseCategory::as_str).into(),
+                &["category"],
+                &[],
+            ),
+            (
+                Blame::ALL.map(Blame::as_str).into(),
+                &["blame"],
+                &["pr_code"],
+            ),
+            (
+                Outcome::ALL.map(Outcome::as_str).into(),
+                &["outcome", "outcome_sign"],
+                &[],
+            ),
+            (
+                CheckStanding::VARIANTS.into(),
                 &["standing", "standing_sign", "standing_mark"],
                 &["done"],
             ),
-            ("Severity", &["severity"], &[]),
-            ("Permission", &["permission"], &[]),
-            ("NextAction", &["deed"], &[]),
-            ("Part", &["part"], &[]),
-            ("Part", &["actor"], &["nobody"]),
-            ("DisputeKind", &["dispute"], &[]),
-            ("Settlement", &["settlement", "settlement_to_do"], &[]),
-            ("MatchOutcome", &["memory_match"], &[]),
-            ("Cause", &["cause"], &[]),
-            ("AttemptsEnd", &["attempts_end"], &[]),
-            ("Question", &["question", "answers"], &[]),
-            ("RuleFailure", &["rule"], &[]),
-            ("CheckFailure", &["check_failure"], &[]),
-            ("MissingTests", &["missing_tests"], &[]),
-            ("JobName", &["job_name"], &[]),
-            ("LossCause", &["loss_cause"], &[]),
-            ("SkipCause", &["skip_cause"], &[]),
-            ("MatchReason", &["match"], &[]),
-            ("Unusable", &["unusable"], &[]),
+            (Severity::VARIANTS.into(), &["severity"], &[]),
             (
-                "Unusable",
+                Permission::ALL.map(Permission::as_str).into(),
+                &["permission"],
+                &[],
+            ),
+            (NextAction::VARIANTS.into(), &["deed"], &[]),
+            (Part::ALL.map(Part::as_str).into(), &["part", "acts"], &[]),
+            (Part::ALL.map(Part::as_str).into(), &["actor"], &["nobody"]),
+            (
+                DisputeKind::ALL.map(DisputeKind::as_str).into(),
+                &["dispute"],
+                &[],
+            ),
+            (
+                Settlement::VARIANTS.into(),
+                &["settlement", "settlement_to_do"],
+                &[],
+            ),
+            (MatchOutcome::VARIANTS.into(), &["memory_match"], &[]),
+            (Cause::VARIANTS.into(), &["cause"], &[]),
+            (AttemptsEnd::VARIANTS.into(), &["attempts_end"], &[]),
+            (Question::VARIANTS.into(), &["question", "answers"], &[]),
+            (RuleFailure::VARIANTS.into(), &["rule"], &[]),
+            (CheckFailure::VARIANTS.into(), &["check_failure"], &[]),
+            (MissingTests::VARIANTS.into(), &["missing_tests"], &[]),
+            (JobName::VARIANTS.into(), &["job_name"], &[]),
+            (LossCause::VARIANTS.into(), &["loss_cause"], &[]),
+            (SkipCause::VARIANTS.into(), &["skip_cause"], &[]),
+            (MatchReason::VARIANTS.into(), &["match"], &[]),
+            (Unusable::VARIANTS.into(), &["unusable"], &[]),
+            (
+                Unusable::VARIANTS.into(),
                 &["absence"],
                 &[
                     "no_codeowners",
@@ -324,33 +331,36 @@ mod tests {
                     "unknown",
                 ],
             ),
-            ("Refusal", &["refusal"], &[]),
-            ("PhraseProblem", &["phrase"], &[]),
+            (Refusal::VARIANTS.into(), &["refusal"], &[]),
+            (PhraseProblem::VARIANTS.into(), &["phrase"], &[]),
             (
-                "ApproveBy",
+                ApproveBy::VARIANTS.into(),
                 &["approves", "approve_how", "approve_reject"],
                 &[],
             ),
-            ("InvalidateOnPush", &["invalidate_on_push"], &[]),
-            ("AnswerOutcome", &["answer"], &["refused"]),
-            ("CommandRefusal", &["command_refusal"], &[]),
-            ("Warning", &["warning"], &[]),
-            ("LeftQueue", &["left_queue"], &[]),
-            ("LabelMeaning", &["label"], &[]),
-            ("Blocker", &["blocker"], &[]),
-            ("EditRefusal", &["edit_refusal"], &[]),
-            ("Breach", &["breach"], &[]),
-            ("Exhausted", &["exhausted"], &[]),
-            ("Event", &["event"], &["critique_done", "other"]),
+            (
+                InvalidateOnPush::VARIANTS.into(),
+                &["invalidate_on_push"],
+                &[],
+            ),
+            (AnswerOutcome::VARIANTS.into(), &["answer"], &["refused"]),
+            (CommandRefusal::VARIANTS.into(), &["command_refusal"], &[]),
+            (Warning::VARIANTS.into(), &["warning"], &[]),
+            (LeftQueue::VARIANTS.into(), &["left_queue"], &[]),
+            (LabelMeaning::VARIANTS.into(), &["label"], &[]),
+            (Blocker::VARIANTS.into(), &["blocker"], &[]),
+            (EditRefusal::VARIANTS.into(), &["edit_refusal"], &[]),
+            (Breach::VARIANTS.into(), &["breach"], &[]),
+            (Exhausted::VARIANTS.into(), &["exhausted"], &[]),
+            (
+                Event::VARIANTS.into(),
+                &["event"],
+                &["critique_done", "other"],
+            ),
+            (ItemId::ALL.map(ItemId::as_str).into(), &["item"], &[]),
         ];
-        let core = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/loopgate-core/src"));
-        for (name, sections, without) in table {
-            let variants = variants(&core, name);
-            assert!(!variants.is_empty(), "{name}");
-            for variant in variants
-                .iter()
-                .filter(|variant| !without.contains(&variant.as_str()))
-            {
+        for (variants, sections, without) in table {
+            for variant in variants.iter().filter(|variant| !without.contains(variant)) {
                 for section in *sections {
                     assert!(
                         !word(section, variant).is_empty(),

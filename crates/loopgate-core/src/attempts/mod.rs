@@ -17,6 +17,8 @@ use crate::{
 /// digest keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Cause {
     /// A security check fails.
     SecurityIssueFound,
@@ -67,6 +69,8 @@ pub enum Circle {
 /// Why no further attempt is made.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum AttemptsEnd {
     /// A review asks for changes, and no fixer is to answer one.
     Rejected { last: String },
