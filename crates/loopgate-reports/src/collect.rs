@@ -469,9 +469,9 @@ pub(super) fn each_line(
     Ok(number)
 }
 
-/// Whole milliseconds of seconds that are not negative.
+/// The nearest whole milliseconds of seconds that are not negative.
 fn millis(seconds: f64) -> u64 {
-    (seconds * 1000.0).round() as u64
+    (seconds * 1000.0 + 0.5) as u64
 }
 
 fn count(results: &mut CheckResults, state: TestState, change: impl Fn(&mut u64)) {
