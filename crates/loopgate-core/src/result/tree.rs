@@ -91,6 +91,9 @@ pub fn tree<'a>(decision: &'a Decision, pull_request: &PullRequest) -> Vec<Item<
     items.extend(calls(view));
     items.extend(view.tampering.iter().map(tampering));
     items.extend(view.warnings.iter().map(note));
+    if pull_request.lifecycle != Lifecycle::Open {
+        items.iter_mut().for_each(Item::end);
+    }
     items
 }
 
@@ -105,6 +108,15 @@ impl<'a> Item<'a> {
             calls: None,
             children: Vec::new(),
         }
+    }
+
+    /// Nothing holds what is merged or closed, and nobody is waited for.
+    fn end(&mut self) {
+        if self.status == ItemStatus::Holds {
+            self.status = ItemStatus::Advises;
+        }
+        self.who = None;
+        self.children.iter_mut().for_each(Self::end);
     }
 
     fn at(self, stage: Stage) -> Self {
