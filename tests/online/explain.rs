@@ -180,10 +180,11 @@ async fn a_closed_gate_is_explained_with_names() {
     github.forget_requests();
     let said = explain(&github, &pr, &[]);
     assert_eq!(said.code, Some(3), "{}{}", said.out, said.err);
-    let head = github.head(&pr).unwrap().to_string();
+    let pull = github.pull_request(&pr).unwrap();
+    let page = said.out.replace(&pull.head_sha.short(), "HEADHEAD");
     insta::assert_snapshot!(
         "explained_on_a_terminal",
-        said.out.replace(&head[..8], "HEADHEAD")
+        page.replace(&pull.base_sha.short(), "BASEBASE")
     );
     assert_nothing_written(&github, &repo);
 
