@@ -218,3 +218,29 @@ fn the_picture_is_xml_with_every_number_as_text() {
     let svg = metrics_svg("acme/widgets", &empty);
     assert!(svg.contains("unknown") && !svg.contains("NaN"), "{svg}");
 }
+
+#[test]
+fn the_name_of_a_slow_test_is_one_line_and_no_command() {
+    let mut line = run(1, 1);
+    let name = "\u{1b}[31m=cmd(),\n\"a\"\tb ".to_owned() + &"x".repeat(150);
+    line.slow_tests = slow(&[(&name, 1, 2_000)]);
+    let report = Report::of(&[line], Window::back(now(), TimeDelta::days(30)));
+    let text = metrics("acme/widgets", &report, false);
+    let row = text.lines().last().unwrap();
+    assert!(row.starts_with("unit   =cmd(), \"a\" b xxx"), "{row}");
+    assert!(
+        !text.contains('\u{1b}') && row.chars().count() < 140,
+        "{row}"
+    );
+    let csv = metrics_csv(&report);
+    let rows: Vec<&str> = csv
+        .lines()
+        .filter(|row| row.starts_with("slow_test,"))
+        .collect();
+    assert_eq!(rows.len(), 3, "{csv}");
+    assert!(
+        rows.iter()
+            .all(|row| row.starts_with("slow_test,\"unit =cmd(), \"\"a\"\" b xxx")),
+        "{csv}"
+    );
+}

@@ -71,7 +71,7 @@ pub fn agrees_with_the_walk(decision: &Decision, pull_request: &PullRequest) {
     assert_eq!(calls, usize::from(view.escalation.is_some()));
 }
 
-/// Each item in a line: its id, whom it waits for, and the stage that it holds.
+/// Each item in a line: its status, its id, who acts, and the stage that it holds.
 fn lines(story: &Story) -> Vec<String> {
     let decision = story.last.as_ref().unwrap();
     let line = |item: &Item<'_>| {

@@ -110,7 +110,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Nothing holds what is merged or closed, and nobody is waited for.
+    /// Ends the item: a merged or closed pull request has nothing that holds it and no one who acts.
     fn end(&mut self) {
         if self.status == ItemStatus::Holds {
             self.status = ItemStatus::Advises;
@@ -171,7 +171,7 @@ fn check<'a>(check: &'a CheckView, evaluation: &Evaluation) -> Item<'a> {
     }
 }
 
-/// The id of a check as it stands, and who acts while it stands in the way; nobody where nothing is expected of it.
+/// The id of a check as it stands, and who acts while it stands in the way; `None` where nothing is expected of it.
 fn check_id(check: &CheckView) -> (ItemId, Option<Part>) {
     match &check.standing {
         CheckStanding::Missing => (ItemId::CheckMissing, Some(Part::Ci)),
@@ -368,7 +368,7 @@ fn calls(view: &View) -> impl Iterator<Item = Item<'_>> {
     open.chain(flagged)
 }
 
-/// What weakens a check is told; what it holds, its call does.
+/// A finding advises; the call that it causes holds.
 fn tampering(found: &Tampering) -> Item<'_> {
     let item = Item::new(
         ItemId::TamperingFound,
