@@ -12,9 +12,8 @@ use super::{
     words,
 };
 use loopgate_core::{
-    attempts::{AttemptsEnd, Cause},
     deciding::Decision,
-    escalation::{EscalationView, Question},
+    escalation::{AttemptsEnd, Cause, EscalationView, Question},
     state::{
         Dispute, DisputeEnd,
         history::{Escalated, Event, HistoryLine},

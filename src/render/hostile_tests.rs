@@ -5,9 +5,8 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use loopgate_core::{
     GateName,
-    attempts::Cause,
     deciding::*,
-    escalation::{Disagreement, Question},
+    escalation::{Cause, Disagreement, Question},
     evidence::*,
     failure::{Blame, FeedbackLine},
     gate::*,

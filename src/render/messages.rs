@@ -224,9 +224,8 @@ impl From<Markdown> for Value {
 #[cfg(test)]
 mod tests {
     use loopgate_core::{
-        attempts::{AttemptsEnd, Cause},
         deciding::{LabelMeaning, NextAction, Part, Warning},
-        escalation::Question,
+        escalation::{AttemptsEnd, Cause, Question},
         evidence::{Outcome, RootCauseCategory},
         failure::Blame,
         gate::{MatchReason, PhraseProblem, Refusal},

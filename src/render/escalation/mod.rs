@@ -484,11 +484,7 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, lines: usize) -> Markdown
             .collect();
         return Markdown::ours(hunks.join("\n\n"));
     }
-    let is_elsewhere = matches!(
-        about,
-        Trigger::ExternalDependencyDown | Trigger::GateTimeout
-    );
-    if is_elsewhere || !subject.policy.retry.escalation_includes_diff {
+    if !about.is_of_attempts() || !subject.policy.retry.escalation_includes_diff {
         return Markdown::default();
     }
     let files = subject.snapshot.files.known();

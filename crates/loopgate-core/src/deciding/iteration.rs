@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     attempts::{Judgement, retry},
     deciding::DecisionWord,
+    escalation::cause,
     failure::{FeedbackLine, Priority},
     ids::{Fingerprint, Login, Timestamp, UserId},
     policy::{LoopPolicy, Trigger},
@@ -227,15 +228,17 @@ pub fn decide<'a>(
     }
     attempts.push(last);
     let judgement = retry::judge(&attempts, &[], &policy);
+    let causes = cause::of_attempts(&attempts, &[], &judgement, &policy);
     let ends = [Trigger::TotalFailures, Trigger::MaxAttemptsReached];
     let word = match (check.test_result.status, check.review_result.status) {
         (TestStatus::Pass, ReviewStatus::Approve) => DecisionWord::Proceed,
         // Also at the limit: a missing review is no reason to call a person.
         (TestStatus::Pass, ReviewStatus::Pending) => DecisionWord::Wait,
-        _ if ends.iter().any(|end| judgement.causes.contains_key(end)) => DecisionWord::Escalate,
+        _ if ends.iter().any(|end| causes.contains_key(end)) => DecisionWord::Escalate,
         _ => DecisionWord::Retry,
     };
-    let pattern = pattern(&judgement, &attempts, now, earlier);
+    let is_circular = causes.contains_key(&Trigger::CircularFailure);
+    let pattern = pattern(&judgement, is_circular, &attempts, now, earlier);
     Ok(IterationDecision {
         word,
         check,
@@ -270,6 +273,7 @@ fn fingerprint(item: &FeedbackLine) -> Fingerprint {
 
 fn pattern<'a>(
     judgement: &Judgement,
+    is_circular: bool,
     attempts: &[AttemptDigest],
     now: &'a OutputReading,
     earlier: &[OutputReading],
@@ -290,7 +294,7 @@ fn pattern<'a>(
         });
     }
     let older = attempts.split_last().map_or(&[][..], |(_, older)| older);
-    if judgement.causes.contains_key(&Trigger::CircularFailure)
+    if is_circular
         && let Some(item) = now
             .items
             .iter()

@@ -1,19 +1,21 @@
 //! What a decision comes to: whether a person is called, what is repeated by itself, what comes next and who acts, and
 //! what that makes of the state.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::{inputs::Inputs, verification::Counting};
 use crate::{
-    attempts::{Cause, Judgement, NextRerun, rerun},
+    attempts::{Judgement, NextRerun, rerun},
     deciding::NextAction,
-    escalation::{disputes, escalation_call, fix_request, senior_fixer},
+    escalation::{
+        cause::{self, Causes},
+        escalation_call, senior_fixer,
+    },
     failure::Blame,
-    gate::{GateReport, waiting},
-    ids::{CheckName, GateName, Login, Timestamp, UserId, WorkflowRunId},
+    gate::GateReport,
+    ids::{CheckName, GateName, Login, UserId, WorkflowRunId},
     observed::Lifecycle,
     policy::{EscalationAction, GateRole, Severity, Trigger},
     stage::Stage,
@@ -26,13 +28,10 @@ use crate::{
     },
 };
 
-/// How long something may be down before a person is called.
-const TOLERATED: TimeDelta = TimeDelta::hours(1);
-
 /// What stands in the way of going on by itself.
 pub(super) struct Blocking {
     /// All causes for calling a human, the most urgent first, with what was recognised.
-    pub(super) causes: BTreeMap<Trigger, Cause>,
+    pub(super) causes: Causes,
     pub(super) call: Call,
     /// Checks that are asked for again now, because they failed for reasons outside the code.
     pub(super) repeated: BTreeSet<CheckName>,
@@ -56,7 +55,11 @@ pub(super) fn block(
     counting: &Counting,
 ) -> Blocking {
     next.outage = outage(inputs, next, verification);
-    let causes = causes(inputs, next, counting);
+    // Evidence may still show that the tests pass as they were.
+    let weakened = tamper::not_accepted(inputs.tampering, &next.accepted_tampering)
+        .filter(|_| counting.counted.is_some())
+        .map(|first| (first, inputs.tampering.len() - 1));
+    let causes = cause::causes(inputs.cx(), next, &counting.judgement, weakened);
     let call = call_or_release(inputs, next, &causes);
     // Where a person has to decide first, nothing is repeated.
     let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
@@ -101,81 +104,8 @@ fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) ->
     }
 }
 
-/// When trouble outside calls a person, if there is any: counted anew from a resume.
-pub(super) fn external_deadline(next: &LoopState) -> Option<Timestamp> {
-    let outage = next.outage.as_ref()?;
-    let resumed = next.resumes.iter().map(|resume| resume.at).max();
-    Some(resumed.map_or(outage.since, |resumed| resumed.max(outage.since)) + TOLERATED)
-}
-
-fn causes(inputs: &Inputs<'_>, next: &LoopState, counting: &Counting) -> BTreeMap<Trigger, Cause> {
-    let Counting {
-        judgement, counted, ..
-    } = counting;
-    let is_spent = judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy);
-    let is_overdue = external_deadline(next).is_some_and(|deadline| inputs.now >= deadline);
-    let outage = next.outage.clone().filter(|_| is_overdue);
-    // Evidence may still show that the tests pass as they were.
-    let weakened = tamper::not_accepted(inputs.tampering, &next.accepted_tampering)
-        .filter(|_| counted.is_some());
-    let mut disputed = disputes::open(next);
-    let first = disputed.next().map(|first| Box::new(first.clone()));
-    let gates: Vec<_> = waiting::overdue(inputs.cx(), next).collect();
-    let causes = [
-        is_spent.then(|| {
-            (
-                Trigger::BudgetExhausted,
-                Cause::BudgetExhausted {
-                    attempts: fix_request::asked(next),
-                },
-            )
-        }),
-        outage.map(|outage| {
-            (
-                Trigger::ExternalDependencyDown,
-                Cause::ExternalDependencyDown { outage },
-            )
-        }),
-        weakened.map(|first| {
-            (
-                Trigger::Tampering,
-                Cause::Tampering {
-                    first: first.clone(),
-                    more: inputs.tampering.len() - 1,
-                },
-            )
-        }),
-        first.map(|first| {
-            (
-                Trigger::Disputed,
-                Cause::Disputed {
-                    first,
-                    more: disputed.count(),
-                },
-            )
-        }),
-        disputes::too_many(next).map(|disputes| {
-            (
-                Trigger::AmbiguousRequirement,
-                Cause::ManyDisputes { disputes },
-            )
-        }),
-        (!gates.is_empty()).then_some((Trigger::GateTimeout, Cause::GateTimeout { gates })),
-    ];
-    judgement
-        .causes
-        .clone()
-        .into_iter()
-        .chain(causes.into_iter().flatten())
-        .collect()
-}
-
 /// Releases a cause that no longer stands and records a new one.
-fn call_or_release(
-    inputs: &Inputs<'_>,
-    next: &mut LoopState,
-    causes: &BTreeMap<Trigger, Cause>,
-) -> Call {
+fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &Causes) -> Call {
     if !inputs.is_open() || next.stop.reason == Some(StopReason::UserStop) {
         return Call::Nobody;
     }
@@ -198,7 +128,7 @@ fn call_or_release(
     if stopping.is_empty() {
         return Call::Nobody;
     }
-    next.blocked = escalation_call::block(&stopping, next, inputs.now);
+    next.blocked = next.call_for(&stopping, inputs.now);
     Call::Human
 }
 
@@ -365,8 +295,7 @@ fn status(
     evidence_walk: &Walk,
 ) -> RunStatus {
     let aborts = next.blocked.as_ref().is_some_and(|blocked| {
-        escalation_call::action_of(blocked.trigger, &inputs.policy.escalation)
-            == EscalationAction::AbortWithReport
+        inputs.policy.escalation.action_of(blocked.trigger) == EscalationAction::AbortWithReport
     });
     match action {
         NextAction::Stopped if judgement.has_given_up => RunStatus::Failed,

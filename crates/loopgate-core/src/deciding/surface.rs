@@ -172,15 +172,13 @@ impl Post {
         let mut parts = key.split(':');
         match parts.next()? {
             "escalation" => {
-                let trigger = parts.next()?;
+                let of_attempts =
+                    Trigger::of_word(parts.next()?).is_none_or(Trigger::is_of_attempts);
                 let attempt: u32 = parts.next()?.parse().ok()?;
-                // These two come while an attempt's evidence or approval is waited for.
-                let waits =
-                    [Trigger::ExternalDependencyDown, Trigger::GateTimeout].map(Trigger::as_str);
-                Some(if waits.contains(&trigger) {
-                    attempt.saturating_sub(1)
-                } else {
+                Some(if of_attempts {
                     attempt
+                } else {
+                    attempt.saturating_sub(1)
                 })
             }
             "fix" | "fix-senior" => parts.next()?.parse().ok(),

@@ -8,13 +8,13 @@ use chrono::TimeDelta;
 use super::{
     action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
     inputs::Inputs,
-    outcome::{self, ApprovedRuns, Blocking},
+    outcome::{ApprovedRuns, Blocking},
     verification::Counting,
 };
 use crate::{
-    attempts::{Cause, NextRerun, rerun},
+    attempts::{NextRerun, rerun},
     escalation::{
-        EscalationView, disputes, escalation_call,
+        Cause, EscalationView, cause, disputes, escalation_call,
         fix_request::{self, FixTurn},
         senior_fixer,
     },
@@ -186,8 +186,7 @@ impl Stages<'_> {
             )
         };
         let is_flagged = |(trigger, _): &(&Trigger, _)| {
-            escalation_call::action_of(**trigger, &policy.escalation)
-                == EscalationAction::FlagAndContinue
+            policy.escalation.action_of(**trigger) == EscalationAction::FlagAndContinue
         };
         let flags = blocking
             .causes
@@ -386,7 +385,7 @@ impl Stages<'_> {
             Some(rerun::waiting_since(inputs.cx(), next, check) + timeout)
         };
         let open = self.verification.evidence.names(CheckView::is_open);
-        let external = outcome::external_deadline(next);
+        let external = cause::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
         let triggered = gates
             .iter()

@@ -1,10 +1,13 @@
 //! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::{
-    attempts::{Cause, retry},
-    escalation::disputes,
+    attempts::retry,
+    escalation::{
+        cause::{Cause, Causes},
+        disputes,
+    },
     failure,
     gate::{self, waiting},
     ids::{GateName, Score, Sha, Timestamp},
@@ -14,22 +17,12 @@ use crate::{
     verdict::FailureView,
 };
 
-/// What a trigger does under this policy.
-pub fn action_of(trigger: Trigger, policy: &EscalationPolicy) -> EscalationAction {
-    policy
-        .triggers
-        .get(&trigger)
-        .and_then(|own| own.action)
-        .unwrap_or(trigger.default_action())
-}
-
 /// The triggers that stop the loop, the most urgent first; the others are only flagged.
 pub fn stopping<'a>(
     triggers: impl Iterator<Item = &'a Trigger>,
     policy: &EscalationPolicy,
 ) -> Vec<Trigger> {
-    let stops =
-        |trigger: &Trigger| action_of(*trigger, policy) != EscalationAction::FlagAndContinue;
+    let stops = |trigger: &Trigger| policy.action_of(*trigger) != EscalationAction::FlagAndContinue;
     triggers.copied().filter(stops).collect()
 }
 
@@ -54,25 +47,6 @@ pub fn still_stands(cx: Context<'_>, blocked: &Blocked, state: &LoopState) -> bo
     !resumed && !is_over
 }
 
-/// The cause to record when these triggers hold and none did before.
-pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<Blocked> {
-    let (first, also) = triggers.split_first()?;
-    let attempt = state.attempts.last().map_or(0, |last| last.number);
-    let before = state
-        .past_causes
-        .iter()
-        .filter(|cause| **cause == (*first, attempt))
-        .count();
-    Some(Blocked {
-        trigger: *first,
-        also: also.to_vec(),
-        attempt,
-        call: u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1),
-        head_sha: state.head_sha,
-        since: now,
-    })
-}
-
 /// The gates that a cause belongs to: an approver of one of them may release it.
 pub fn gates_of(cx: Context<'_>, trigger: Trigger, state: &LoopState) -> Vec<GateName> {
     match trigger {
@@ -91,7 +65,7 @@ pub fn gates_of(cx: Context<'_>, trigger: Trigger, state: &LoopState) -> Vec<Gat
 pub fn describe(
     cx: Context<'_>,
     blocked: &Blocked,
-    causes: &BTreeMap<Trigger, Cause>,
+    causes: &Causes,
     state: &LoopState,
     failures: &[FailureView],
 ) -> EscalationView {
@@ -105,7 +79,7 @@ pub fn describe(
     EscalationView {
         trigger: blocked.trigger,
         also: blocked.also.clone(),
-        action: action_of(blocked.trigger, &cx.policy.escalation),
+        action: cx.policy.escalation.action_of(blocked.trigger),
         since: blocked.since,
         attempt: blocked.attempt,
         cause: causes.get(&blocked.trigger).cloned(),
@@ -155,13 +129,7 @@ fn recipients(
     }
     // If no approver is named, the gate may have no approver to call. Then other people are called, too.
     let escalation = &policy.escalation;
-    let default = match trigger {
-        Trigger::ExternalDependencyDown if !escalation.ops.is_empty() => &escalation.ops,
-        Trigger::AmbiguousRequirement if !escalation.product_owner.is_empty() => {
-            &escalation.product_owner
-        }
-        _ => &escalation.notify,
-    };
+    let default = escalation.called_for(trigger);
     if default.is_empty() && trigger == Trigger::GateTimeout {
         let overdue = waiting::overdue(
             Context {

@@ -5,7 +5,6 @@
 //! call of a human.
 
 use crate::{
-    escalation::escalation_call,
     ids::Timestamp,
     policy::{Context, EscalationAction, Fixer, Policy, Trigger},
     state::{Blocked, LoopState},
@@ -39,8 +38,7 @@ pub fn call_for(
     state: &LoopState,
 ) -> Option<Blocked> {
     let first = triggers.first()?;
-    let is_wished =
-        escalation_call::action_of(*first, &policy.escalation) == EscalationAction::SeniorAgent;
+    let is_wished = policy.escalation.action_of(*first) == EscalationAction::SeniorAgent;
     let elsewhere = policy
         .escalation
         .senior
@@ -49,16 +47,11 @@ pub fn call_for(
     let fails = state
         .attempt_of(state.head_sha)
         .is_some_and(|attempt| attempt.spent());
-    let beyond = [
-        Trigger::GateTimeout,
-        Trigger::ExternalDependencyDown,
-        Trigger::BudgetExhausted,
-    ];
-    let mends = fails
-        && snapshot.has_own_branch()
-        && !triggers.iter().any(|trigger| beyond.contains(trigger));
+    let can_mend =
+        |trigger: &Trigger| trigger.is_of_attempts() && *trigger != Trigger::BudgetExhausted;
+    let mends = fails && snapshot.has_own_branch() && triggers.iter().all(can_mend);
     let is_for_it = is_wished && elsewhere && mends && state.senior.is_none();
-    is_for_it.then(|| escalation_call::block(triggers, state, now))?
+    is_for_it.then(|| state.call_for(triggers, now))?
 }
 
 #[cfg(test)]

@@ -65,8 +65,8 @@ mod tests {
 
     use super::OverdueGate;
     use crate::{
-        attempts::Cause,
         deciding::{CheckRunPlan, NextAction, Post},
+        escalation::Cause,
         fixtures::*,
         observed::Conclusion,
         policy::{Recipient, Trigger},

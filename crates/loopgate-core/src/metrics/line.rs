@@ -261,15 +261,10 @@ impl RunLine {
         }
     }
 
-    /// Whether a person was called for what the attempts came to. Gates that waited too long and services that were
-    /// down call, too, and are counted apart.
+    /// Whether a person was called for what the attempts came to. What is no one's failure calls, too, and
+    /// is counted apart.
     pub fn escalated(&self) -> bool {
-        self.calls.keys().any(|trigger| {
-            !matches!(
-                trigger,
-                Trigger::GateTimeout | Trigger::ExternalDependencyDown
-            )
-        })
+        self.calls.keys().any(|trigger| trigger.is_of_attempts())
     }
 }
 

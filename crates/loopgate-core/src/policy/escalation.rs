@@ -58,6 +58,24 @@ impl<F> Default for EscalationPolicy<F> {
     }
 }
 
+impl<F> EscalationPolicy<F> {
+    /// What a trigger does.
+    pub fn action_of(&self, trigger: Trigger) -> EscalationAction {
+        let own = self.triggers.get(&trigger).and_then(|own| own.action);
+        own.unwrap_or(trigger.default_action())
+    }
+
+    /// Those who are called for a trigger that names nobody itself; empty where the configuration names nobody.
+    pub fn called_for(&self, trigger: Trigger) -> &[Recipient] {
+        let own = match trigger {
+            Trigger::ExternalDependencyDown => &self.ops,
+            Trigger::AmbiguousRequirement => &self.product_owner,
+            _ => &self.notify,
+        };
+        if own.is_empty() { &self.notify } else { own }
+    }
+}
+
 /// What one cause does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -161,6 +179,12 @@ impl Trigger {
                 | Self::Disputed
                 | Self::AmbiguousRequirement
         )
+    }
+
+    /// Whether it is about what the attempts came to. The others call while an attempt's evidence or an approval is
+    /// waited for, and are no one's failure.
+    pub const fn is_of_attempts(self) -> bool {
+        !matches!(self, Self::ExternalDependencyDown | Self::GateTimeout)
     }
 
     pub const fn default_action(self) -> EscalationAction {

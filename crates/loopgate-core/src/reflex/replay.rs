@@ -4,7 +4,6 @@ use chrono::TimeDelta;
 
 use super::turn::Turn;
 use crate::{
-    escalation::escalation_call,
     policy::Trigger,
     state::{
         CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopCall, LoopState, RunStatus, Step,
@@ -67,7 +66,7 @@ pub fn replay(
             let triggers: Vec<Trigger> = std::iter::once(*trigger)
                 .chain(also.iter().copied())
                 .collect();
-            turn.state.blocked = escalation_call::block(&triggers, state, line.ts);
+            turn.state.blocked = state.call_for(&triggers, line.ts);
             turn.state.status = RunStatus::Escalated;
             turn.state.current_step = line.step;
             turn.ask(call(*trigger, notes.clone()));

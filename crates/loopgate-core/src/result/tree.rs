@@ -2,8 +2,8 @@ use serde::Serialize;
 
 use super::ItemId;
 use crate::{
-    attempts::Cause,
     deciding::{CheckView, Decision, Part, View, Warning},
+    escalation::Cause,
     evidence::Outcome,
     failure::Blame,
     gate::GateReport,

@@ -163,6 +163,22 @@ pub struct LoopState {
 }
 
 impl LoopState {
+    /// The call to record where these triggers hold, the most urgent first, and none did before.
+    pub fn call_for(&self, triggers: &[Trigger], now: Timestamp) -> Option<Blocked> {
+        let (first, also) = triggers.split_first()?;
+        let attempt = self.attempts.last().map_or(0, |last| last.number);
+        let is_same = |cause: &&(Trigger, u32)| **cause == (*first, attempt);
+        let before = self.past_causes.iter().filter(is_same).count();
+        Some(Blocked {
+            trigger: *first,
+            also: also.to_vec(),
+            attempt,
+            call: u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1),
+            head_sha: self.head_sha,
+            since: now,
+        })
+    }
+
     /// What is known of a record that was there before this run and is gone.
     pub fn lost_record(&self) -> Option<LostRecord> {
         // Before traces were kept, a lost record was recognised by the status comment only.

@@ -11,9 +11,8 @@ use proptest::prelude::*;
 
 use super::decide;
 use crate::{
-    attempts::{AttemptsEnd, Cause},
     deciding::{CheckRunPlan, Decision, DecisionWord, NextAction, Post},
-    escalation::{Disagreement, Question},
+    escalation::{AttemptsEnd, Cause, Disagreement, Question},
     evidence::{Failure, Outcome},
     fixtures::*,
     observed::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::attempts::{AttemptsEnd, Cause};
+use crate::escalation::{AttemptsEnd, Cause};
 use crate::state::history::{ArtifactCreated, Event, HistoryLine, RunStarted};
 
 #[test]

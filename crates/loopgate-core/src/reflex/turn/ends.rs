@@ -6,7 +6,7 @@ use super::{Breach, Turn};
 use crate::{
     UserId,
     deciding::Decision,
-    escalation::{disputes, escalation_call},
+    escalation::disputes,
     evidence::CheckEvidence,
     ids::{FailureId, Login},
     observed::{Account, AccountKind},
@@ -23,7 +23,7 @@ use crate::{
 impl Turn {
     /// Something only a person can decide, found outside an evaluation: refused edits, no edits, nothing to spend.
     pub fn refused(mut self, triggers: &[Trigger], call: LoopCall, policy: &Policy) -> Self {
-        self.state.blocked = escalation_call::block(triggers, &self.state, self.now);
+        self.state.blocked = self.state.call_for(triggers, self.now);
         self.ask(call);
         if let Some(cause) = triggers.first() {
             self.call_somebody(*cause, policy);
@@ -238,7 +238,7 @@ impl Turn {
 
     /// A cause that stops the loop: the senior fixer first where that is wished for, else a person, else the end.
     pub(super) fn call_somebody(&mut self, cause: Trigger, policy: &Policy) {
-        let action = escalation_call::action_of(cause, &policy.escalation);
+        let action = policy.escalation.action_of(cause);
         let has_senior = matches!(policy.escalation.senior, Some(Fixer::Command(_)));
         if action == EscalationAction::SeniorAgent
             && has_senior
