@@ -244,6 +244,7 @@ pub(super) fn pull_request(
         author: account("author"),
         lifecycle: Lifecycle::Open,
         is_draft: false,
+        is_mergeable: None,
         head: Head {
             sha: head.commit,
             tree: head.tree,

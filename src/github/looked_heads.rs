@@ -88,10 +88,7 @@ impl LookedHeads {
                 CheckSource::Command(_) => None,
             });
         let sources = sources.map(|source| {
-            let seen = snapshot
-                .checks
-                .iter()
-                .filter(|check| source.is_of(&check.name, check.app.as_deref()));
+            let seen = snapshot.checks.iter().filter(|check| source.takes(check));
             let configured = source.app.iter().cloned().map(Some);
             let reporters = configured
                 .chain(seen.map(|check| check.app.clone()))
@@ -187,7 +184,7 @@ impl Look {
                 || self
                     .sources
                     .iter()
-                    .any(|(source, _)| source.is_of(name, app))
+                    .any(|(source, _)| source.may_take(name, app))
         };
         match news {
             CheckNews::Run { name, app } => is_named(name, app.as_deref()),

@@ -12,8 +12,9 @@ use super::{
     words,
 };
 use loopgate_core::{
-    deciding::Decision,
+    deciding::{Decision, View},
     escalation::{AttemptsEnd, Cause, EscalationView, Question},
+    policy::Trigger,
     state::{
         Dispute, DisputeEnd,
         history::{Escalated, Event, HistoryLine},
@@ -52,6 +53,20 @@ pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
         }
     }
     lines
+}
+
+/// Why a person is called, as a title. A check of which nothing is heard is named by itself.
+pub(super) fn blocked(view: &View, trigger: Trigger) -> String {
+    let cause = view
+        .escalation
+        .as_ref()
+        .and_then(|open| open.cause.as_ref());
+    match cause {
+        Some(silent @ Cause::NoReport { .. }) if trigger == Trigger::NoReport => {
+            reason("cause", silent)
+        }
+        _ => format!("Blocked: {}", words::trigger(trigger)),
+    }
 }
 
 /// What was recognised, or the trigger alone where nothing of it is known any more.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     Brevity, GateCard, LIMIT, Links, Markdown, Shown, Subject,
     annotations::{CheckAnnotation, annotations},
-    clip, code, explain, gate_card, line, messages, status, texts, verdict, warning, words,
+    causes, clip, code, explain, gate_card, line, messages, status, texts, verdict, warning, words,
 };
 use loopgate_core::{
     GateName, PrNumber, Sha,
@@ -149,7 +149,7 @@ fn verify_title(subject: &Subject<'_>) -> String {
         |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
     match (&subject.decision.action, &view.evidence_held_by) {
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
-            format!("Blocked: {}", words::trigger(*cause))
+            causes::blocked(view, *cause)
         }
         (NextAction::Stopped, _) => verdict::verdict(subject).1,
         (NextAction::Complete, Some(Blocker::MissingEvidence(missing))) => {
@@ -174,6 +174,8 @@ fn verify_title(subject: &Subject<'_>) -> String {
             )
         }
         (_, Some(Blocker::Configuration)) => "The configuration could not be read".to_owned(),
+        // What stands in the way has not failed.
+        (_, Some(Blocker::Failing(_))) if failing.is_empty() => verdict::verdict(subject).1,
         _ if !failing.is_empty() => {
             let tests = tests(|results| results.failed + results.errors);
             let model = context! { attempt => subject.attempt(), failing => words::checks(&failing), tests };

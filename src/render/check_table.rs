@@ -44,7 +44,7 @@ pub fn row(check: &CheckView, links: &Links) -> Value {
         _ => String::new(),
     };
     let label = evidence.map_or_else(
-        || word("standing_link", &messages::variant_name(&check.standing)),
+        || word("standing_link", &words::standing(&check.standing)),
         |_| "log",
     );
     context! {
@@ -74,6 +74,9 @@ pub(super) fn note(check: &CheckView) -> Option<Markdown> {
         }
         CheckStanding::Lost { jobs } => short_text(&messages::lost_jobs(jobs), 300),
         CheckStanding::Refused { reason } => short_text(reason, 300),
+        CheckStanding::NoReport { silence } => {
+            short_text(&messages::reason("silence", silence), 300)
+        }
         _ => return None,
     })
 }
@@ -106,7 +109,7 @@ fn note_on(evidence: &CheckEvidence) -> Option<Markdown> {
 /// How it stands or ended, with a sign.
 pub fn outcome(check: &CheckView) -> String {
     let Some(evidence) = words::evidence(check) else {
-        let standing = messages::variant_name(&check.standing);
+        let standing = words::standing(&check.standing);
         return format!(
             "{} {}",
             word("standing_sign", &standing),
@@ -128,7 +131,7 @@ pub fn outcome(check: &CheckView) -> String {
 fn url(standing: &CheckStanding) -> Option<&str> {
     match standing {
         CheckStanding::Done(evidence) => evidence.url.as_deref(),
-        CheckStanding::Running { url }
+        CheckStanding::Running { url, .. }
         | CheckStanding::AwaitsApproval { url }
         | CheckStanding::AwaitsRelease { url, .. }
         | CheckStanding::NotApplicable { url, .. }

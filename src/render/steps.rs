@@ -4,7 +4,7 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{
     Markdown, Subject, address, code, linked, messages, short_text,
-    verdict::{fails_on_the_base, silences},
+    verdict::{fails_on_the_base, silence_of, silences},
     words,
 };
 use loopgate_core::{
@@ -13,10 +13,10 @@ use loopgate_core::{
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     observed::Stack,
-    policy::{GateRole, Trigger},
+    policy::{CheckSource, GateRole, Trigger},
     stages::Blocker,
     state::RunStatus,
-    verdict::{CheckStanding, external},
+    verdict::{CheckStanding, Silence, external},
 };
 
 /// What happens next and by whom, one step a line.
@@ -90,6 +90,11 @@ pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String>
                 .chain([named("service_is_back")])
                 .collect()
         }
+        Trigger::NoReport => {
+            let silent = &subject.decision.next.unreported.of_head;
+            let silent: Vec<_> = silent.iter().cloned().collect();
+            silence_steps(subject, &silent).unwrap_or_default()
+        }
         Trigger::GateTimeout => Vec::new(),
         Trigger::TimeoutExceeded => vec![named("code_hangs"), named("check_is_slow")],
         _ => {
@@ -142,7 +147,7 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
         return vec![step("taken_up", context! { most })];
     }
     let left = most.saturating_sub(failures.count);
-    let called = words::asked(subject.policy);
+    let called = words::asked(subject.policy, Trigger::MaxAttemptsReached);
     let turn = subject.decision.view.fixing.as_ref();
     if let (Some(Whom::Senior), Some(call)) =
         (turn.map(|turn| turn.whom), &subject.decision.next.senior)
@@ -169,9 +174,8 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
 }
 
 fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
-    let limit = words::duration(
-        u64::try_from(subject.policy.retry.evidence_timeout.num_milliseconds()).unwrap_or(0),
-    );
+    let limit = words::duration(subject.policy.retry.evidence_timeout_ms());
+    let called = words::asked(subject.policy, Trigger::NoReport);
     let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
     if missing
         .iter()
@@ -185,7 +189,7 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         }
         return vec![outside_step(&subject.decision.view)];
     }
-    if let Some(step) = start_step(subject, missing) {
+    if let Some(step) = silence_steps(subject, missing).or_else(|| start_step(subject, missing)) {
         return step;
     }
     let skipped = missing
@@ -216,14 +220,78 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         .iter()
         .find(|name| matches!(standing(name), None | Some(CheckStanding::Missing)))
     {
-        let kind = subject.check(name).map(|check| check.kind);
-        let may_skip = !matches!(kind, Some(CheckKind::Build | CheckKind::Test));
+        let may_run = is_command(subject, name);
+        let beside = context! { limit, called, may_run, may_skip => may_skip(subject, name) };
         return vec![step(
             "not_reported",
-            context! { name => name.as_str(), limit, may_skip },
+            context! { name => name.as_str(), ..beside },
         )];
     }
-    vec![step("nothing_to_do", context! { limit })]
+    if let Some(step) = missing.iter().find_map(|name| still_running(subject, name)) {
+        return vec![step];
+    }
+    vec![step("nothing_to_do", context! { limit, called })]
+}
+
+/// Whether its evidence comes of workflows, which GitHub can be asked for again.
+fn is_command(subject: &Subject<'_>, name: &CheckName) -> bool {
+    let check = subject.policy.verify.checks.get(name);
+    check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
+}
+
+fn may_skip(subject: &Subject<'_>, name: &CheckName) -> bool {
+    let kind = subject.check(name).map(|check| check.kind);
+    !matches!(kind, Some(CheckKind::Build | CheckKind::Test))
+}
+
+/// What is known of a run that lasts longer than a check is waited for of which nothing is heard.
+fn still_running(subject: &Subject<'_>, name: &CheckName) -> Option<String> {
+    let CheckStanding::Running { url, is_queued } = &subject.check(name)?.standing else {
+        return None;
+    };
+    let runs = &subject.snapshot.all_runs;
+    let run = runs.iter().find(|run| run.url == *url && url.is_some());
+    let jobs = &subject.snapshot.checks;
+    let job = jobs.iter().find(|job| job.url == *url && url.is_some());
+    let since = run
+        .and_then(|run| run.started_at)
+        .or(job.and_then(|job| job.started_at))?;
+    let is_late = subject.decision.next.updated_at - since >= subject.policy.retry.evidence_timeout;
+    let url = url.as_deref().and_then(address);
+    let beside = context! { name => name.as_str(), since => words::moment(since), is_queued, url };
+    is_late.then(|| step("still_running", beside))
+}
+
+/// What ends the silence of these checks; `None` where one of them is waited for for another reason.
+fn silence_steps(subject: &Subject<'_>, checks: &[CheckName]) -> Option<Vec<String>> {
+    let silence = silence_of(subject, checks)?;
+    let base = subject.snapshot.pull_request.base.branch.as_str();
+    let about = messages::variant_name(silence);
+    let of_author = |word: Option<&str>| {
+        let beside = context! { author => subject.author(), base, word };
+        vec![step(&about, beside)]
+    };
+    Some(match silence {
+        Silence::Conflict | Silence::WorkflowToken => of_author(None),
+        Silence::SkipWord { word } => of_author(Some(word)),
+        Silence::EndedWithout => {
+            let silent = silent_step(subject, checks);
+            silent
+                .into_iter()
+                .chain([step("after_silence", context! {})])
+                .collect()
+        }
+        Silence::Unexplained { beside } => {
+            let name = checks.first()?;
+            let of_name =
+                |about: &str| step(about, context! { name => name.as_str(), base, beside });
+            let skip = may_skip(subject, name).then_some("skip");
+            let steps = ["unexplained", "renamed", "not_triggered"]
+                .into_iter()
+                .chain(skip);
+            steps.map(of_name).collect()
+        }
+    })
 }
 
 /// Who lets the workflows run that GitHub holds back.

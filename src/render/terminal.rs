@@ -140,7 +140,7 @@ fn last_output(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
 
 /// Sign and words of how a check stands.
 fn standing(check: &CheckView) -> (&'static str, String) {
-    let name = messages::variant_name(&check.standing);
+    let name = words::standing(&check.standing);
     let beside = match &check.standing {
         CheckStanding::Done(evidence) => {
             let mark = match evidence.outcome {
@@ -166,6 +166,9 @@ fn standing(check: &CheckView) -> (&'static str, String) {
         CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
         CheckStanding::Lost { jobs } => format!(": {}", line(&messages::lost_jobs(jobs))),
         CheckStanding::Refused { reason } => format!(": {}", line(reason)),
+        CheckStanding::NoReport { silence } => {
+            format!(": {}", line(&messages::reason("silence", silence)))
+        }
         _ => String::new(),
     };
     (

@@ -13,7 +13,7 @@ use loopgate_core::{
     stage::Stage,
     stages::Blocker,
     state::RunStatus,
-    verdict::{CheckStanding, external},
+    verdict::{CheckStanding, Silence, external},
 };
 
 /// A sign, and one line in plain words: how it stands and who acts.
@@ -186,7 +186,12 @@ pub(super) fn silences(subject: &Subject<'_>, missing: &[CheckName]) -> bool {
         let check = subject.policy.verify.checks.get(name);
         matches!(
             standing,
-            None | Some(CheckStanding::Missing | CheckStanding::TimedOutWaiting)
+            None | Some(
+                CheckStanding::Missing
+                    | CheckStanding::NoReport {
+                        silence: Silence::EndedWithout
+                    }
+            )
         ) && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
     };
     missing.iter().any(waits) && external::silent_runs(subject.snapshot).next().is_some()
@@ -223,7 +228,8 @@ fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
     } else {
         "decide"
     };
-    format!("Blocked: {} — {who} {decide}", words::trigger(cause))
+    let why = causes::blocked(&subject.decision.view, cause);
+    format!("{why} — {who} {decide}")
 }
 
 fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
@@ -234,7 +240,25 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
                 .is_some_and(|check| wanted(&check.standing))
         })
     };
-    let reason = if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
+    let silent = silence_of(subject, missing);
+    let silence = silent.map(messages::variant_name);
+    let reason = if let (Some(silence), Some(name)) = (silent, &silence) {
+        if silence.is_authors() {
+            name
+        } else {
+            "no_report"
+        }
+    } else if all(|standing| {
+        matches!(
+            standing,
+            CheckStanding::Running {
+                is_queued: true,
+                ..
+            }
+        )
+    }) {
+        "queued"
+    } else if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
         "running"
     } else if fails_on_the_base(subject, missing) {
         "fails_on_the_base"
@@ -257,8 +281,29 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
     messages::plain(
         "waiting",
         &reason,
-        context! { names => words::checks(missing), base },
+        context! {
+            names => words::checks(missing),
+            base,
+            author => subject.author(),
+            limit => words::duration(subject.policy.retry.evidence_timeout_ms()),
+            word => match silent {
+                Some(Silence::SkipWord { word }) => Some(word),
+                _ => None,
+            },
+        },
     )
+}
+
+/// Why nothing was heard of these checks: what their author ends comes first. `None` where one of them is waited for for
+/// another reason.
+pub(super) fn silence_of<'s>(
+    subject: &'s Subject<'_>,
+    checks: &[CheckName],
+) -> Option<&'s Silence> {
+    let silences = checks.iter().map(|name| subject.check(name)?.silence());
+    let all: Vec<&Silence> = silences.collect::<Option<_>>()?;
+    let authors = all.iter().find(|silence| silence.is_authors());
+    authors.or(all.first()).copied()
 }
 
 /// Whether what is waited for fails as it does on the base, at least in part.

@@ -74,11 +74,22 @@ pub fn evidence(check: &CheckView) -> Option<&CheckEvidence> {
     }
 }
 
-/// Names of the checks that failed on the head, in their order.
+/// The key of a standing in the catalogue.
+pub fn standing(standing: &CheckStanding) -> String {
+    match standing {
+        CheckStanding::Running {
+            is_queued: true, ..
+        } => "queued".to_owned(),
+        CheckStanding::NoReport { silence } if silence.is_authors() => "cannot_start".to_owned(),
+        _ => messages::variant_name(standing),
+    }
+}
+
+/// Names of the checks that failed on the head, in their order. One of which nothing is heard has not failed.
 pub fn failing(view: &View) -> Vec<CheckName> {
     let fails = |standing: &CheckStanding| match standing {
         CheckStanding::Done(evidence) => evidence.outcome.is_failure(),
-        CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } => true,
+        CheckStanding::Refused { .. } => true,
         CheckStanding::NotStarted { .. } | CheckStanding::Lost { .. } => true,
         _ => false,
     };
@@ -96,6 +107,7 @@ pub fn failing(view: &View) -> Vec<CheckName> {
 pub fn deed(part: Part, action: &NextAction) -> &'static str {
     match part {
         Part::Ci | Part::Base => "report the checks",
+        Part::Author | Part::Agent if action.awaits_evidence() => word("deed", "cannot_start"),
         _ => word("deed", &messages::variant_name(action)),
     }
 }
@@ -156,9 +168,9 @@ pub fn called(policy: &Policy) -> String {
     }
 }
 
-/// What happens when the attempts are used up: who is asked, if the configuration names somebody.
-pub fn asked(policy: &Policy) -> String {
-    match policy.escalation.notify.as_slice() {
+/// What happens when a trigger holds: who is asked, if the configuration names somebody.
+pub fn asked(policy: &Policy, trigger: Trigger) -> String {
+    match policy.escalation.called_for(trigger) {
         [] => "the loop stops until a maintainer decides".to_owned(),
         [one] => format!("{} is asked", recipient(one)),
         who => format!("{} are asked", few(who.iter().map(recipient), 4)),

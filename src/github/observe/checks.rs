@@ -264,7 +264,7 @@ pub(super) fn too_many(what: &str) -> ObservationProblem {
 /// Whether the policy takes this check for one of its own.
 pub(super) fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
     verify.checks.values().any(|policy| match &policy.source {
-        CheckSource::External(source) => source.is_of(&check.name, check.app.as_deref()),
+        CheckSource::External(source) => source.takes(check),
         CheckSource::Command(_) | CheckSource::Reviewer(_) => false,
     })
 }

@@ -75,6 +75,11 @@ pub(super) async fn runs(repo: Repo<'_>, head: Sha) -> Result<Vec<HeadRun>> {
     Ok(listing.items.into_iter().map(run).collect())
 }
 
+/// The runs themselves.
+pub(super) fn all(runs: &[HeadRun]) -> Vec<WorkflowRun> {
+    runs.iter().map(|one| one.run.clone()).collect()
+}
+
 /// The runs that wait for *Approve and run*, and are the newest of their workflow.
 pub(super) fn held(runs: &[HeadRun]) -> Vec<WorkflowRun> {
     let is_newest = |one: &HeadRun| {

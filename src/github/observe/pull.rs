@@ -42,6 +42,7 @@ struct WirePull {
     merged_by: Option<User>,
     #[serde(default)]
     draft: bool,
+    mergeable: Option<bool>,
     head: Side,
     base: Side,
     #[serde(default)]
@@ -116,6 +117,7 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
         author: account(wire.user),
         lifecycle,
         is_draft: wire.draft,
+        is_mergeable: wire.mergeable,
         head: Head {
             sha: wire.head.sha,
             // Until the commits are read.

@@ -123,6 +123,7 @@ impl Observer {
             evidence,
             workflow_runs,
             held_runs: evidence::held(&facts.runs),
+            all_runs: evidence::all(&facts.runs),
             base_evidence,
             judged_on,
             left_heads,

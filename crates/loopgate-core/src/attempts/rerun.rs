@@ -22,9 +22,6 @@ use crate::{
 /// has asked for.
 pub const WINDOW: TimeDelta = TimeDelta::minutes(5);
 
-/// The App in whose name GitHub Actions reports its jobs.
-const ACTIONS: &str = "github-actions";
-
 /// A request to make now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RerunRequest {
@@ -291,10 +288,7 @@ fn workflow_runs(snapshot: &Snapshot, check: &CheckName) -> Sources {
 /// The check runs that did not succeed. Commit statuses cannot be asked for again.
 fn check_runs(snapshot: &Snapshot, source: &ExternalSource) -> Sources {
     let mut sources = Sources::default();
-    let matching = snapshot
-        .checks
-        .iter()
-        .filter(|check| source.is_of(&check.name, check.app.as_deref()));
+    let matching = snapshot.checks.iter().filter(|check| source.takes(check));
     for check in matching {
         let CheckProgress::Completed { at, .. } = check.progress else {
             sources.running = true;
@@ -304,9 +298,10 @@ fn check_runs(snapshot: &Snapshot, source: &ExternalSource) -> Sources {
             continue;
         }
         if let Some(id) = check.id {
-            let what = match check.app.as_deref() {
-                Some(ACTIONS) => Repeatable::Job { id },
-                _ => Repeatable::CheckRun { id, ended: at },
+            let what = if check.is_job() {
+                Repeatable::Job { id }
+            } else {
+                Repeatable::CheckRun { id, ended: at }
             };
             sources.ended.insert(what, at);
         }

@@ -25,7 +25,7 @@ use crate::{
     },
     policy::{Policy, Recipient},
     state::{AuthorKind, LoopState, history::HistoryLine},
-    verdict::{CheckStanding, gather::CheckView},
+    verdict::{CheckStanding, Silence, gather::CheckView},
 };
 
 /// The outcome of one reconcile.
@@ -164,7 +164,17 @@ pub fn who_acts(
             let of_base = |check: &CheckView| {
                 missing.contains(&check.name) && check.blame == Some(Blame::Base)
             };
-            if decision.view.checks.iter().any(of_base) {
+            let is_authors = |check: &CheckView| {
+                missing.contains(&check.name) && check.silence().is_some_and(Silence::is_authors)
+            };
+            if decision.view.checks.iter().any(is_authors) {
+                who.people.insert(author.clone());
+                if is_agents() {
+                    Part::Agent
+                } else {
+                    Part::Author
+                }
+            } else if decision.view.checks.iter().any(of_base) {
                 Part::Base
             } else {
                 Part::Ci
@@ -245,7 +255,7 @@ impl Decision {
                 CheckStanding::Lost { .. } => Unfinished::Cancelled,
                 CheckStanding::Running { .. } => Unfinished::Running,
                 CheckStanding::Missing
-                | CheckStanding::TimedOutWaiting
+                | CheckStanding::NoReport { .. }
                 | CheckStanding::NotStarted { .. }
                 | CheckStanding::AwaitsApproval { .. }
                 | CheckStanding::AwaitsRelease { .. } => Unfinished::NotStarted,

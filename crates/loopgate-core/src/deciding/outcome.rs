@@ -20,7 +20,9 @@ use crate::{
     policy::{EscalationAction, GateRole, Severity, Trigger},
     stage::Stage,
     stages::{Blocker, Walk, Walks},
-    state::{GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, criteria},
+    state::{
+        GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, Unreported, criteria,
+    },
     verdict::{
         CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification,
         gather::{CheckView, HeadEvidence},
@@ -55,6 +57,7 @@ pub(super) fn block(
     counting: &Counting,
 ) -> Blocking {
     next.outage = outage(inputs, next, verification);
+    next.unreported = unreported(next, verification);
     // Evidence may still show that the tests pass as they were.
     let weakened = tamper::not_accepted(inputs.tampering, &next.accepted_tampering)
         .filter(|_| counting.counted.is_some())
@@ -83,6 +86,11 @@ fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) ->
             .blames
             .iter()
             .filter(|blame| blame.blame == wanted)
+            .filter(|blame| {
+                verification.evidence.checks[&blame.check]
+                    .silence()
+                    .is_none()
+            })
             .map(|blame| blame.check.clone())
             .collect()
     };
@@ -104,6 +112,28 @@ fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) ->
     }
 }
 
+/// The checks of the head that did not report, and those of them for which a person was called and which have not
+/// reported since. Where something else fails through this change, its author comes first.
+fn unreported(next: &LoopState, verification: &Verification) -> Unreported {
+    let checks = &verification.evidence.checks;
+    let is_mended_first = verification
+        .blames
+        .iter()
+        .any(|blame| blame.blame == Blame::PrCode);
+    let is_silent = |check: &CheckView| check.silence().is_some_and(|why| !why.is_authors());
+    let silent = checks.values().filter(|check| is_silent(check));
+    let reported = |name: &CheckName| checks.get(name).is_none_or(|one| one.evidence().is_some());
+    let mut called_for = next.unreported.called_for.clone();
+    called_for.retain(|name| !reported(name));
+    Unreported {
+        of_head: silent
+            .filter(|_| !is_mended_first)
+            .map(|check| check.name.clone())
+            .collect(),
+        called_for,
+    }
+}
+
 /// Releases a cause that no longer stands and records a new one.
 fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &Causes) -> Call {
     if !inputs.is_open() || next.stop.reason == Some(StopReason::UserStop) {
@@ -119,6 +149,13 @@ fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &Causes) -
         return Call::Nobody;
     }
     let mut stopping = escalation_call::stopping(causes.keys(), &inputs.policy.escalation);
+    let Unreported {
+        of_head,
+        called_for,
+    } = &next.unreported;
+    if of_head.is_subset(called_for) {
+        stopping.retain(|trigger| *trigger != Trigger::NoReport);
+    }
     if let Some(call) = senior_fixer::at_work(inputs.cx(), next) {
         stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
     } else if let Some(call) = senior_fixer::call_for(inputs.cx(), &stopping, next) {
@@ -127,6 +164,10 @@ fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &Causes) -
     }
     if stopping.is_empty() {
         return Call::Nobody;
+    }
+    if stopping.contains(&Trigger::NoReport) {
+        let told = next.unreported.of_head.iter().cloned();
+        next.unreported.called_for.extend(told);
     }
     next.blocked = next.call_for(&stopping, inputs.now);
     Call::Human

@@ -13,7 +13,7 @@ use crate::{
     escalation::fix_request::{FixTurn, Whom},
     failure::Blame,
     gate::{GateReport, Reacted, ReactionKind, gate_transitions},
-    ids::{GateName, PrNumber, Sha, WorkflowRunId},
+    ids::{CheckName, GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
     policy::{Channel, Fixer, Trigger},
     stage::Stage,
@@ -415,8 +415,12 @@ fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
     if stages.walks.evidence.reached >= Stage::Document {
         return Completed(Conclusion::Success);
     }
-    match stages.walks.evidence.held_by {
+    match &stages.walks.evidence.held_by {
         Some(Blocker::MissingEvidence(_) | Blocker::Capability(_)) | None => InProgress,
+        // Nothing more comes by itself.
+        Some(Blocker::Failing(failing)) if failing.iter().all(|name| is_silent(stages, name)) => {
+            Completed(Conclusion::ActionRequired)
+        }
         Some(Blocker::Failing(_))
             if stages.action.awaits_evidence() && !fails_as_its_base_does(stages) =>
         {
@@ -424,6 +428,13 @@ fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
         }
         Some(_) => Completed(Conclusion::Failure),
     }
+}
+
+/// Whether nothing was heard of this check in the time that it has.
+fn is_silent(stages: &Stages<'_>, name: &CheckName) -> bool {
+    stages.verification.evidence.checks[name]
+        .silence()
+        .is_some()
 }
 
 /// Whether the head's verification has ended, and it fails by what its base fails by.

@@ -130,6 +130,9 @@ pub enum Warning {
 /// How often a triggered gate is read again: hiding a comment sends no event.
 const GATES_ARE_READ_AGAIN: TimeDelta = TimeDelta::minutes(15);
 
+/// How soon GitHub has found out whether a pull request merges without a conflict, mostly.
+const MERGEABILITY_IS_FOUND_OUT: TimeDelta = TimeDelta::minutes(2);
+
 /// What the stages of a decision returned.
 pub(super) struct Stages<'a> {
     pub(super) inputs: &'a Inputs<'a>,
@@ -167,7 +170,11 @@ impl Stages<'_> {
             && matches!(
                 next.status,
                 RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted
-            );
+            )
+            && next
+                .blocked
+                .as_ref()
+                .is_none_or(|call| call.trigger.is_of_attempts());
         let settled = disputes::settled_of(next, &counting.failures);
         let settled = settled.map(|dispute| FeedbackFact::Settled(Box::new(dispute.clone())));
         let objection = |(Rejection { by, of, .. }, words): (_, &str)| FeedbackFact::Objection {
@@ -375,6 +382,7 @@ impl Stages<'_> {
         if !inputs.is_open() {
             return None;
         }
+        let asks_again = inputs.now + GATES_ARE_READ_AGAIN;
         let overdue = |check: &CheckName| {
             let timeout = match &inputs.policy.verify.checks.get(check)?.source {
                 CheckSource::Reviewer(reviewer) => reviewer.timeout,
@@ -382,8 +390,15 @@ impl Stages<'_> {
                     inputs.policy.retry.evidence_timeout
                 }
             };
-            Some(rerun::waiting_since(inputs.cx(), next, check) + timeout)
+            let due = rerun::waiting_since(inputs.cx(), next, check) + timeout;
+            // A run that outlasts it brings the check or ends without, and then no event names the check.
+            Some(if due > inputs.now { due } else { asks_again })
         };
+        // No event tells of it either, and a conflict keeps every check from starting.
+        let pull_request = &inputs.snapshot.pull_request;
+        let mergeable =
+            pull_request.is_mergeable.is_none() && !self.verification.evidence.missing().is_empty();
+        let mergeable = mergeable.then_some(inputs.now + MERGEABILITY_IS_FOUND_OUT);
         let open = self.verification.evidence.names(CheckView::is_open);
         let external = cause::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
@@ -392,7 +407,7 @@ impl Stages<'_> {
             .any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);
         // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
-        let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
+        let again = (triggered || depends).then_some(asks_again);
         let waits = waiting::next(inputs.cx(), next);
         let due = [
             view.next_rerun.as_ref().map(|next| next.at),
@@ -404,7 +419,7 @@ impl Stages<'_> {
             .as_ref()
             .filter(|call| call.head_sha == next.head_sha);
         let senior = senior.map(|call| senior_fixer::deadline(call, inputs.policy));
-        let moments = [external, again, waits, senior]
+        let moments = [external, again, waits, senior, mergeable]
             .into_iter()
             .chain(due)
             .flatten();

@@ -9,7 +9,7 @@ use crate::{
     escalation::{disputes, fix_request},
     evidence::RetryClass,
     gate::waiting::{self, OverdueGate},
-    ids::{Fingerprint, Timestamp},
+    ids::{CheckName, Fingerprint, Timestamp},
     policy::{Context, LoopPolicy, Trigger},
     state::{
         AttemptDigest, Dispute, Lacking, LoopState, Outage, RejectedIn, Resume, VerificationResult,
@@ -54,6 +54,11 @@ pub enum Cause {
     TimeoutExceeded { last: String },
     /// It has lasted longer than is tolerated.
     ExternalDependencyDown { outage: Outage },
+    /// Nothing was heard of them in the time that they have.
+    NoReport {
+        checks: BTreeSet<CheckName>,
+        within_ms: u64,
+    },
     /// So many failing attempts a fixer was asked about.
     BudgetExhausted { attempts: u32 },
     /// They have waited too long.
@@ -106,6 +111,7 @@ impl Cause {
             Self::Stagnation => Trigger::Stagnation,
             Self::TimeoutExceeded { .. } => Trigger::TimeoutExceeded,
             Self::ExternalDependencyDown { .. } => Trigger::ExternalDependencyDown,
+            Self::NoReport { .. } => Trigger::NoReport,
             Self::BudgetExhausted { .. } => Trigger::BudgetExhausted,
             Self::GateTimeout { .. } => Trigger::GateTimeout,
             Self::CoverageThresholdUnmet { .. } => Trigger::CoverageThresholdUnmet,
@@ -137,6 +143,10 @@ pub fn causes(
             attempts: fix_request::asked(state),
         }),
         outage.map(|outage| Cause::ExternalDependencyDown { outage }),
+        (!state.unreported.of_head.is_empty()).then(|| Cause::NoReport {
+            checks: state.unreported.of_head.clone(),
+            within_ms: cx.policy.retry.evidence_timeout_ms(),
+        }),
         tampering.map(|(first, more)| Cause::Tampering {
             first: first.clone(),
             more,

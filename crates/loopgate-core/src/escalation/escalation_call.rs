@@ -42,6 +42,7 @@ pub fn still_stands(cx: Context<'_>, blocked: &Blocked, state: &LoopState) -> bo
     let is_over = match blocked.trigger {
         // A head that passed may be run again and meet the outage now, so only how that run ends counts.
         Trigger::ExternalDependencyDown => state.outage.is_none(),
+        Trigger::NoReport => state.unreported.of_head.is_empty(),
         cause => !cause.needs_a_decision() && head.is_some_and(AttemptDigest::passes),
     };
     !resumed && !is_over

@@ -34,6 +34,16 @@ pub struct ExternalCheck {
     pub output: Option<JobOutput>,
 }
 
+/// The App in whose name GitHub Actions reports its jobs.
+pub const ACTIONS: &str = "github-actions";
+
+impl ExternalCheck {
+    /// Whether it is a job of GitHub Actions.
+    pub fn is_job(&self) -> bool {
+        self.app.as_deref() == Some(ACTIONS)
+    }
+}
+
 /// What the log of a failed job says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobOutput {

@@ -57,7 +57,9 @@ pub struct Snapshot {
     pub evidence: Vec<ReceivedEvidence>,
     /// Runs on the head commit of the workflows that may bring evidence.
     pub workflow_runs: Vec<WorkflowRun>,
-    /// Runs on the head, of whatever workflow, that wait for somebody with write to press *Approve and run*
+    /// Runs on the head of all workflows of the repository, in whatever state.
+    pub all_runs: Vec<WorkflowRun>,
+    /// Those of them that wait for somebody with write to press *Approve and run*
     /// (<https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks>).
     pub held_runs: Vec<WorkflowRun>,
     /// What is known of the checks on the merge base, else the base head. Blame is decided by it.
@@ -205,6 +207,10 @@ pub struct PullRequest {
     pub author: Account,
     pub lifecycle: Lifecycle,
     pub is_draft: bool,
+    /// Whether it merges without a conflict. `None` while GitHub has not found out, of which no event tells, and where
+    /// it was not asked
+    /// (<https://docs.github.com/en/rest/guides/using-the-rest-api-to-interact-with-your-git-database#checking-mergeability-of-pull-requests>).
+    pub is_mergeable: Option<bool>,
     pub head: Head,
     pub base: Base,
     pub labels: BTreeSet<String>,

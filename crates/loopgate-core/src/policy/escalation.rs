@@ -20,7 +20,7 @@ pub struct EscalationPolicy<F = Fixer> {
     /// Whom to call: logins, teams (acme/maintainers), approvers of a gate (gate:security). Default: the code owners
     /// of the failing files.
     pub notify: Vec<Recipient>,
-    /// Whom to call when something outside the code is down. Default: as notify.
+    /// Whom to call when something outside the code is down, or a check does not report. Default: as notify.
     pub ops: Vec<Recipient>,
     /// Whom to call when it is unclear what is wanted. Default: as notify.
     pub product_owner: Vec<Recipient>,
@@ -68,7 +68,7 @@ impl<F> EscalationPolicy<F> {
     /// Those who are called for a trigger that names nobody itself; empty where the configuration names nobody.
     pub fn called_for(&self, trigger: Trigger) -> &[Recipient] {
         let own = match trigger {
-            Trigger::ExternalDependencyDown => &self.ops,
+            Trigger::ExternalDependencyDown | Trigger::NoReport => &self.ops,
             Trigger::AmbiguousRequirement => &self.product_owner,
             _ => &self.notify,
         };
@@ -160,6 +160,7 @@ words! {
         Stagnation = "stagnation",
         TimeoutExceeded = "timeout_exceeded",
         ExternalDependencyDown = "external_dependency_down",
+        NoReport = "no_report",
         AmbiguousRequirement = "ambiguous_requirement",
         BudgetExhausted = "budget_exhausted",
         GateTimeout = "gate_timeout",
@@ -184,7 +185,10 @@ impl Trigger {
     /// Whether it is about what the attempts came to. The others call while an attempt's evidence or an approval is
     /// waited for, and are no one's failure.
     pub const fn is_of_attempts(self) -> bool {
-        !matches!(self, Self::ExternalDependencyDown | Self::GateTimeout)
+        !matches!(
+            self,
+            Self::ExternalDependencyDown | Self::NoReport | Self::GateTimeout
+        )
     }
 
     pub const fn default_action(self) -> EscalationAction {

@@ -80,6 +80,13 @@ impl Default for LoopPolicy {
     }
 }
 
+impl LoopPolicy {
+    /// How long a check is waited for of which nothing is heard, in milliseconds.
+    pub fn evidence_timeout_ms(&self) -> u64 {
+        u64::try_from(self.evidence_timeout.num_milliseconds()).unwrap_or_default()
+    }
+}
+
 fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     Whole::<80, 10000>::deserialize(deserializer).map(|length| length as usize)
 }

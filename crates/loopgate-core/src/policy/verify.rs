@@ -11,6 +11,7 @@ use super::{NameGlob, Pattern, Severity};
 use crate::{
     evidence::{CheckKind, FindingSeverity},
     ids::CheckName,
+    observed::{Conclusion, ExternalCheck},
 };
 
 /// The `verify:` section: which checks there are and whose evidence counts.
@@ -202,8 +203,107 @@ words! {
 }
 
 impl ExternalSource {
-    /// Whether a check run or status of this name and App feeds it.
-    pub fn is_of(&self, name: &str, app: Option<&str>) -> bool {
-        self.name.matches(name) && self.app.as_deref().is_none_or(|wanted| app == Some(wanted))
+    /// Whether it is fed by this check run or status.
+    pub fn takes(&self, check: &ExternalCheck) -> bool {
+        let app = check.app.as_deref();
+        let is_skipped = check.progress.conclusion() == Some(Conclusion::Skipped);
+        self.is_of(&check.name, app) || is_skipped && self.may_take(&check.name, app)
+    }
+
+    /// Whether a check run or status of this name and App may feed it, however it ends.
+    pub fn may_take(&self, name: &str, app: Option<&str>) -> bool {
+        self.is_of(name, app) || self.is_of_app(app) && self.is_unexpanded(name)
+    }
+
+    fn is_of(&self, name: &str, app: Option<&str>) -> bool {
+        self.is_of_app(app) && self.name.matches(name)
+    }
+
+    fn is_of_app(&self, app: Option<&str>) -> bool {
+        self.app.as_deref().is_none_or(|wanted| app == Some(wanted))
+    }
+
+    /// Whether it may be the one check run of a job that is skipped before its matrix is expanded, or before the
+    /// workflow that it calls is read: it has the job's own name, in which expressions stand as they are written.
+    fn is_unexpanded(&self, name: &str) -> bool {
+        let pattern = self.name.as_str();
+        let mut ends = [" (", " / "]
+            .iter()
+            .flat_map(|end| pattern.match_indices(end));
+        let is_job = |job: &str| {
+            let is_plain = !job.contains(['*', '?', '[', '{', '\\']);
+            job == name || !is_plain && NameGlob::parse(job).is_ok_and(|glob| glob.matches(name))
+        };
+        ends.any(|(at, _)| is_job(&pattern[..at])) || is_written_as(pattern, name)
+    }
+}
+
+/// Whether a name with unexpanded expressions may become this one.
+fn is_written_as(expanded: &str, name: &str) -> bool {
+    let Some((start, rest)) = name.split_once("${{") else {
+        return false;
+    };
+    // The texts behind the expressions.
+    let mut texts: Vec<&str> = Vec::new();
+    for part in rest.split("${{") {
+        texts.push(part.split_once("}}").map_or("", |(_, text)| text));
+    }
+    let end = texts.pop().unwrap_or_default();
+    let inner = expanded.strip_prefix(start);
+    let Some(mut inner) = inner.and_then(|rest| rest.strip_suffix(end)) else {
+        return false;
+    };
+    texts.into_iter().all(|text| {
+        let after = inner.split_once(text).map(|(_, after)| after);
+        inner = after.unwrap_or_default();
+        after.is_some()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skipped_job_is_taken_by_its_unexpanded_name() {
+        let takes = |pattern: &str, name: &str| {
+            let source = ExternalSource {
+                name: NameGlob::parse(pattern).unwrap(),
+                app: None,
+                when_skipped: WhenSkipped::default(),
+            };
+            source.may_take(name, None)
+        };
+        for (pattern, name) in [
+            ("CLI test / *", "CLI test"),
+            ("test (*)", "test"),
+            ("test (ubuntu-*, 22)", "test"),
+            ("ci / unit (*)", "ci"),
+            ("ci / unit (*)", "ci / unit"),
+            ("*-tests / *", "unit-tests"),
+            (
+                "React 18 on linux",
+                "React ${{ matrix.react }} on ${{ matrix.os }}",
+            ),
+            ("ci / PHP 8.3", "ci / PHP ${{ matrix.php }}"),
+        ] {
+            assert!(takes(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("test", "tests"),
+            ("test (*)", "tests"),
+            ("CLI test / *", "CLI"),
+            (
+                "Vue 3 on linux",
+                "React ${{ matrix.react }} on ${{ matrix.os }}",
+            ),
+            (
+                "React 18 for linux",
+                "React ${{ matrix.react }} on ${{ matrix.os }}",
+            ),
+            ("ab", "ab${{ x }}b"),
+        ] {
+            assert!(!takes(pattern, name), "{pattern} {name}");
+        }
     }
 }

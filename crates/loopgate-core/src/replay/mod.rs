@@ -99,10 +99,7 @@ impl PastHead {
                 CheckSource::External(source) => source,
             };
             if !recorded.contains(name) {
-                return self
-                    .checks
-                    .iter()
-                    .any(|run| source.is_of(&run.name, run.app.as_deref()));
+                return self.checks.iter().any(|run| source.takes(run));
             }
             check.source = CheckSource::Command(CommandCheck::new(""));
             true

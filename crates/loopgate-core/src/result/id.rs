@@ -21,6 +21,8 @@ words! {
         CheckRunning = "check.running",
         CheckAwaitsApproval = "check.awaits-approval",
         CheckNeverReported = "check.never-reported",
+        /// By the author's own doing.
+        CheckCannotStart = "check.cannot-start",
         CheckAwaitsRelease = "check.awaits-release",
         CheckNotApplicable = "check.not-applicable",
         CheckReviewerAbsent = "check.reviewer-absent",

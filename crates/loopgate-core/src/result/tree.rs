@@ -152,8 +152,7 @@ fn check<'a>(check: &'a CheckView, evaluation: &Evaluation) -> Item<'a> {
         rule.severity == Severity::Fail
             && matches!(&rule.outcome, RuleOutcome::Failed(RuleFailure::Check { check: of, .. }) if *of == check.name)
     };
-    let stops = stage.is_some() && check.kind.severity() == Severity::Fail
-        || evaluation.rules.iter().any(must_hold);
+    let stops = stage.is_some() && check.holds_hard() || evaluation.rules.iter().any(must_hold);
     let status = match check.baseline {
         OnBase::Advises => ItemStatus::Advises,
         _ if check.is_open() || id == ItemId::CheckNotRun => ItemStatus::Unknown,
@@ -179,7 +178,10 @@ fn check_id(check: &CheckView) -> (ItemId, Option<Part>) {
         CheckStanding::AwaitsApproval { .. } => {
             (ItemId::CheckAwaitsApproval, Some(Part::RunApprover))
         }
-        CheckStanding::TimedOutWaiting => (ItemId::CheckNeverReported, Some(Part::Ci)),
+        CheckStanding::NoReport { silence } if silence.is_authors() => {
+            (ItemId::CheckCannotStart, Some(Part::Author))
+        }
+        CheckStanding::NoReport { .. } => (ItemId::CheckNeverReported, Some(Part::Human)),
         CheckStanding::AwaitsRelease { .. } => (ItemId::CheckAwaitsRelease, Some(Part::Ci)),
         CheckStanding::NotApplicable { .. } => (ItemId::CheckNotApplicable, None),
         CheckStanding::Absent { .. } => (ItemId::CheckReviewerAbsent, None),

@@ -10,7 +10,7 @@ use crate::{
     gate::GateReport,
     ids::{CheckName, GateName, Login},
     observed::Lifecycle,
-    policy::{CapabilityMode, Context, Phase, PolicyOrigin, Severity},
+    policy::{CapabilityMode, Context, Phase, PolicyOrigin},
     stage::Stage,
     state::GateStatus,
     verdict::{Verification, gather::HeadEvidence, review::ReviewStanding},
@@ -139,8 +139,7 @@ pub fn held_stage(kind: CheckKind) -> Option<Stage> {
     stages.find(|stage| needed_kinds(*stage).contains(&kind))
 }
 
-/// Checks of these kinds must have ended, and must not have failed where their kind is one that holds hard: a slow
-/// benchmark lowers the score, a failing test stops the walk.
+/// Checks of these kinds must have ended, and must not have failed where they [hold hard](crate::verdict::gather::CheckView::holds_hard).
 fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Blocker> {
     let required = || {
         evidence
@@ -149,7 +148,7 @@ fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Bloc
             .filter(|(_, check)| kinds.contains(&check.kind))
     };
     let failing: Vec<_> = required()
-        .filter(|(_, check)| check.has_failed() && check.kind.severity() == Severity::Fail)
+        .filter(|(_, check)| check.has_failed() && check.holds_hard())
         .map(|(name, _)| name.clone())
         .collect();
     if !failing.is_empty() {

@@ -133,6 +133,8 @@ pub struct LoopState {
     pub reruns: Vec<Rerun>,
     /// Checks that fail for reasons outside the code, while they do.
     pub outage: Option<Outage>,
+    #[serde(skip_serializing_if = "crate::words::is_default")]
+    pub unreported: Unreported,
     /// Comments and reviews whose commands were carried out or refused, with what was answered: never twice.
     pub answered: Vec<Answered>,
     /// Comments and reviews with words for us that an event reports as edited: the API may not show it.

@@ -404,6 +404,16 @@ pub struct Outage {
     pub unclear: BTreeSet<CheckName>,
 }
 
+/// Checks that did not report in their time, for a reason that is not the author's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unreported {
+    /// Those of the head, while nothing else of it is to be mended.
+    pub of_head: BTreeSet<CheckName>,
+    /// Those for which a person was called: no one is called for them again before they report.
+    pub called_for: BTreeSet<CheckName>,
+}
+
 /// Something GitHub can be asked to run again, as it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

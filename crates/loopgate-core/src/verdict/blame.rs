@@ -102,7 +102,7 @@ const UNSURE: f64 = 0.5;
 fn class_of(check: &CheckView, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {
     match (&check.standing, examined) {
         (
-            CheckStanding::TimedOutWaiting
+            CheckStanding::NoReport { .. }
             | CheckStanding::NotStarted { .. }
             | CheckStanding::Lost { .. },
             _,

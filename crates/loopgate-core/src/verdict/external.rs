@@ -30,10 +30,7 @@ pub fn standing(
 ) -> CheckStanding {
     let mut merged: Option<CheckEvidence> = None;
     let mut not_started = None;
-    for check in checks
-        .iter()
-        .filter(|check| source.is_of(&check.name, check.app.as_deref()))
-    {
+    for check in checks.iter().filter(|check| source.takes(check)) {
         let (outcome, class) = match check.progress.conclusion() {
             Some(Conclusion::Success) => (Outcome::Passed, None),
             Some(Conclusion::Neutral) if !has_to_run(kind) => (Outcome::Passed, None),
@@ -51,6 +48,7 @@ pub fn standing(
             None | Some(Conclusion::ActionRequired | Conclusion::Stale) => {
                 return CheckStanding::Running {
                     url: check.url.clone(),
+                    is_queued: check.progress == CheckProgress::Queued,
                 };
             }
         };
@@ -124,10 +122,7 @@ pub fn jobs_of_several_apps(
     let CheckSource::External(source @ ExternalSource { app: None, .. }) = source else {
         return None;
     };
-    let jobs = snapshot
-        .checks
-        .iter()
-        .filter(|job| source.is_of(&job.name, None));
+    let jobs = snapshot.checks.iter().filter(|job| source.takes(job));
     let by_app: BTreeMap<Option<&str>, &str> = jobs
         .map(|job| (job.app.as_deref(), job.name.as_str()))
         .collect();
@@ -235,9 +230,7 @@ pub(super) fn on_head(
 ) -> CheckStanding {
     let checks = &cx.snapshot.checks;
     let found = standing(checks, name, kind, source, &cx.snapshot.files);
-    let mut jobs = checks
-        .iter()
-        .filter(|job| source.is_of(&job.name, job.app.as_deref()));
+    let mut jobs = checks.iter().filter(|job| source.takes(job));
     let (CheckStanding::Done(done), Some(job)) = (&found, jobs.find(|job| is_skipped(job))) else {
         return found;
     };
@@ -323,7 +316,7 @@ fn nothing_ran(
         CheckSource::External(source) => snapshot
             .checks
             .iter()
-            .filter(|job| source.is_of(&job.name, job.app.as_deref()))
+            .filter(|job| source.takes(job))
             .any(|job| !is_skipped(job)),
         CheckSource::Reviewer(_) => false,
         CheckSource::Command(_) => {

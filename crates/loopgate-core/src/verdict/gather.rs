@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::{
     coverage::{self, TestsStanding},
-    external, matrix_jobs, reviewers,
+    external, matrix_jobs, reviewers, silence,
 };
 use crate::{
     evidence::{
@@ -16,10 +16,10 @@ use crate::{
     },
     failure::{self, Blame},
     ids::{CheckName, FailureId, Sha, Timestamp},
-    observed::{BaseEvidence, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckSource, Context, Policy, RequiredTest},
+    observed::{ACTIONS, BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
+    policy::{CheckPolicy, CheckSource, Context, Policy, RequiredTest, Severity},
     state::{AttemptDigest, Dispute, DisputeEnd, Settlement, Skip},
-    verdict::CheckStanding,
+    verdict::{CheckStanding, Silence},
 };
 
 /// Flaky new tests that are shown.
@@ -112,6 +112,20 @@ impl CheckView {
         }
     }
 
+    /// Whether its failure stops the walk over the stages: a slow benchmark lowers the score, a failing test stops the
+    /// walk, and so does a check of which nothing is heard.
+    pub const fn holds_hard(&self) -> bool {
+        matches!(self.kind.severity(), Severity::Fail) || self.silence().is_some()
+    }
+
+    /// Why nothing was heard of it in the time that it has.
+    pub const fn silence(&self) -> Option<&Silence> {
+        match &self.standing {
+            CheckStanding::NoReport { silence } => Some(silence),
+            _ => None,
+        }
+    }
+
     pub fn evidence(&self) -> Option<&CheckEvidence> {
         if let CheckStanding::Done(evidence) = &self.standing {
             Some(evidence)
@@ -158,8 +172,8 @@ impl HeadEvidence {
 /// Looks up every check of the policy in what was observed.
 ///
 /// `released` names checks whose skipped jobs a person released on this head. `since` is when a check began to be
-/// waited for: one that has not ended [`evidence_timeout`](crate::policy::LoopPolicy::evidence_timeout) later counts as
-/// failed.
+/// waited for: one of which nothing is heard [`evidence_timeout`](crate::policy::LoopPolicy::evidence_timeout) later
+/// did not report.
 pub fn gather(
     cx: Context<'_>,
     skips: &[Skip],
@@ -196,7 +210,7 @@ pub fn gather(
                 external::on_head(cx, name, check.kind, source, released.contains(name))
             }
         };
-        let of_another_app = |app: &str| app != "github-actions";
+        let of_another_app = |app: &str| app != ACTIONS;
         // Its result comes from no workflow of the repository.
         let is_apart = matches!(&check.source, CheckSource::External(source) if source.app.as_deref().is_some_and(of_another_app));
         match (found, snapshot.held_runs.first()) {
@@ -209,10 +223,9 @@ pub fn gather(
             ) if !is_apart => CheckStanding::AwaitsApproval {
                 url: held.url.clone(),
             },
-            (CheckStanding::Missing | CheckStanding::Running { .. }, _)
-                if now - since(name) >= policy.retry.evidence_timeout =>
-            {
-                CheckStanding::TimedOutWaiting
+            (CheckStanding::Missing, _) => {
+                let is_overdue = now - since(name) >= policy.retry.evidence_timeout;
+                unheard(snapshot, policy, check, is_overdue)
             }
             (found, _) => found,
         }
@@ -268,6 +281,25 @@ pub fn gather(
         coverage_on_base: base
             .and_then(|base| base.coverage.as_ref())
             .and_then(ChangedCoverage::percent),
+    }
+}
+
+/// How a check stands of which nothing is on the head.
+fn unheard(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    check: &CheckPolicy,
+    is_overdue: bool,
+) -> CheckStanding {
+    match silence::awaited_run(snapshot, check).filter(|_| is_overdue) {
+        Some(run) => CheckStanding::Running {
+            url: run.url.clone(),
+            is_queued: run.progress == CheckProgress::Queued,
+        },
+        None => silence::of_check(snapshot, policy, check, is_overdue)
+            .map_or(CheckStanding::Missing, |silence| CheckStanding::NoReport {
+                silence,
+            }),
     }
 }
 
@@ -436,6 +468,7 @@ fn from_artifacts(
             Some(merged) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
             _ => CheckStanding::Running {
                 url: run.url.clone(),
+                is_queued: run.progress == CheckProgress::Queued,
             },
         };
     }

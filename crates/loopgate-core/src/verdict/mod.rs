@@ -12,6 +12,7 @@ pub mod matrix_jobs;
 mod queue;
 pub mod review;
 pub mod reviewers;
+pub mod silence;
 pub mod tamper;
 
 pub use self::{
@@ -22,6 +23,7 @@ pub use self::{
     feedback::FeedbackFact,
     matrix_jobs::{JobName, LossCause, LostJob},
     queue::LeftQueue,
+    silence::Silence,
 };
 use std::collections::BTreeSet;
 
@@ -56,14 +58,17 @@ pub struct Verification {
 pub enum CheckStanding {
     /// Nothing is known of it yet.
     Missing,
-    /// It has begun and not ended.
-    Running { url: Option<String> },
+    /// It has begun and not ended, or waits for a runner or its turn.
+    Running {
+        url: Option<String>,
+        is_queued: bool,
+    },
     /// Its workflow starts once somebody with write has pressed *Approve and run*.
     AwaitsApproval { url: Option<String> },
     /// It has ended, with this evidence.
     Done(#[serde(skip)] Box<CheckEvidence>),
-    /// No evidence came within the time allowed.
-    TimedOutWaiting,
+    /// Nothing was heard of it in the time that it has, or something is known to keep it from starting.
+    NoReport { silence: Silence },
     /// Its job was skipped, although it should have run: it waits until it runs, or a person releases it.
     AwaitsRelease {
         job: String,

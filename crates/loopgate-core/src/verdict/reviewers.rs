@@ -40,7 +40,10 @@ pub fn standing(
 ) -> CheckStanding {
     let has_reviewed = has_reviewed(snapshot, &source.app);
     if !has_reviewed && !is_overdue {
-        return CheckStanding::Running { url: None };
+        return CheckStanding::Running {
+            url: None,
+            is_queued: false,
+        };
     }
     let may_resolve = who_may_resolve(snapshot);
     let is_closed = |thread: &ReviewThread| match &thread.resolution {

@@ -200,7 +200,7 @@ fn a_passing_push_lifts_a_block_and_ships() {
 }
 
 #[test]
-fn evidence_that_never_comes_is_outside_trouble_and_costs_no_attempt() {
+fn evidence_that_never_comes_calls_a_person_and_costs_no_attempt() {
     let mut story = Story::opened();
     story.decide();
     assert_eq!(
@@ -208,20 +208,9 @@ fn evidence_that_never_comes_is_outside_trouble_and_costs_no_attempt() {
         Some(start() + TimeDelta::minutes(61))
     );
     story.now += TimeDelta::minutes(90);
-    let decision = story.decide();
-    assert!(
-        matches!(decision.action, NextAction::WaitForEvidence { .. }),
-        "{:?}",
-        decision.action
-    );
+    let cause = Trigger::NoReport;
+    assert_eq!(story.decide().action, NextAction::Escalate { cause });
     assert!(story.state.attempts.is_empty());
-    story.now += TimeDelta::minutes(60);
-    assert_eq!(
-        story.decide().action,
-        NextAction::Escalate {
-            cause: Trigger::ExternalDependencyDown
-        }
-    );
 }
 
 #[test]

@@ -431,6 +431,10 @@ fn without_automatic_retry_the_first_failure_calls_a_human() {
 #[test]
 fn a_cause_calls_a_person_once_and_never_after_the_end() {
     let mut story = Story::opened();
+    story.snapshot.workflow_runs = vec![workflow(CheckProgress::Completed {
+        conclusion: Conclusion::StartupFailure,
+        at: None,
+    })];
     story.decide();
     for _ in 0..2 {
         story.now += TimeDelta::minutes(61);

@@ -358,10 +358,12 @@ fn what_waits_to_be_let_run_has_all_the_time() {
         standing(story.decide(), "unit"),
         CheckStanding::Running { .. }
     ));
+    story.snapshot.workflow_runs.clear();
+    assert_eq!(standing(story.decide(), "unit"), &CheckStanding::Missing);
     story.now += story.policy.retry.evidence_timeout;
     assert!(matches!(
         standing(story.decide(), "unit"),
-        CheckStanding::TimedOutWaiting
+        CheckStanding::NoReport { .. }
     ));
     // A check of another system waits for no approval.
     let mut elsewhere = external(&[Some(Conclusion::Success)]);

@@ -5,6 +5,7 @@ mod commands;
 mod disputes;
 mod evidence;
 mod reviewers;
+mod silence;
 mod stages;
 mod unproven;
 
