@@ -33,6 +33,7 @@ pub(super) const fn adds_to_trigger(cause: &Cause) -> bool {
             | Cause::TimeoutExceeded { .. }
             | Cause::CoverageThresholdUnmet { .. }
             | Cause::NoChange
+            | Cause::NoReport { .. }
             | Cause::MaxAttemptsReached {
                 reason: AttemptsEnd::NotRetried { .. }
             }
@@ -55,17 +56,23 @@ pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
     lines
 }
 
-/// Why a person is called, as a title. A check of which nothing is heard is named by itself.
+/// Why a person is called, as a title. A check of which nothing is heard is named.
 pub(super) fn blocked(view: &View, trigger: Trigger) -> String {
-    let cause = view
+    match view
         .escalation
         .as_ref()
-        .and_then(|open| open.cause.as_ref());
-    match cause {
-        Some(silent @ Cause::NoReport { .. }) if trigger == Trigger::NoReport => {
-            reason("cause", silent)
-        }
+        .filter(|open| open.trigger == trigger)
+    {
+        Some(open) if trigger == Trigger::NoReport => why(open),
         _ => format!("Blocked: {}", words::trigger(trigger)),
+    }
+}
+
+/// Why a person is called, in a clause.
+pub(super) fn why(escalation: &EscalationView) -> String {
+    match &escalation.cause {
+        Some(silent @ Cause::NoReport { .. }) => reason("cause", silent),
+        _ => words::trigger(escalation.trigger).to_owned(),
     }
 }
 

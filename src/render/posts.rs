@@ -288,7 +288,7 @@ pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
         question => messages::reason("question", &escalation.question),
         options => causes::options(&escalation.question),
     };
-    let (number, reason) = (pull_request.number, words::trigger(escalation.trigger));
+    let (number, reason) = (pull_request.number, causes::why(escalation));
     let subject = format!(
         "{}#{number} is blocked: {reason}",
         subject.snapshot.repository

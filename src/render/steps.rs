@@ -244,22 +244,22 @@ fn may_skip(subject: &Subject<'_>, name: &CheckName) -> bool {
     !matches!(kind, Some(CheckKind::Build | CheckKind::Test))
 }
 
-/// What is known of a run that lasts longer than a check is waited for of which nothing is heard.
+/// The run that may yet bring a check of which nothing is there, although its time is over.
 fn still_running(subject: &Subject<'_>, name: &CheckName) -> Option<String> {
     let CheckStanding::Running { url, is_queued } = &subject.check(name)?.standing else {
         return None;
     };
-    let runs = &subject.snapshot.all_runs;
-    let run = runs.iter().find(|run| run.url == *url && url.is_some());
-    let jobs = &subject.snapshot.checks;
-    let job = jobs.iter().find(|job| job.url == *url && url.is_some());
-    let since = run
-        .and_then(|run| run.started_at)
-        .or(job.and_then(|job| job.started_at))?;
-    let is_late = subject.decision.next.updated_at - since >= subject.policy.retry.evidence_timeout;
-    let url = url.as_deref().and_then(address);
-    let beside = context! { name => name.as_str(), since => words::moment(since), is_queued, url };
-    is_late.then(|| step("still_running", beside))
+    let mut runs = subject.snapshot.all_runs.iter();
+    let run = runs.find(|run| url.is_some() && run.url == *url)?;
+    let since = words::moment(run.started_at?);
+    let beside = context! {
+        name => name.as_str(),
+        workflow => run.path.as_str(),
+        since,
+        is_queued,
+        url => url.as_deref().and_then(address),
+    };
+    Some(step("still_running", beside))
 }
 
 /// What ends the silence of these checks; `None` where one of them is waited for for another reason.

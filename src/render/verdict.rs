@@ -19,11 +19,10 @@ use loopgate_core::{
 /// A sign, and one line in plain words: how it stands and who acts.
 pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
     let view = &subject.decision.view;
-    let did_not_judge = |it: &CheckView| {
-        matches!(
-            it.standing,
-            CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. }
-        )
+    let did_not_judge = |it: &CheckView| match &it.standing {
+        CheckStanding::Done(evidence) => evidence.outcome == Outcome::Skipped,
+        CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. } => true,
+        _ => false,
     };
     let (icon, words) = match &subject.decision.action {
         _ if subject.is_single() => single(subject),

@@ -30,6 +30,7 @@ mod queues;
 mod recovery;
 mod reviewers;
 mod sign_in;
+mod silences;
 mod simulator_only;
 mod stacked_emulator;
 mod stacks;
@@ -95,6 +96,13 @@ mod played {
         coverage_alone_calls_a_person_where_it_is_asked_to,
         the_same_code_again_is_flagged_or_told,
         failures_without_a_word_are_shown_to_a_person,
+    }
+    on_both_worlds! {
+        silences:
+        a_check_that_never_reports_calls_a_person_once,
+        beside_a_failure_it_is_not_the_authors,
+        a_skipped_job_reports_its_own_name,
+        a_renamed_job_is_named,
     }
     on_both_worlds! {
         disputes:

@@ -237,7 +237,7 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
         title => text(&clip(&snapshot.pull_request.title, 200)),
         // "Attempt 3 needs a person: tests that passed before fail now."
         sentence => markdown("escalation", &"sentence", context! {
-            attempt => view.attempt, trigger => Markdown::ours(words::trigger(escalation.trigger)),
+            attempt => view.attempt, trigger => short_text(&causes::why(escalation), 300),
         }),
     }
 }
@@ -424,10 +424,8 @@ fn blocked_because(escalation: &EscalationView) -> Markdown {
     let apart = recognised_apart(escalation)
         .map(|cause| format!(": {cause}"))
         .unwrap_or_default();
-    Markdown::ours(format!(
-        "{}{apart}{also}",
-        words::trigger(escalation.trigger)
-    ))
+    let why = short_text(&causes::why(escalation), 300);
+    Markdown::ours(format!("{why}{apart}{also}"))
 }
 
 /// Which attempt it was; what failed stands at the top.

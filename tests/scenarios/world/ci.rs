@@ -23,7 +23,7 @@ pub enum Report<'a> {
         line: u64,
         message: &'a str,
     },
-    /// Ends so and says nothing more: `failure`, `timed_out`, `cancelled`.
+    /// Ends so and says nothing more: `failure`, `timed_out`, `cancelled`, `skipped`.
     Ends {
         check: &'a str,
         conclusion: &'a str,
@@ -72,6 +72,7 @@ impl World {
                         match conclusion {
                             "timed_out" => Conclusion::TimedOut,
                             "cancelled" => Conclusion::Cancelled,
+                            "skipped" => Conclusion::Skipped,
                             _ => Conclusion::Failure,
                         },
                     ),

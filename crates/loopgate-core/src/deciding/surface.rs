@@ -376,6 +376,11 @@ fn state_label(
         (_, NextAction::WaitForEvidence { .. }) if fails_as_its_base_does(stages) => {
             ("waiting", LabelMeaning::BaseFailsToo)
         }
+        (_, NextAction::WaitForEvidence { missing })
+            if missing.iter().all(|name| is_silent(stages, name)) =>
+        {
+            ("waiting", LabelMeaning::PersonAwaited)
+        }
         (_, NextAction::WaitForEvidence { .. }) => ("verifying", LabelMeaning::ChecksRun),
         (DecisionWord::Retry, _) => ("retry", LabelMeaning::FixNeeded),
         (DecisionWord::Escalate, _) => ("blocked", LabelMeaning::HumanDecides),

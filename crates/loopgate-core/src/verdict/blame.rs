@@ -118,7 +118,7 @@ fn blame_of(
     circumstances: &Circumstances<'_>,
 ) -> Blame {
     match (&check.standing, examined) {
-        (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
+        (CheckStanding::Refused { .. } | CheckStanding::NoReport { .. }, _) => Blame::Inconclusive,
         // The change's own code may cancel a job, or let it run out of time.
         (CheckStanding::Lost { jobs }, _) if !jobs.iter().all(|job| job.end.is_outside()) => {
             Blame::Inconclusive

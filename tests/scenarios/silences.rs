@@ -1,0 +1,220 @@
+//! Checks of which nothing is heard: what is said at each point in time, who is called, and what ends it.
+
+use chrono::TimeDelta;
+use loopgate_simulator::{Conclusion, RunSpec};
+use serde_json::json;
+
+use crate::{
+    triggers::{calls, goes_on, is_called, opened, passes, pushes, version, watched},
+    world::{
+        Look,
+        Report::{Ends, Fails, Passes},
+        Work, World,
+    },
+};
+
+/// Followed beside build and tests, which report.
+const INTEGRATION: &str =
+    "    integration: { kind: integration, from: { check: integration, app: other-ci } }\n";
+const OPS: &str = "escalation: { ops: [olga] }\n";
+const VERIFY: &str = "loopgate / verify";
+
+fn is_blocked(look: &Look) -> bool {
+    look.has_label("loop:blocked")
+}
+
+/// The line of the status comment that says how it stands.
+fn first_line(look: &Look) -> &str {
+    let lines = look.status().lines();
+    let mut said = lines.filter(|line| line.starts_with('#') || line.starts_with("**"));
+    said.next().unwrap_or_default()
+}
+
+fn says(look: &Look, sentence: &str) {
+    let status = look.status();
+    assert!(
+        status.contains(sentence),
+        "{sentence:?} is missing in {status}"
+    );
+}
+
+pub async fn a_check_that_never_reports_calls_a_person_once(world: World) {
+    let repo = watched(&world, "silent", INTEGRATION, OPS);
+    let pr = opened(&world, &repo).await;
+    passes(&world, &pr).await;
+    let look = world.look(&pr);
+    assert_eq!(first_line(&look), "### ⏳ Waiting for integration");
+    says(&look, "If nothing is heard of it for 1 h, olga is asked.");
+    assert_eq!(look.concluded(VERIFY), None, "{look:?}");
+
+    let look = world
+        .after(TimeDelta::minutes(61), &pr, "the call", is_blocked)
+        .await;
+    let sentences = ["**Reason**: integration did not report within 1 h", "@olga"];
+    is_called(&world, &pr, "no_report", 0, &sentences).await;
+    assert_eq!(look.concluded(VERIFY), Some("action_required"), "{look:?}");
+    assert_eq!(world.state(&pr)["attempts"], json!([]), "no attempt");
+
+    // Late, and it counts as any.
+    world.ci_reports(&pr, &[Passes("integration")]).await;
+    goes_on(&world, &pr);
+    assert_eq!(world.look(&pr).concluded(VERIFY), Some("success"));
+
+    // It reported in between, so its next silence calls again.
+    pushes(&world, &pr, 1).await;
+    passes(&world, &pr).await;
+    world
+        .after(TimeDelta::minutes(61), &pr, "the call", is_blocked)
+        .await;
+    assert_eq!(calls(&world.look(&pr)).len(), 2);
+    // Without a report in between nobody is called once more, and it is no pass.
+    pushes(&world, &pr, 2).await;
+    passes(&world, &pr).await;
+    let is_silent = |look: &Look| look.concluded(VERIFY) == Some("action_required");
+    let look = world
+        .after(TimeDelta::minutes(61), &pr, "the silence", is_silent)
+        .await;
+    assert_eq!(calls(&look).len(), 2, "{look:?}");
+}
+
+/// Beside a failure of the change, the author has something to do, and the silence is not theirs.
+pub async fn beside_a_failure_it_is_not_the_authors(world: World) {
+    let repo = watched(&world, "silent-beside", INTEGRATION, OPS);
+    let pr = opened(&world, &repo).await;
+    let failure = Fails {
+        check: "ci / test",
+        path: "src/lib.rs",
+        line: 3,
+        message: "assertion failed: sum() == 1",
+    };
+    world
+        .ci_reports(&pr, &[Passes("ci / build"), failure])
+        .await;
+    let is_over = |look: &Look| look.concluded(VERIFY).is_some();
+    let look = world
+        .after(TimeDelta::minutes(61), &pr, "the verdict", is_over)
+        .await;
+    assert_eq!(look.concluded(VERIFY), Some("failure"), "{look:?}");
+    assert!(
+        look.check(VERIFY).title.contains("failed: unit"),
+        "{look:?}"
+    );
+    assert!(
+        !look.check(VERIFY).title.contains("integration"),
+        "{look:?}"
+    );
+    says(&look, "**integration** ❌ did not report");
+    assert_eq!(calls(&look), [""; 0]);
+}
+
+/// A job that is skipped before its matrix is expanded or the workflow that it calls is read reports its own name.
+pub async fn a_skipped_job_reports_its_own_name(world: World) {
+    let called = "    integration: { kind: integration, from: { check: ci / integration / *, app: other-ci } }\n";
+    let repo = watched(&world, "skipped", called, OPS);
+    let pr = opened(&world, &repo).await;
+    let skipped = Ends {
+        check: "ci / integration",
+        conclusion: "skipped",
+    };
+    world
+        .ci_reports(&pr, &[Passes("ci / build"), Passes("ci / test"), skipped])
+        .await;
+    let look = world.look(&pr);
+    assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
+    says(&look, "a job was skipped by its own condition");
+}
+
+/// It was renamed, and the configuration was not.
+pub async fn a_renamed_job_is_named(world: World) {
+    let repo = watched(&world, "renamed", INTEGRATION, OPS);
+    let pr = opened(&world, &repo).await;
+    let renamed = [
+        Passes("ci / build"),
+        Passes("ci / test"),
+        Passes("end-to-end"),
+    ];
+    world.ci_reports(&pr, &renamed).await;
+    let look = world
+        .after(TimeDelta::minutes(61), &pr, "the call", is_blocked)
+        .await;
+    let told = calls(&look)[0];
+    let sentence = "`end-to-end` did report, and no check follows it: was it renamed?";
+    assert!(told.contains(sentence), "{told}");
+}
+
+/// Followed jobs of GitHub Actions.
+const JOBS: &str =
+    "    integration: { kind: integration, from: { check: integration, app: github-actions } }\n";
+
+/// The emulator knows no conflict.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conflict_is_said_at_once_and_is_the_authors() {
+    let world = World::simulated().await;
+    let repo = watched(&world, "conflicting", JOBS, OPS);
+    let pr = opened(&world, &repo).await;
+    world
+        .person("olga")
+        .lands(&repo, "main", &[("src/lib.rs", "// Other widgets.\n")])
+        .await;
+    pushes(&world, &pr, 1).await;
+    passes(&world, &pr).await;
+    let look = world.look(&pr);
+    assert_eq!(
+        first_line(&look),
+        "### ⏳ integration cannot start: conflict with main — alice, please resolve it"
+    );
+    assert_eq!(look.concluded(VERIFY), Some("action_required"), "{look:?}");
+    says(&look, "\"login\": \"alice\"");
+    world.wait(TimeDelta::hours(3));
+    world.settle().await;
+    assert_eq!(calls(&world.look(&pr)), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_word_that_skips_ci_is_said() {
+    let world = World::simulated().await;
+    let repo = watched(&world, "skipping", JOBS, OPS);
+    let pr = opened(&world, &repo).await;
+    let work = Work {
+        message: "docs: a word [skip ci]",
+        files: &[("src/lib.rs", &version(7))],
+        ..Work::default()
+    };
+    world.person("alice").commits(&pr, &work).await;
+    passes(&world, &pr).await;
+    let look = world.look(&pr);
+    says(&look, "a commit whose message does not say `[skip ci]`");
+    assert_eq!(look.concluded(VERIFY), Some("action_required"), "{look:?}");
+}
+
+/// GitHub ends a run by itself at its limit, and names a job only when it begins.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_queued_for_two_hours_is_waited_for() {
+    let world = World::simulated().await;
+    let repo = watched(&world, "queued", JOBS, OPS);
+    let pr = opened(&world, &repo).await;
+    passes(&world, &pr).await;
+    let github = world.simulator();
+    let jobs =
+        RunSpec::new(github.head(&pr).unwrap(), ".github/workflows/e2e.yml").jobs(&["setup"]);
+    let run = github.start_workflow(&pr.repo, jobs).unwrap();
+    world.settle().await;
+    world.wait(TimeDelta::hours(2));
+    let runs = |look: &Look| first_line(look).contains("Running: integration");
+    let look = world
+        .after(TimeDelta::minutes(1), &pr, "the run", runs)
+        .await;
+    says(
+        &look,
+        "of `.github/workflows/e2e.yml` that may bring it goes on since",
+    );
+    assert_eq!(calls(&look), [""; 0]);
+    assert_eq!(look.concluded(VERIFY), None, "{look:?}");
+    // It ends without the job.
+    let end = github.finish_workflow(&pr.repo, run, Conclusion::Success, Vec::new());
+    end.unwrap();
+    world.settle().await;
+    let look = world
+        .after(TimeDelta::minutes(16), &pr, "the call", is_blocked)
+        .await;
+}
