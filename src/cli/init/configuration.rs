@@ -21,8 +21,9 @@ use loopgate_core::{
 
 const TEMPLATE: &str = "init/configuration.txt";
 
-/// The text of a configuration that follows the jobs which run on pull requests already.
-pub fn following(jobs: &[&CiJob]) -> String {
+/// The text of a configuration that follows the jobs which run on pull requests already; `agents` is the gate for
+/// agents, if one is taken over.
+pub fn following(jobs: &[&CiJob], agents: Option<Value>) -> String {
     let says_nothing = |job: &&CiJob| {
         // A glob of expressions alone is a glob over everybody's check runs.
         !job.check.contains(char::is_alphanumeric)
@@ -53,12 +54,13 @@ pub fn following(jobs: &[&CiJob]) -> String {
     let workflows: IndexSet<String> = jobs.iter().map(|job| quoted(&job.workflow)).collect();
     render::text(
         TEMPLATE,
-        context! { workflows => Vec::from_iter(workflows), telling, others },
+        context! { workflows => Vec::from_iter(workflows), telling, others, agents },
     )
 }
 
-/// The text of the configuration; `workflow` is the file that runs the checks.
-pub fn text(detected: &Detected, workflow: &str) -> String {
+/// The text of the configuration; `workflow` is the file that runs the checks, `agents` the gate for agents, if one is
+/// taken over.
+pub fn text(detected: &Detected, workflow: &str, agents: Option<Value>) -> String {
     let place = |project: &Project| match project.directory.as_str() {
         "" => project.ecosystem.row().title.clone(),
         // A comment ends with its line.
@@ -77,7 +79,7 @@ pub fn text(detected: &Detected, workflow: &str) -> String {
     let measures_coverage = detected.measures_coverage;
     render::text(
         TEMPLATE,
-        context! { workflow, found, checks, measures_coverage },
+        context! { workflow, found, checks, measures_coverage, agents },
     )
 }
 
@@ -162,11 +164,11 @@ impl Inputs {
     }
 }
 
-/// The part of a configuration that stands for the Action, to be put behind what else is written.
+/// The gate that stands for the Action.
 ///
 /// # Errors
 /// When no workflow uses the Action.
-pub fn gate(root: &Path) -> Result<String, CliError> {
+pub fn agents_gate(root: &Path) -> Result<Value, CliError> {
     let inputs = workflow_texts(root)
         .find_map(|text| inputs(&text, root))
         .ok_or_else(|| {
@@ -192,7 +194,7 @@ pub fn gate(root: &Path) -> Result<String, CliError> {
     let approvals = approvals
         .as_u64()
         .or_else(|| approvals.as_str()?.trim().parse().ok());
-    let model = context! {
+    Ok(context! {
         approvals => approvals.unwrap_or(APPROVALS).clamp(1, MOST_APPROVALS),
         globs,
         logins => logins.iter().map(|login| quoted(login)).collect::<Vec<_>>(),
@@ -200,8 +202,7 @@ pub fn gate(root: &Path) -> Result<String, CliError> {
         branches => listed("exempt_head_branches", "exempt_head_branches"),
         approvers => listed("excluded_approver_logins", "excluded_approvers"),
         bases => listed("protected_bases", "protected_bases"),
-    };
-    Ok(render::text("init/agents_gate.txt", model))
+    })
 }
 
 /// The inputs of the first step of a workflow that uses the Action.
@@ -244,9 +245,11 @@ mod tests {
         );
         std::fs::write(folder.join("agents.yml"), workflow).unwrap();
         std::fs::write(root.path().join(".github/agents.yaml"), identities).unwrap();
-        let text = gate(root.path()).unwrap();
-        config::parse(".github/loopgate.yml", &format!("version: 1\n{text}")).unwrap();
-        text
+        let gate = agents_gate(root.path()).unwrap();
+        let text = following(&[], Some(gate));
+        config::parse(".github/loopgate.yml", &text).unwrap();
+        let (_, gates) = text.split_once("gates:\n").unwrap();
+        gates.to_owned()
     }
 
     #[test]
@@ -265,6 +268,6 @@ mod tests {
     #[test]
     fn a_repository_without_the_action_is_told_so() {
         let root = tempfile::tempdir().unwrap();
-        assert!(gate(root.path()).is_err());
+        assert!(agents_gate(root.path()).is_err());
     }
 }

@@ -241,13 +241,12 @@ fn files(
         }
         return Ok(files);
     }
-    let mut text = match ci.followed.as_slice() {
-        [] => configuration::text(detected, VERIFY),
-        jobs => configuration::following(jobs),
+    let from = arguments.from.as_ref();
+    let agents = from.map(|_| configuration::agents_gate(root)).transpose()?;
+    let text = match ci.followed.as_slice() {
+        [] => configuration::text(detected, VERIFY, agents),
+        jobs => configuration::following(jobs, agents),
     };
-    if arguments.from.is_some() {
-        text.push_str(&configuration::gate(root)?);
-    }
     // What is written is read again as it will be.
     config::parse(CONFIGURATION, &text).map_err(|errors| {
         CliError::bad_data(format!(

@@ -111,7 +111,8 @@ fn every_project_gives_files_that_are_valid() {
 fn the_configuration_says_what_is_detected() {
     let folder = folder_of(&MONOREPO);
     let detected = runner::detect(folder.path(), Purpose::WriteDown);
-    let policy = config::parse(CONFIGURATION, &configuration::text(&detected, VERIFY)).unwrap();
+    let policy =
+        config::parse(CONFIGURATION, &configuration::text(&detected, VERIFY, None)).unwrap();
     let names = |checks: &indexmap::IndexMap<_, _>| {
         checks
             .keys()
