@@ -279,7 +279,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
     let model = |brevity: Brevity| {
         let cards = shown
             .iter()
-            .map(|gate| GateCard::new(gate, subject, &links));
+            .map(|gate| GateCard::with_set_up(gate, subject, &links));
         context! {
             verdict,
             gates => Shown::first(brevity.of(60, 0), cards, |card| card),

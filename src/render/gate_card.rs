@@ -107,7 +107,7 @@ impl GateCard {
                 refusal::lines(&report.considered, report, subject)
             },
             notes: if undecided {
-                notes(report, links)
+                notes(report, links, false)
             } else {
                 Shown::default()
             },
@@ -137,8 +137,16 @@ impl GateCard {
         };
         Self {
             why: why(report, links, MOST_PLACES),
-            notes: notes(report, links),
+            notes: notes(report, links, true),
             words: Shown::first(MOST_WORDS, report.considered.iter().rev(), word),
+            ..Self::new(report, subject, links)
+        }
+    }
+
+    /// With what is missing in the set-up.
+    pub fn with_set_up(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
+        Self {
+            notes: notes(report, links, true),
             ..Self::new(report, subject, links)
         }
     }
@@ -272,9 +280,9 @@ pub fn quiet(gates: &[&GateReport], links: &Links) -> Markdown {
     Markdown::ours(words::few(gates.iter().map(named), 20))
 }
 
-/// What stands in the way beside a missing word: owners who are yet to approve, names that cannot, a team that is not
-/// there, authors GitHub does not know.
-pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
+/// What stands in the way beside a missing word: owners who are yet to approve, names that cannot, authors GitHub does
+/// not know, and where the set-up is looked at, a team that is not there.
+pub fn notes(report: &GateReport, links: &Links, of_set_up: bool) -> Shown<Markdown> {
     let eligible = &report.eligible;
     let note = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
@@ -284,7 +292,8 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
             .map(|file| links.in_diff(file, None, false));
         note("owners", context! { files => files.collect::<Vec<_>>() })
     });
-    let absent = eligible.absent_preset_team.as_ref().map(|absent| {
+    let absent = eligible.absent_preset_team.as_ref().filter(|_| of_set_up);
+    let absent = absent.map(|absent| {
         let why = messages::markdown("absence", &absent.why, context! { team => absent.name.as_str() });
         note("absent", context! { why, instead => eligible.permission.map_or("other people", words::permission) })
     });

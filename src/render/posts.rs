@@ -89,7 +89,7 @@ fn gate_request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
             matches => gate_card::why(report, &links, brevity.of(40, 2)),
             checklist_required => policy.map(|gate| gate.checklist) == Some(ChecklistMode::Required),
             binds => binds(subject, report),
-            notes => gate_card::notes(report, &links).keep(brevity.of(6, 0)),
+            notes => gate_card::notes(report, &links, false).keep(brevity.of(6, 0)),
             ..asked(subject, report, post, mentions(subject, report))
         }
     };

@@ -167,7 +167,9 @@ impl Parts {
         let gates = view
             .gates
             .iter()
-            .filter(|gate| GateCard::is_worth_showing(gate));
+            .filter(|gate| GateCard::is_worth_showing(gate))
+            // A gate that holds nothing is for the details of the check.
+            .filter(|gate| !gate.is_advisory || !gate.considered.is_empty());
         // Skips that no check's line shows.
         let shows = |check: &CheckView, skip: &Skip| {
             check.name == skip.check && matches!(check.standing, CheckStanding::Skipped { .. })
@@ -213,11 +215,22 @@ impl Parts {
         );
         lists.add("replies", (20, 2), next.replies().rev().map(answers::line));
         lists.add_shown("unmatched", (60, 2), unmatched(subject));
+        let (of_set_up, warnings): (Vec<_>, Vec<_>) = view
+            .warnings
+            .iter()
+            .partition(|warning| warning.is_of_set_up());
         lists.add(
             "warnings",
             (30, 2),
-            view.warnings
-                .iter()
+            warnings
+                .into_iter()
+                .map(|warning| warning::sentence(warning, links)),
+        );
+        lists.add(
+            "set_up",
+            (30, 2),
+            of_set_up
+                .into_iter()
                 .map(|warning| warning::sentence(warning, links)),
         );
         lists

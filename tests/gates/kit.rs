@@ -269,6 +269,12 @@ impl Talk {
         render::pull_request(&self.last, &self.snapshot, &self.policy, None).status_comment
     }
 
+    /// The details of `loopgate / gates`, where operators look.
+    pub fn details(&self) -> String {
+        let texts = render::pull_request(&self.last, &self.snapshot, &self.policy, None);
+        texts.gates.summary
+    }
+
     /// What becomes of the security gate, and all that people read about it but why it applies and how to open it. Of
     /// a closed one also without the line that says so.
     #[track_caller]

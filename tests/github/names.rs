@@ -123,12 +123,10 @@ async fn a_branch_that_people_can_make_keeps_its_own_name() {
         gates(&bench, head),
         [named("loopgate / gates (release/mine)", "success")]
     );
-    let told = bench.view(&pr).comments.into_iter().any(|comment| {
-        comment
-            .body
-            .contains("The checks are called `loopgate / gates (release/mine)` here")
-    });
-    assert!(told, "{:?}", bench.view(&pr).comments);
+    let runs = bench.sim.check_runs(&bench.repo, head).unwrap();
+    let mut said = runs.iter().filter_map(|run| run.summary.as_deref());
+    let told = "The checks are called `loopgate / gates (release/mine)` here";
+    assert!(said.any(|summary| summary.contains(told)), "{runs:?}");
 }
 
 #[tokio::test]

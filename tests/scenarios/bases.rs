@@ -431,7 +431,9 @@ pub async fn what_people_may_make_keeps_its_own_name(world: World) {
     );
     let told = "are called `loopgate / gates (release/mine)` here and not `loopgate / gates (release/*)`, since no \
                 ruleset keeps people from creating";
-    assert!(look.status().contains(told), "{}", look.status());
+    let said = &look.check("loopgate / verify (release/mine)").says;
+    assert!(said.contains(told), "{said}");
+    assert!(!look.status().contains(told), "no author can change it");
 }
 
 /// An outsider's copy of an approved commit is judged where the commit was first, and blocks nobody.

@@ -214,7 +214,7 @@ async fn a_run_that_is_queued_for_two_hours_is_waited_for() {
     let end = github.finish_workflow(&pr.repo, run, Conclusion::Success, Vec::new());
     end.unwrap();
     world.settle().await;
-    let look = world
+    world
         .after(TimeDelta::minutes(16), &pr, "the call", is_blocked)
         .await;
 }

@@ -127,6 +127,17 @@ pub enum Warning {
     },
 }
 
+impl Warning {
+    /// Whether it is about the set-up, which no author can change: it is said where operators look, and not on every
+    /// pull request.
+    pub const fn is_of_set_up(&self) -> bool {
+        matches!(
+            self,
+            Self::NoCheckOfKind(_) | Self::SeveralApps { .. } | Self::OpenPattern { .. }
+        )
+    }
+}
+
 /// How often a triggered gate is read again: hiding a comment sends no event.
 const GATES_ARE_READ_AGAIN: TimeDelta = TimeDelta::minutes(15);
 
