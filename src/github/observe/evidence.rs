@@ -1,5 +1,7 @@
 //! Workflow runs of the head, and the evidence artifacts they uploaded.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 
 use super::checks::progress;
@@ -11,10 +13,11 @@ use crate::github::{
     wire::{Artifact, CheckRun, WireRun, WireStep},
 };
 use loopgate_core::{
-    RepoName, Sha,
+    RepoName, Sha, WorkflowRunId,
     evidence::Evidence,
     observed::{
-        BaseEvidence, CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun,
+        BaseEvidence, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, WorkflowJob,
+        WorkflowRun,
     },
     policy::VerifyPolicy,
     verdict::{gather, matrix_jobs},
@@ -73,6 +76,32 @@ pub(super) async fn runs(repo: Repo<'_>, head: Sha) -> Result<Vec<HeadRun>> {
         }
     };
     Ok(listing.items.into_iter().map(run).collect())
+}
+
+/// The runs that were cancelled and have a successor: a newer run of their workflow, for the same event on this head. It
+/// decides in their place, also while it runs.
+fn superseded(runs: &[HeadRun]) -> BTreeSet<WorkflowRunId> {
+    let is_cancelled =
+        |one: &&HeadRun| one.run.progress.conclusion() == Some(Conclusion::Cancelled);
+    let follows = |one: &HeadRun, other: &HeadRun| {
+        other.run.path == one.run.path && other.event == one.event && other.run.id > one.run.id
+    };
+    let cancelled = runs.iter().filter(is_cancelled);
+    let left = cancelled.filter(|one| runs.iter().any(|other| follows(one, other)));
+    left.map(|one| one.run.id).collect()
+}
+
+/// Takes away the cancelled jobs of runs that have a successor. What failed in them before stays: only a re-run of that
+/// run says otherwise.
+pub(super) fn drop_superseded(checks: &mut Vec<ExternalCheck>, runs: &[HeadRun]) {
+    let superseded = superseded(runs);
+    let is_left = |check: &ExternalCheck| {
+        check.progress.conclusion() == Some(Conclusion::Cancelled)
+            && check
+                .workflow_run()
+                .is_some_and(|run| superseded.contains(&run))
+    };
+    checks.retain(|check| !is_left(check));
 }
 
 /// The runs themselves.
@@ -358,4 +387,76 @@ async fn read_archive(
     // Only runs of listed workflows come this far.
     let evidence = artifacts::read(&document, (repo.name, head), (&run.run, run.head))?;
     Ok((evidence, cost))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loopgate_core::{CheckRunId, fixtures};
+
+    fn run(id: u64, event: &str, conclusion: Option<Conclusion>) -> HeadRun {
+        let progress = conclusion.map_or(CheckProgress::InProgress, |conclusion| {
+            CheckProgress::Completed {
+                conclusion,
+                at: None,
+            }
+        });
+        HeadRun {
+            run: WorkflowRun {
+                id: WorkflowRunId::new(id),
+                path: ".github/workflows/ci.yml".to_owned(),
+                attempt: 1,
+                progress,
+                url: None,
+                started_at: None,
+                jobs: Vec::new(),
+            },
+            head: fixtures::sha(1),
+            event: Some(event.to_owned()),
+        }
+    }
+
+    /// A job of a run. `filter=latest` leaves jobs of one name in several runs as they are.
+    fn job(run: u64, conclusion: Conclusion) -> ExternalCheck {
+        ExternalCheck {
+            id: Some(CheckRunId::new(run)),
+            name: "unit".to_owned(),
+            app: Some("github-actions".to_owned()),
+            progress: CheckProgress::Completed {
+                conclusion,
+                at: None,
+            },
+            started_at: None,
+            url: Some(format!(
+                "https://github.com/acme/widgets/actions/runs/{run}/job/9"
+            )),
+            annotations: Vec::new(),
+            summary: None,
+            output: None,
+        }
+    }
+
+    #[test]
+    fn a_cancelled_run_does_not_outvote_its_successor() {
+        use Conclusion::{Cancelled, Failure, Success};
+        let left = |runs: &[HeadRun], jobs: &[(u64, Conclusion)]| -> Vec<u64> {
+            let mut checks = jobs.iter().map(|(run, end)| job(*run, *end)).collect();
+            drop_superseded(&mut checks, runs);
+            let runs = checks.iter().filter_map(ExternalCheck::workflow_run);
+            runs.map(WorkflowRunId::get).collect()
+        };
+        let cancelled = run(1, "pull_request", Some(Cancelled));
+        let both = [(1, Cancelled), (2, Success)];
+        let newer = |event, conclusion| [cancelled.clone(), run(2, event, conclusion)];
+        assert_eq!(left(&newer("pull_request", Some(Success)), &both), [2]);
+        let begun = &both[..1];
+        let none: [u64; 0] = [];
+        assert_eq!(left(&newer("pull_request", None), begun), none, "it runs");
+        // For another event it is another run, and without a successor it decides.
+        assert_eq!(left(&newer("push", Some(Success)), &both), [1, 2]);
+        assert_eq!(left(std::slice::from_ref(&cancelled), begun), [1]);
+        // What failed before it was cancelled, failed.
+        let failed = [(1, Failure), (2, Success)];
+        assert_eq!(left(&newer("pull_request", Some(Success)), &failed), [1, 2]);
+    }
 }

@@ -58,6 +58,7 @@ impl Observer {
         on_commit.workflow_runs = evidence::with_jobs(repo, &listed, &on_commit.evidence).await?;
         on_commit.held_runs = evidence::held(&runs);
         on_commit.all_runs = evidence::all(&runs);
+        evidence::drop_superseded(&mut checks.external, &runs);
         on_commit.checks = checks.external;
         on_commit.hints.clear();
         Ok(Some(on_commit))

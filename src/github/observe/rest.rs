@@ -107,6 +107,7 @@ impl Observer {
         let base_evidence = reading.base_evidence(&evidence, base_checks).await?;
         let surface = facts.surface(&mut checks, repo, &inline, &others, left);
         facts.problems.append(&mut checks.problems);
+        evidence::drop_superseded(&mut checks.external, &facts.runs);
         read.makers.assigned = assigned;
         let mut snapshot = Snapshot {
             repository: repo.name.clone(),

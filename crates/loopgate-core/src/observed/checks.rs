@@ -42,6 +42,13 @@ impl ExternalCheck {
     pub fn is_job(&self) -> bool {
         self.app.as_deref() == Some(ACTIONS)
     }
+
+    /// The workflow run in the address of a job, `…/actions/runs/7/job/9`.
+    pub fn workflow_run(&self) -> Option<WorkflowRunId> {
+        let (_, rest) = self.url.as_deref()?.split_once("/actions/runs/")?;
+        let id = rest.split('/').next()?.parse().ok()?;
+        Some(WorkflowRunId::new(id))
+    }
 }
 
 /// What the log of a failed job says.

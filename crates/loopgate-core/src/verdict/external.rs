@@ -238,10 +238,10 @@ pub(super) fn on_head(
         return found;
     }
     // A job of the same workflow run that failed or was cancelled, so that this one was not started.
-    let run = workflow_run(job);
+    let run = job.workflow_run();
     let failed = checks
         .iter()
-        .filter(|other| run.is_some() && workflow_run(other) == run)
+        .filter(|other| run.is_some() && other.workflow_run() == run)
         .find(|other| {
             use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
             matches!(
@@ -266,12 +266,6 @@ pub(super) fn on_head(
         // Others of its jobs passed, and nothing is missing.
         None => found,
     }
-}
-
-/// The workflow run in the address of a job, `…/actions/runs/7/job/9`.
-fn workflow_run(job: &ExternalCheck) -> Option<&str> {
-    let (_, rest) = job.url.as_deref()?.split_once("/actions/runs/")?;
-    rest.split('/').next()
 }
 
 /// Whether code, manifests, CI or configuration change, and no check of this kind ran, although one usually does: on
