@@ -248,6 +248,11 @@ fn is_written_as(expanded: &str, name: &str) -> bool {
     for part in rest.split("${{") {
         texts.push(part.split_once("}}").map_or("", |(_, text)| text));
     }
+    // One of expressions alone may become everybody's.
+    let says = |text: &&str| text.contains(char::is_alphanumeric);
+    if !texts.iter().chain([&start]).any(says) {
+        return false;
+    }
     let end = texts.pop().unwrap_or_default();
     let inner = expanded.strip_prefix(start);
     let Some(mut inner) = inner.and_then(|rest| rest.strip_suffix(end)) else {
@@ -302,6 +307,8 @@ mod tests {
                 "React ${{ matrix.react }} on ${{ matrix.os }}",
             ),
             ("ab", "ab${{ x }}b"),
+            ("unit", "${{ matrix.name }}"),
+            ("ci / unit", "${{ matrix.a }} / ${{ matrix.b }}"),
         ] {
             assert!(!takes(pattern, name), "{pattern} {name}");
         }
