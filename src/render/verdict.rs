@@ -232,49 +232,11 @@ fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
 }
 
 fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
-    let all = |wanted: fn(&CheckStanding) -> bool| {
-        missing.iter().all(|name| {
-            subject
-                .check(name)
-                .is_some_and(|check| wanted(&check.standing))
-        })
-    };
     let silent = silence_of(subject, missing);
-    let silence = silent.map(messages::variant_name);
-    let reason = if let (Some(silence), Some(name)) = (silent, &silence) {
-        if silence.is_authors() {
-            name
-        } else {
-            "no_report"
-        }
-    } else if all(|standing| {
-        matches!(
-            standing,
-            CheckStanding::Running {
-                is_queued: true,
-                ..
-            }
-        )
-    }) {
-        "queued"
-    } else if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
-        "running"
-    } else if fails_on_the_base(subject, missing) {
-        "fails_on_the_base"
-    } else if all(
-        |standing| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled),
-    ) {
-        "cancelled"
-    } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
-        "not_started"
-    } else if all(|standing| matches!(standing, CheckStanding::Lost { .. })) {
-        "lost"
-    } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
-        "failed_outside"
-    } else if silences(subject, missing) {
-        "silent"
-    } else {
-        "missing"
+    let reason = match silent {
+        Some(silence) if silence.is_authors() => messages::variant_name(silence),
+        Some(_) => "no_report".to_owned(),
+        None => awaited(subject, missing).to_owned(),
     };
     let base = subject.snapshot.pull_request.base.branch.as_str();
     messages::plain(
@@ -291,6 +253,45 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
             },
         },
     )
+}
+
+/// What all of the missing checks have in common, by which they are waited for.
+fn awaited(subject: &Subject<'_>, missing: &[CheckName]) -> &'static str {
+    let all = |wanted: fn(&CheckStanding) -> bool| {
+        let standing = |name| subject.check(name).map(|check| &check.standing);
+        missing
+            .iter()
+            .all(|name| standing(name).is_some_and(wanted))
+    };
+    let is_queued = |standing: &CheckStanding| {
+        matches!(
+            standing,
+            CheckStanding::Running {
+                is_queued: true,
+                ..
+            }
+        )
+    };
+    let is_cancelled = |standing: &CheckStanding| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled);
+    if all(is_queued) {
+        "queued"
+    } else if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
+        "running"
+    } else if fails_on_the_base(subject, missing) {
+        "fails_on_the_base"
+    } else if all(is_cancelled) {
+        "cancelled"
+    } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
+        "not_started"
+    } else if all(|standing| matches!(standing, CheckStanding::Lost { .. })) {
+        "lost"
+    } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
+        "failed_outside"
+    } else if silences(subject, missing) {
+        "silent"
+    } else {
+        "missing"
+    }
 }
 
 /// Why nothing was heard of these checks: what their author ends comes first. `None` where one of them is waited for for
