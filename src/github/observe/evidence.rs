@@ -392,7 +392,7 @@ async fn read_archive(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::{CheckRunId, fixtures};
+    use loopgate_core::fixtures;
 
     fn run(id: u64, event: &str, conclusion: Option<Conclusion>) -> HeadRun {
         let progress = conclusion.map_or(CheckProgress::InProgress, |conclusion| {
@@ -404,43 +404,20 @@ mod tests {
         HeadRun {
             run: WorkflowRun {
                 id: WorkflowRunId::new(id),
-                path: ".github/workflows/ci.yml".to_owned(),
-                attempt: 1,
-                progress,
-                url: None,
-                started_at: None,
-                jobs: Vec::new(),
+                ..fixtures::workflow(progress)
             },
             head: fixtures::sha(1),
             event: Some(event.to_owned()),
         }
     }
 
-    /// A job of a run. `filter=latest` leaves jobs of one name in several runs as they are.
-    fn job(run: u64, conclusion: Conclusion) -> ExternalCheck {
-        ExternalCheck {
-            id: Some(CheckRunId::new(run)),
-            name: "unit".to_owned(),
-            app: Some("github-actions".to_owned()),
-            progress: CheckProgress::Completed {
-                conclusion,
-                at: None,
-            },
-            started_at: None,
-            url: Some(format!(
-                "https://github.com/acme/widgets/actions/runs/{run}/job/9"
-            )),
-            annotations: Vec::new(),
-            summary: None,
-            output: None,
-        }
-    }
-
+    /// `filter=latest` leaves jobs of one name in several runs as they are.
     #[test]
     fn a_cancelled_run_does_not_outvote_its_successor() {
         use Conclusion::{Cancelled, Failure, Success};
         let left = |runs: &[HeadRun], jobs: &[(u64, Conclusion)]| -> Vec<u64> {
-            let mut checks = jobs.iter().map(|(run, end)| job(*run, *end)).collect();
+            let job = |(run, end): &(u64, Conclusion)| fixtures::job_of(*run, 9, "unit", *end);
+            let mut checks = jobs.iter().map(job).collect();
             drop_superseded(&mut checks, runs);
             let runs = checks.iter().filter_map(ExternalCheck::workflow_run);
             runs.map(WorkflowRunId::get).collect()

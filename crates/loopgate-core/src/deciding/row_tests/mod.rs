@@ -61,18 +61,6 @@ fn answer(story: &Story) -> &AnswerOutcome {
     &story.state.answered.last().unwrap().answers[0].outcome
 }
 
-fn workflow(progress: CheckProgress) -> WorkflowRun {
-    WorkflowRun {
-        id: WorkflowRunId::new(5),
-        path: ".github/workflows/ci.yml".to_owned(),
-        attempt: 1,
-        progress,
-        url: None,
-        started_at: None,
-        jobs: Vec::new(),
-    }
-}
-
 fn add_check(story: &mut Story, check: &str, kind: CheckKind) {
     let source = CheckSource::Command(CommandCheck::new(check));
     story.policy.verify.checks.insert(

@@ -9,22 +9,8 @@ use crate::{
 /// A job of a workflow run that ended so.
 fn job(story: &mut Story, name: &str, run: u64, conclusion: Conclusion) {
     let number = story.snapshot.checks.len() as u64 + 1;
-    story.snapshot.checks.push(ExternalCheck {
-        id: Some(CheckRunId::new(number)),
-        name: name.to_owned(),
-        app: Some("github-actions".to_owned()),
-        progress: CheckProgress::Completed {
-            conclusion,
-            at: None,
-        },
-        started_at: None,
-        url: Some(format!(
-            "https://github.com/acme/widgets/actions/runs/{run}/job/{number}"
-        )),
-        annotations: Vec::new(),
-        summary: None,
-        output: None,
-    });
+    let job = job_of(run, number, name, conclusion);
+    story.snapshot.checks.push(job);
 }
 
 /// The tests are a followed job, which was skipped.
