@@ -13,7 +13,7 @@ use loopgate_core::{
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     observed::Stack,
-    policy::{CheckSource, GateRole, Trigger},
+    policy::{CheckSource, EscalationAction, GateRole, Trigger},
     stages::Blocker,
     state::RunStatus,
     verdict::{CheckStanding, Silence, external},
@@ -175,7 +175,7 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
 
 fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     let limit = words::duration(subject.policy.retry.evidence_timeout_ms());
-    let called = words::asked(subject.policy, Trigger::NoReport);
+    let called = asked_about_silence(subject, missing);
     let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
     if missing
         .iter()
@@ -233,6 +233,19 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     vec![step("nothing_to_do", context! { limit, called })]
 }
 
+/// What happens if nothing is heard of these checks: who is asked; `None` if that would be nobody, since it is only
+/// flagged, or somebody was asked about each of them before.
+fn asked_about_silence(subject: &Subject<'_>, missing: &[CheckName]) -> Option<String> {
+    let Subject {
+        decision, policy, ..
+    } = *subject;
+    let action = policy.escalation.action_of(Trigger::NoReport);
+    let called_for = &decision.next.unreported.called_for;
+    let is_news = !missing.iter().all(|name| called_for.contains(name));
+    (is_news && action != EscalationAction::FlagAndContinue)
+        .then(|| words::asked(policy, Trigger::NoReport))
+}
+
 /// Whether its evidence comes of workflows, which GitHub can be asked for again.
 fn is_command(subject: &Subject<'_>, name: &CheckName) -> bool {
     let check = subject.policy.verify.checks.get(name);
@@ -286,9 +299,13 @@ fn silence_steps(subject: &Subject<'_>, checks: &[CheckName]) -> Option<Vec<Stri
             let of_name =
                 |about: &str| step(about, context! { name => name.as_str(), base, beside });
             let skip = may_skip(subject, name).then_some("skip");
+            let decision = subject.decision;
+            let was_asked = decision.next.unreported.called_for.contains(name)
+                && decision.next.blocked.is_none();
             let steps = ["unexplained", "renamed", "not_triggered"]
                 .into_iter()
-                .chain(skip);
+                .chain(skip)
+                .chain(was_asked.then_some("was_asked"));
             steps.map(of_name).collect()
         }
     })

@@ -70,11 +70,13 @@ pub async fn a_check_that_never_reports_calls_a_person_once(world: World) {
     // Without a report in between nobody is called once more, and it is no pass.
     pushes(&world, &pr, 2).await;
     passes(&world, &pr).await;
+    assert!(!world.look(&pr).status().contains("olga is asked"));
     let is_silent = |look: &Look| look.concluded(VERIFY) == Some("action_required");
     let look = world
         .after(TimeDelta::minutes(61), &pr, "the silence", is_silent)
         .await;
     assert_eq!(calls(&look).len(), 2, "{look:?}");
+    says(&look, "Somebody was asked about it before");
 }
 
 /// Beside a failure of the change, the author has something to do, and the silence is not theirs.

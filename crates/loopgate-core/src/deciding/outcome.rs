@@ -122,7 +122,16 @@ fn unreported(next: &LoopState, verification: &Verification) -> Unreported {
         .any(|blame| blame.blame == Blame::PrCode);
     let is_silent = |check: &CheckView| check.silence().is_some_and(|why| !why.is_authors());
     let silent = checks.values().filter(|check| is_silent(check));
-    let reported = |name: &CheckName| checks.get(name).is_none_or(|one| one.evidence().is_some());
+    // A skipped job is heard of, too.
+    let is_heard = |check: &CheckView| {
+        matches!(
+            check.standing,
+            CheckStanding::Done(_)
+                | CheckStanding::NotApplicable { .. }
+                | CheckStanding::AwaitsRelease { .. }
+        )
+    };
+    let reported = |name: &CheckName| checks.get(name).is_none_or(is_heard);
     let mut called_for = next.unreported.called_for.clone();
     called_for.retain(|name| !reported(name));
     Unreported {

@@ -33,7 +33,8 @@ pub enum Silence {
     Conflict,
     /// The message of the head commit asks for no run.
     SkipWord { word: String },
-    /// The head was pushed with the token of a workflow, for which GitHub starts no other.
+    /// The head commit is a workflow's, and nothing started: GitHub starts no workflow for what one pushes with its own
+    /// token (<https://docs.github.com/en/actions/concepts/security/github_token>).
     WorkflowToken,
     /// A run of a workflow that is to bring its evidence ended without any.
     EndedWithout,

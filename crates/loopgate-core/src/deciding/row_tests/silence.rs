@@ -131,6 +131,18 @@ fn a_person_is_called_again_only_where_the_check_has_reported_in_between() {
     let (told, _) = next_head(&mut story, 3);
     assert_eq!(told, ["escalation:no_report:1"]);
 
+    // A skipped job is a report, too.
+    story.snapshot.checks = vec![job(
+        "integration",
+        CheckProgress::Completed {
+            conclusion: Conclusion::Skipped,
+            at: None,
+        },
+    )];
+    story.decide();
+    let (told, _) = next_head(&mut story, 4);
+    assert_eq!(told.len(), 1);
+
     // Who takes it up again is not called for the same silence.
     let resumed = story.comment("bob", "/loop resume").action.clone();
     let missing = vec![name("integration")];
