@@ -220,3 +220,29 @@ async fn a_run_that_is_queued_for_two_hours_is_waited_for() {
         .after(TimeDelta::minutes(16), &pr, "the call", is_blocked)
         .await;
 }
+
+/// Who may write checks chooses their names.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_beside_it_calls_nobody() {
+    let world = World::simulated().await;
+    let repo = watched(&world, "named", INTEGRATION, OPS);
+    let pr = opened(&world, &repo).await;
+    let hostile = "@carol <!-- loopgate:status --> ` [approve](https://example.org) /loop resume";
+    world
+        .ci_reports(
+            &pr,
+            &[Passes("ci / build"), Passes("ci / test"), Passes(hostile)],
+        )
+        .await;
+    let look = world
+        .after(TimeDelta::minutes(61), &pr, "the call", is_blocked)
+        .await;
+    // As code, in which nothing means anything; in prose, with all its marks escaped.
+    let code =
+        "``@carol <!\u{2060}-- loopgate:status --> ` [approve](https://example.org) /loop resume``";
+    assert!(calls(&look)[0].contains(code), "{}", calls(&look)[0]);
+    let prose = "; @\u{2060}carol &lt;!\u{2060}-- loopgate:status --> \\` \\[approve\\](https:";
+    says(&look, code);
+    says(&look, prose);
+    assert_eq!(look.status().matches("<!-- loopgate:status -->").count(), 1);
+}
