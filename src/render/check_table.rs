@@ -69,8 +69,11 @@ pub(super) fn note(check: &CheckView) -> Option<Markdown> {
         CheckStanding::Absent { minutes } => {
             Markdown::ours(format!("it reported nothing for {minutes} min"))
         }
-        CheckStanding::AwaitsRelease { job, cause, .. } => {
-            short_text(&words::skipped_job(job, cause), 300)
+        CheckStanding::AwaitsRelease { job, cause } => {
+            short_text(&words::awaited_job(job, cause), 300)
+        }
+        CheckStanding::NotApplicable { job } if job.filter.is_some() => {
+            short_text(&words::skipped_job(job), 300)
         }
         CheckStanding::Lost { jobs } => short_text(&messages::lost_jobs(jobs), 300),
         CheckStanding::Refused { reason } => short_text(reason, 300),
@@ -133,9 +136,10 @@ fn url(standing: &CheckStanding) -> Option<&str> {
         CheckStanding::Done(evidence) => evidence.url.as_deref(),
         CheckStanding::Running { url, .. }
         | CheckStanding::AwaitsApproval { url }
-        | CheckStanding::AwaitsRelease { url, .. }
-        | CheckStanding::NotApplicable { url, .. }
         | CheckStanding::NotStarted { url, .. } => url.as_deref(),
+        CheckStanding::AwaitsRelease { job, .. } | CheckStanding::NotApplicable { job } => {
+            job.url.as_deref()
+        }
         CheckStanding::Lost { jobs } => jobs.iter().find_map(|job| job.url.as_deref()),
         _ => None,
     }

@@ -196,13 +196,14 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         .iter()
         .filter_map(standing)
         .find_map(|standing| match standing {
-            CheckStanding::AwaitsRelease { job, cause, .. } => Some((job, cause)),
+            CheckStanding::AwaitsRelease { job, cause } => Some((job, cause)),
             _ => None,
         });
     if let Some((job, cause)) = skipped {
-        let why = short_text(&words::skipped_job(job, cause), 300);
+        let why = short_text(&words::awaited_job(job, cause), 300);
+        let filter = job.filter.as_ref().map(Serde);
         return vec![
-            step("let_skipped_run", context! { why }),
+            step("let_skipped_run", context! { why, filter }),
             step("release_skipped", context! {}),
         ];
     }

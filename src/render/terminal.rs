@@ -160,8 +160,11 @@ fn standing(check: &CheckView) -> (&'static str, String) {
                 format!("{}{because}", word("outcome", evidence.outcome.as_str())),
             );
         }
-        CheckStanding::AwaitsRelease { job, cause, .. } => {
-            return ("…", line(&words::skipped_job(job, cause)));
+        CheckStanding::AwaitsRelease { job, cause } => {
+            return ("…", line(&words::awaited_job(job, cause)));
+        }
+        CheckStanding::NotApplicable { job } if job.filter.is_some() => {
+            return ("-", line(&words::skipped_job(job)));
         }
         CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
         CheckStanding::Lost { jobs } => format!(": {}", line(&messages::lost_jobs(jobs))),

@@ -60,13 +60,12 @@ pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
         NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
             Some(layer) => ("⏳", sentence("layer", context! { layer => layer.get() })),
             // A check that did not apply, or was absent, has not passed, so not all is green.
-            None => (
-                "✅",
-                sentence(
-                    "ready",
-                    context! { is_whole => !view.checks.iter().any(did_not_judge) },
-                ),
-            ),
+            None => {
+                let mut others = view.checks.iter().filter(|it| did_not_judge(it)).peekable();
+                let is_whole = others.peek().is_none();
+                let is_filtered = others.all(|it| words::standing(&it.standing) == "filtered");
+                ("✅", sentence("ready", context! { is_whole, is_filtered }))
+            }
         },
     };
     (icon, short_line(&words, 300))

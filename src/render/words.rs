@@ -14,9 +14,9 @@ use loopgate_core::{
     observed::Permission,
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
     state::RejectedIn,
-    verdict::{CheckStanding, SkipCause, gather::OnBase},
+    verdict::{CheckStanding, SkipCause, SkippedJob, gather::OnBase},
 };
-use minijinja::context;
+use minijinja::{Value, context, value::Serde};
 
 /// People who are named one by one; of more, how many there are is enough.
 const MOST_APPROVERS: usize = 5;
@@ -61,9 +61,15 @@ pub fn permission(permission: Permission) -> &'static str {
     word("permission", permission.as_str())
 }
 
+/// That a job did not run: "test was skipped", "test does not run on this change (`paths-ignore` of ci.yml)".
+pub fn skipped_job(job: &SkippedJob) -> String {
+    let by = job.filter.as_ref().map_or("condition", |_| "filter");
+    messages::plain("skipped_by", &by, Value::from(Serde(job)))
+}
+
 /// Why a skipped job is waited for: "test was skipped: build of the same run failed or was cancelled".
-pub fn skipped_job(job: &str, cause: &SkipCause) -> String {
-    messages::plain("skip_cause", cause, context! { of => job })
+pub fn awaited_job(job: &SkippedJob, cause: &SkipCause) -> String {
+    messages::plain("skip_cause", cause, context! { of => skipped_job(job) })
 }
 
 /// What a check that has ended brought.
@@ -81,6 +87,7 @@ pub fn standing(standing: &CheckStanding) -> String {
             is_queued: true, ..
         } => "queued".to_owned(),
         CheckStanding::NoReport { silence } if silence.is_authors() => "cannot_start".to_owned(),
+        CheckStanding::NotApplicable { job } if job.filter.is_some() => "filtered".to_owned(),
         _ => messages::variant_name(standing),
     }
 }

@@ -49,6 +49,7 @@ pub mod state;
 pub mod text;
 pub mod untrusted;
 pub mod verdict;
+pub mod workflow;
 
 pub use deciding::decide;
 pub use ids::{

@@ -24,7 +24,7 @@ use crate::{
     },
     text,
     verdict::{
-        FailureView, Verification, blame, evaluate, feedback,
+        FailureView, Verification, blame, evaluate, feedback, filters,
         gather::{self, CheckView, HeadEvidence},
         lost_results, review,
         tamper::{self, Tampering},
@@ -126,6 +126,9 @@ pub fn files_to_read(
     wanted
         .texts
         .extend(gate::trigger::files_to_read(snapshot, policy));
+    wanted
+        .texts
+        .extend(filters::files_to_read(snapshot, policy));
     wanted.texts.extend(tamper::files_to_read(
         &snapshot.files,
         snapshot.merge_base,

@@ -12,11 +12,12 @@ use crate::{
     },
     policy::{CheckPolicy, CheckSource, Context, ExternalSource, WhenSkipped},
     source_files::{FileKind, kind},
-    verdict::{CheckStanding, SkipCause},
+    verdict::{
+        CheckStanding, SkipCause,
+        filters::{BaseWorkflows, SkippedJob, WORKFLOWS},
+    },
 };
 
-/// Where GitHub looks for workflows.
-const WORKFLOWS: &str = ".github/workflows/";
 /// Changed workflow files, and Apps of one check's jobs, named at most.
 const MOST_NAMED: usize = 5;
 /// What is known of a check from those of a commit's check runs and statuses that it is mapped to; several must all
@@ -219,57 +220,91 @@ const fn has_to_run(kind: CheckKind) -> bool {
     matches!(kind, CheckKind::Build | CheckKind::Test)
 }
 
-/// Where a followed check stands on the head, and what a skipped job of it means. `is_released` is whether a person
-/// took responsibility for its skipped jobs on this head.
+/// Where a followed check stands on the head, and what a skipped job of it means, or one that the filter of its
+/// workflow keeps away. `is_released` is whether a person took responsibility for its skipped jobs on this head.
 pub(super) fn on_head(
     cx: Context<'_>,
     name: &CheckName,
     kind: CheckKind,
     source: &ExternalSource,
     is_released: bool,
+    workflows: &BaseWorkflows,
 ) -> CheckStanding {
     let checks = &cx.snapshot.checks;
     let found = standing(checks, name, kind, source, &cx.snapshot.files);
-    let mut jobs = checks.iter().filter(|job| source.takes(job));
-    let (CheckStanding::Done(done), Some(job)) = (&found, jobs.find(|job| is_skipped(job))) else {
+    let mut failed = None;
+    let skipped = match &found {
+        CheckStanding::Done(done) if has_to_run(kind) && !done.outcome.is_failure() => {
+            let mut jobs = checks.iter().filter(|job| source.takes(job));
+            jobs.find(|job| is_skipped(job)).map(|job| {
+                failed = failed_beside(checks, job);
+                SkippedJob {
+                    name: job.name.clone(),
+                    url: job.url.clone(),
+                    filter: None,
+                }
+            })
+        }
+        CheckStanding::Missing => workflows.keep_out(source),
+        _ => None,
+    };
+    let Some(job) = skipped else {
         return found;
     };
-    if !has_to_run(kind) || done.outcome.is_failure() {
-        return found;
-    }
-    // A job of the same workflow run that failed or was cancelled, so that this one was not started.
-    let run = job.workflow_run();
-    let failed = checks
-        .iter()
-        .filter(|other| run.is_some() && other.workflow_run() == run)
-        .find(|other| {
-            use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
-            matches!(
-                other.progress.conclusion(),
-                Some(Failure | TimedOut | Cancelled | StartupFailure)
-            )
-        });
     let cause = match source.when_skipped {
         _ if is_released => None,
         WhenSkipped::Pass => None,
         WhenSkipped::Wait => Some(SkipCause::Configured),
         WhenSkipped::Auto => failed
-            .map(|failed| SkipCause::Needs {
-                failed: failed.name.clone(),
-            })
+            .map(|failed| SkipCause::Needs { failed })
             .or_else(|| nothing_ran(cx, name).then_some(SkipCause::NothingRan)),
     };
-    let (job, url) = (job.name.clone(), job.url.clone());
     match cause {
-        Some(cause) => CheckStanding::AwaitsRelease { job, cause, url },
-        None if done.outcome == Outcome::Skipped => CheckStanding::NotApplicable { job, url },
+        Some(cause) => CheckStanding::AwaitsRelease { job, cause },
         // Others of its jobs passed, and nothing is missing.
-        None => found,
+        None if matches!(&found, CheckStanding::Done(done) if done.outcome != Outcome::Skipped) => {
+            found
+        }
+        None => CheckStanding::NotApplicable { job },
     }
 }
 
-/// Whether code, manifests, CI or configuration change, and no check of this kind ran, although one usually does: on
-/// the base, or on an earlier head of this run. Where nothing is known of that, one does.
+/// Where a check stands whose evidence workflows bring, if filters keep all of these from the pull request.
+pub(super) fn kept_out(
+    cx: Context<'_>,
+    name: &CheckName,
+    is_released: bool,
+    workflows: &BaseWorkflows,
+) -> Option<CheckStanding> {
+    let job = workflows.keep_out_all()?;
+    Some(if !is_released && nothing_ran(cx, name) {
+        CheckStanding::AwaitsRelease {
+            job,
+            cause: SkipCause::NothingRan,
+        }
+    } else {
+        CheckStanding::NotApplicable { job }
+    })
+}
+
+/// A job of the same workflow run that failed or was cancelled, so that this one was not started.
+fn failed_beside(checks: &[ExternalCheck], job: &ExternalCheck) -> Option<String> {
+    use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
+    let run = job.workflow_run()?;
+    let mut of_run = checks
+        .iter()
+        .filter(|other| other.workflow_run() == Some(run));
+    let failed = of_run.find(|other| {
+        matches!(
+            other.progress.conclusion(),
+            Some(Failure | TimedOut | Cancelled | StartupFailure)
+        )
+    });
+    failed.map(|failed| failed.name.clone())
+}
+
+/// Whether a build or tests had to run: code, manifests, CI or configuration change, and no check of this kind ran,
+/// although one usually does: on the base, or on an earlier head of this run. Where nothing is known of that, one does.
 fn nothing_ran(
     Context {
         snapshot, policy, ..
@@ -279,6 +314,9 @@ fn nothing_ran(
     let Some(own) = policy.verify.checks.get(name) else {
         return false;
     };
+    if !has_to_run(own.kind) {
+        return false;
+    }
     let matters = |path: &str| {
         matches!(
             kind(path),

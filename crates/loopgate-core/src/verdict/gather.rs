@@ -1,13 +1,18 @@
 //! Evidence of the head commit: for every check of the policy, what is known of it from artifacts, check runs, commit
 //! statuses and skips.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::LazyCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use indexmap::IndexMap;
 
 use super::{
     coverage::{self, TestsStanding},
-    external, matrix_jobs, reviewers, silence,
+    external,
+    filters::BaseWorkflows,
+    matrix_jobs, reviewers, silence,
 };
 use crate::{
     evidence::{
@@ -185,6 +190,7 @@ pub fn gather(
         policy,
         now,
     } = cx;
+    let workflows = LazyCell::new(|| BaseWorkflows::of(snapshot, policy));
     let standing = |name: &CheckName, check: &CheckPolicy| {
         if let Some(skip) = skips.iter().find(|skip| &skip.check == name) {
             return CheckStanding::Skipped {
@@ -196,7 +202,13 @@ pub fn gather(
             CheckSource::Command(command) => {
                 let may_be_empty =
                     !check.kind.is_of_tests() || command.allow_empty || check.is_detected;
-                from_artifacts(snapshot, name, check.kind, may_be_empty)
+                match from_artifacts(snapshot, name, check.kind, may_be_empty) {
+                    CheckStanding::Missing => {
+                        external::kept_out(cx, name, released.contains(name), &workflows)
+                            .unwrap_or(CheckStanding::Missing)
+                    }
+                    found => found,
+                }
             }
             CheckSource::Reviewer(source) => {
                 return reviewers::standing(
@@ -207,7 +219,8 @@ pub fn gather(
                 );
             }
             CheckSource::External(source) => {
-                external::on_head(cx, name, check.kind, source, released.contains(name))
+                let is_released = released.contains(name);
+                external::on_head(cx, name, check.kind, source, is_released, &workflows)
             }
         };
         let of_another_app = |app: &str| app != ACTIONS;

@@ -6,6 +6,7 @@ pub mod coverage;
 pub mod evaluate;
 pub mod external;
 pub mod feedback;
+pub mod filters;
 pub mod gather;
 pub mod lost_results;
 pub mod matrix_jobs;
@@ -21,6 +22,7 @@ pub use self::{
         RuleView,
     },
     feedback::FeedbackFact,
+    filters::{SkippedJob, StartFilter},
     matrix_jobs::{JobName, LossCause, LostJob},
     queue::LeftQueue,
     silence::Silence,
@@ -70,13 +72,10 @@ pub enum CheckStanding {
     /// Nothing was heard of it in the time that it has, or something is known to keep it from starting.
     NoReport { silence: Silence },
     /// Its job was skipped, although it should have run: it waits until it runs, or a person releases it.
-    AwaitsRelease {
-        job: String,
-        cause: SkipCause,
-        url: Option<String>,
-    },
-    /// Its job was skipped by its own condition: nothing is expected of it, and nothing passed.
-    NotApplicable { job: String, url: Option<String> },
+    AwaitsRelease { job: SkippedJob, cause: SkipCause },
+    /// Its job was skipped by its own condition or the filter of its workflow: nothing is expected of it, and nothing
+    /// passed.
+    NotApplicable { job: SkippedJob },
     /// An AI reviewer that wrote nothing on the head within its time-out: nothing is expected of it, and nothing
     /// passed.
     Absent { minutes: u64 },

@@ -3,7 +3,9 @@
 use super::*;
 use crate::{
     evidence::{OutcomesExtent, ReportFormat, ReportNote, ReportQuality, TestOutcomes},
-    verdict::SkipCause,
+    observed::Content,
+    verdict::{SkipCause, filters},
+    workflow::FilterKey,
 };
 
 /// A job of a workflow run that ended so.
@@ -27,6 +29,84 @@ fn waits_for(story: &mut Story) -> Option<SkipCause> {
         CheckStanding::NotApplicable { .. } => None,
         other => panic!("{other:?}"),
     }
+}
+
+/// The tests are a followed job that nothing is heard of; the file at the base is this.
+fn silent(path: &str, workflow: &str) -> Story {
+    let mut story = external(&[]);
+    let file = ".github/workflows/ci.yml".to_owned();
+    story.policy.verify.workflows = vec![file.clone()];
+    story.snapshot.files = ChangedFiles::Complete(vec![changed_file(path, "+a")]);
+    let at = (story.snapshot.pull_request.base.sha, file);
+    let text = Content::Text(workflow.into());
+    story.snapshot.contents.texts.insert(at, text);
+    story
+}
+
+const DOCS_IGNORED: &str = "\
+on: { pull_request: { paths-ignore: ['docs/**', '*.md'] } }
+jobs: { t: { name: ci / test } }";
+
+#[test]
+fn a_check_whose_workflow_a_filter_keeps_away_is_as_one_whose_job_was_skipped() {
+    let mut docs = silent("docs/a.md", DOCS_IGNORED);
+    assert_eq!(waits_for(&mut docs), None);
+    let CheckStanding::NotApplicable { job } = standing(docs.last.as_ref().unwrap(), "unit") else {
+        panic!()
+    };
+    let by = job.filter.as_ref().map(|by| (by.workflow.as_str(), by.key));
+    assert_eq!(by, Some(("ci.yml", FilterKey::PathsIgnore)));
+
+    let narrow = DOCS_IGNORED.replace("paths-ignore: ['docs/**', '*.md']", "branches: [release/*]");
+    let mut code = silent("src/lib.rs", &narrow);
+    let expected = Some(SkipCause::NothingRan);
+    assert_eq!(waits_for(&mut code), expected, "no pass for code");
+}
+
+#[test]
+fn a_filter_that_may_let_a_workflow_start_is_waited_for() {
+    let missing = |story: &mut Story, what: &str| {
+        let found = standing(story.decide(), "unit");
+        assert_eq!(*found, CheckStanding::Missing, "{what}");
+    };
+    missing(&mut silent("src/lib.rs", DOCS_IGNORED), "it starts");
+    missing(&mut silent("docs/a.md", "on: [pull_request"), "no YAML");
+    let other = DOCS_IGNORED.replace("ci / test", "another");
+    missing(&mut silent("docs/a.md", &other), "no job of it");
+    let mut several = silent("docs/a.md", DOCS_IGNORED);
+    let second = ".github/workflows/all.yml".to_owned();
+    several.policy.verify.workflows.push(second.clone());
+    missing(&mut several, "one was not read");
+    let at = (several.snapshot.pull_request.base.sha, second);
+    let always = "on: pull_request\njobs: { t: { name: ci / test } }";
+    let text = Content::Text(always.into());
+    several.snapshot.contents.texts.insert(at.clone(), text);
+    missing(&mut several, "another workflow has a job of that name");
+    several.snapshot.contents.texts.insert(at, Content::Absent);
+    assert_eq!(waits_for(&mut several), None);
+    // What is there counts, whatever the filter says.
+    job(&mut several, "ci / test", 7, Conclusion::Failure);
+    assert!(matches!(
+        standing(several.decide(), "unit"),
+        CheckStanding::Done(_)
+    ));
+}
+
+#[test]
+fn workflows_are_read_while_nothing_is_heard_of_a_check() {
+    let mut story = silent("docs/a.md", DOCS_IGNORED);
+    let wanted = |story: &Story| {
+        let seen = &story.snapshot;
+        filters::files_to_read(seen, &story.policy).len()
+    };
+    assert_eq!(wanted(&story), 1);
+    job(&mut story, "ci / test", 7, Conclusion::Success);
+    story
+        .policy
+        .verify
+        .checks
+        .retain(|check, _| check == &name("unit"));
+    assert_eq!(wanted(&story), 0);
 }
 
 #[test]

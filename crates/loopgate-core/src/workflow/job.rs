@@ -1,0 +1,262 @@
+//! Jobs of a workflow, and the check runs they become.
+//!
+//! A job's check run has the job's name, or its id; a matrix adds its values in brackets, and a called workflow its own
+//! job's name after a slash
+//! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idname>).
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::expressions;
+
+/// Values of a matrix that stand in a glob one by one; of more, any value is meant.
+const MOST_VALUES: usize = 12;
+
+/// Versions, and numbers that stand alone: what the next change of a matrix replaces. `ubuntu-24.04`, `Go 1.26`,
+/// `shard 3`, not `x86_64`.
+static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
+    expressions::compile(r"\bv?\d+(?:\.(?:\d+|x))+\b|\d+(?:\.(?:\d+|x))+\b|\bv?\d+\b")
+});
+
+/// A job of a workflow.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Its key in the file.
+    pub id: &'a str,
+    pub(super) job: &'a Value,
+}
+
+impl<'a> Job<'a> {
+    /// What stands under one of its keys; null where it is not there.
+    pub fn key(&self, name: &str) -> &'a Value {
+        &self.job[name]
+    }
+
+    /// Its name as it is written, expressions and all: that of its check run where it is skipped before they are
+    /// evaluated.
+    pub fn name(&self) -> &'a str {
+        self.key("name").as_str().unwrap_or(self.id).trim()
+    }
+
+    /// A text without its expressions.
+    pub fn without_expressions(text: &str) -> String {
+        let mut parts = text.split("${{");
+        let mut plain = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            plain.push(' ');
+            plain.push_str(part.split_once("}}").map_or("", |(_, after)| after));
+        }
+        plain
+    }
+
+    /// Its steps.
+    pub fn steps(&self) -> impl Iterator<Item = &'a Value> {
+        self.key("steps").as_array().into_iter().flatten()
+    }
+
+    /// The workflow that it calls.
+    pub fn calls(&self) -> Option<&'a str> {
+        self.key("uses").as_str()
+    }
+
+    /// A glob over the names of its check runs. A version or number in them may be any other.
+    pub fn check_runs(&self) -> String {
+        let own = self.own_check_runs();
+        if self.calls().is_some() {
+            format!("{own} / *")
+        } else {
+            own
+        }
+    }
+
+    /// A glob over what stands before the slash, where it calls a workflow.
+    pub fn own_check_runs(&self) -> String {
+        let (mut glob, mut rest) = (String::new(), self.name());
+        // An expression may be empty, and then the blanks beside it may be gone.
+        while let Some((before, expression)) = rest.split_once("${{") {
+            let (expression, after) = expression.split_once("}}").unwrap_or((expression, ""));
+            let values = self.values(expression.trim());
+            let (before, after) = match values {
+                Some(_) => (before, after),
+                None => (before.trim_end(), after.trim_start()),
+            };
+            glob.push_str(&steady(before));
+            glob.push_str(values.as_deref().unwrap_or("*"));
+            rest = after;
+        }
+        glob.push_str(&steady(rest));
+        if !self.matrix().is_null() && !self.name().contains("${{") && self.calls().is_none() {
+            glob.push_str(" (*)");
+        }
+        while glob.contains("**") {
+            glob = glob.replace("**", "*");
+        }
+        glob
+    }
+
+    fn matrix(&self) -> &'a Value {
+        &self.key("strategy")["matrix"]
+    }
+
+    /// A glob over the values of `matrix.os` or `matrix.target.name`, as the file lists them; `None` if it does not
+    /// list them, or one may be empty.
+    fn values(&self, expression: &str) -> Option<String> {
+        let mut path = expression.strip_prefix("matrix.")?.split('.');
+        let (axis, inner) = (path.next()?, Vec::from_iter(path));
+        let value = |of: &Value| match inner.iter().fold(of, |value, key| &value[*key]) {
+            Value::String(text) if !text.is_empty() && !text.contains("${{") => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Bool(is) => Some(is.to_string()),
+            _ => None,
+        };
+        let matrix = self.matrix().as_object()?;
+        let included = match matrix.get("include") {
+            None => &[][..],
+            Some(included) => included.as_array()?.as_slice(),
+        };
+        let mut values: BTreeSet<String> = match matrix.get(axis) {
+            Some(listed) => listed
+                .as_array()?
+                .iter()
+                .map(value)
+                .collect::<Option<_>>()?,
+            None if matrix.keys().any(|key| key != "include") => return None,
+            None => BTreeSet::new(),
+        };
+        for combination in included {
+            match combination.get(axis) {
+                Some(listed) => drop(values.insert(value(listed)?)),
+                // It adds to combinations that are there.
+                None if matrix.contains_key(axis) => {}
+                None => return None,
+            }
+        }
+        let globs: BTreeSet<String> = values
+            .iter()
+            .map(|value| steady(value).replace(',', "?"))
+            .collect();
+        match Vec::from_iter(globs).as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            several if several.len() <= MOST_VALUES && several.iter().all(|one| one != "*") => {
+                Some(format!("{{{}}}", several.join(",")))
+            }
+            _ => Some("*".to_owned()),
+        }
+    }
+}
+
+/// A part of a name, where nothing means anything else in a glob, and a version or number may be any.
+fn steady(name: &str) -> String {
+    let lines: Vec<&str> = name.split('\n').collect();
+    let plain: String = lines
+        .iter()
+        .enumerate()
+        .map(|(nth, line)| match nth {
+            0 => line.to_string(),
+            _ => format!("*{}", line.trim_start()),
+        })
+        .collect::<String>()
+        .chars()
+        .map(|c| if "?[]{}!\\".contains(c) { '?' } else { c })
+        .collect();
+    NUMBERS.replace_all(&plain, "*").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_runs(job: &str) -> String {
+        let job: Value = serde_yaml::from_str(job).unwrap();
+        Job {
+            id: "unit",
+            job: &job,
+        }
+        .check_runs()
+    }
+
+    #[test]
+    fn the_check_runs_of_a_job_are_found_by_its_name() {
+        for (job, glob) in [
+            ("{}", "unit"),
+            (
+                "name: Rust nightly ${{ matrix.extra || '' }}",
+                "Rust nightly*",
+            ),
+            ("name: ${{ matrix.os }} with ${{ matrix.go }}", "*with*"),
+            (
+                "name: \"(Rack ${{ matrix.rack }},\\n Ruby 3)\\n\"",
+                "(Rack*,*Ruby *)",
+            ),
+            ("name: Tests [all]", "Tests ?all?"),
+            ("strategy: { matrix: { os: [a] } }", "unit (*)"),
+            ("uses: ./.github/workflows/a.yml", "unit / *"),
+            ("{ uses: a, strategy: { matrix: { os: [a] } } }", "unit / *"),
+        ] {
+            assert_eq!(check_runs(job), glob, "{job}");
+        }
+    }
+
+    #[test]
+    fn what_a_matrix_lists_stands_in_the_glob() {
+        let of = |name: &str, matrix: &str| {
+            check_runs(&format!(
+                "name: \"{name}\"\nstrategy: {{ matrix: {matrix} }}"
+            ))
+        };
+        for (name, matrix, glob) in [
+            (
+                "on ${{ matrix.os }}",
+                "{ os: [linux, macos] }",
+                "on {linux,macos}",
+            ),
+            (
+                "on ${{matrix.os}}",
+                "{ os: [ubuntu-22.04, ubuntu-24.04] }",
+                "on ubuntu-*",
+            ),
+            ("${{ matrix.go }}", "{ go: [1.25, 1.26] }", "*"),
+            (
+                "${{ matrix.t.name }}",
+                "{ t: [{ name: a }, { name: b }] }",
+                "{a,b}",
+            ),
+            (
+                "${{ matrix.t }} x",
+                "{ include: [{ t: a }, { t: b }] }",
+                "{a,b} x",
+            ),
+            (
+                "${{ matrix.t }} x",
+                "{ t: [c], include: [{ t: a }, { k: 1 }] }",
+                "{a,c} x",
+            ),
+            // One may be empty, or is computed.
+            ("${{ matrix.t }} x", "{ k: [1], include: [{ t: a }] }", "*x"),
+            (
+                "x ${{ matrix.t }}",
+                "\"${{ fromJSON(needs.a.outputs.b) }}\"",
+                "x*",
+            ),
+            ("x ${{ matrix.t }}", "{ t: ['a,b', c] }", "x {a?b,c}"),
+        ] {
+            assert_eq!(of(name, matrix), glob, "{name} {matrix}");
+        }
+    }
+
+    #[test]
+    fn a_version_in_a_name_may_be_any() {
+        for (name, glob) in [
+            ("Dart 3.4.0; PKG: http", "Dart *; PKG: http"),
+            ("go1.21.x", "go*"),
+            ("PHP v8", "PHP *"),
+            ("x86_64 es2015 sha256", "x86_64 es2015 sha256"),
+            ("shard 3 of 4", "shard * of *"),
+        ] {
+            assert_eq!(steady(name), glob);
+        }
+    }
+}
