@@ -21,6 +21,13 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckSource},
 };
 
+/// Kinds of checks that every project is looked through for, and what people call them.
+const LOOKED_FOR: [(CheckKind, &str); 3] = [
+    (CheckKind::Build, "a build"),
+    (CheckKind::Test, "tests"),
+    (CheckKind::Lint, "a linter"),
+];
+
 /// Shows which usual checks run, and why none of the configuration does.
 pub fn show_detected(is_unconfigured: bool, detected: &Detected) {
     if detected.checks.is_empty() {
@@ -35,12 +42,14 @@ pub fn show_detected(is_unconfigured: bool, detected: &Detected) {
         CheckSource::Command(command) => Some(format!("{name}: {}", command.run)),
         CheckSource::External(_) | CheckSource::Reviewer(_) => None,
     };
+    let has = |kind: CheckKind| detected.checks.values().any(|check| check.kind == kind);
     let model = context! {
         projects,
         is_unconfigured,
         checks => Vec::from_iter(detected.checks.iter().filter_map(command)),
         left_out => Vec::from_iter(detected.left_out.iter().map(|(name, program)| format!("{name} is left out: {program}"))),
-        has_tests => detected.checks.values().any(|check| check.kind == CheckKind::Test),
+        not_found => Vec::from_iter(LOOKED_FOR.iter().filter(|(kind, _)| !has(*kind)).map(|(_, name)| *name)),
+        has_tests => has(CheckKind::Test),
     };
     // Names of directories and scripts come from the repository.
     output::note_text(render::defused(&render::text("detected.txt", model)));

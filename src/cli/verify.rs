@@ -95,6 +95,8 @@ pub(super) struct Verified {
     decision: Decision,
     /// Where the evidence is.
     path: PathBuf,
+    /// Whether nothing is configured, and among the usual checks is no test.
+    lacks_tests: bool,
     pub feedback: Feedback,
 }
 
@@ -114,7 +116,16 @@ pub async fn run(arguments: &VerifyArguments) -> CommandResult {
         // Beside the results, not among them: a program may be reading those.
         output::note_text(render::annotation_commands(&decision.view));
     }
-    let code = code(decision, evidence);
+    let code = match code(decision, evidence) {
+        exit::OK if verified.lacks_tests => {
+            output::note_line(
+                "No test was run, so nothing shows that the code works. Name the command that tests it as a check of \
+                 `kind: test` in .github/loopgate.yml; `loopgate init` begins that file.",
+            );
+            exit::NO_TESTS
+        }
+        code => code,
+    };
     let failing = evidence
         .checks
         .iter()
@@ -140,8 +151,8 @@ pub(super) async fn verify(
     let changed = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     // Gates aside, and only the checks that can be run here.
     let (mut policy, detected) = working_tree::policy(&checkout.root, arguments.config.as_deref())?;
-    if let Some((is_unconfigured, detected)) = detected {
-        progress::show_detected(is_unconfigured, &detected);
+    if let Some((is_unconfigured, detected)) = &detected {
+        progress::show_detected(*is_unconfigured, detected);
     }
     policy.gates.clear();
     let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
@@ -150,6 +161,8 @@ pub(super) async fn verify(
     let plan = plan
         .map_err(CliError::bad_data)?
         .repeating(policy.retry.external_retry.commands());
+    let mut kinds = plan.checks.values().map(|planned| planned.kind);
+    let lacks_tests = detected.is_some() && only.is_none() && !kinds.any(CheckKind::is_of_tests);
     if plan.checks.is_empty() {
         let lacks = match checkout.root.join(CONFIGURATION).is_file() {
             true => "has no check with `run:`",
@@ -228,6 +241,7 @@ pub(super) async fn verify(
         evidence,
         decision,
         path,
+        lacks_tests,
         feedback,
     }))
 }

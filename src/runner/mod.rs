@@ -34,7 +34,8 @@ pub use command::{
     CommandLine, Ending, Finished, Interrupt, asked_to_stop, interrupt_at, run as run_command,
 };
 pub use detect::{
-    CiJob, Detected, Ecosystem, Project, Purpose, detect, submodules, workflow_texts,
+    Ci, CiJob, Detected, Ecosystem, LeftOut, Project, Purpose, WhyLeftOut, detect, submodules,
+    workflow_texts,
 };
 pub use environment::environment;
 pub use fixer::{FixerDispute, FixerEnd, FixerReport, ask as ask_analyzer, call as call_fixer};

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use indexmap::IndexSet;
-use minijinja::{Value, context};
+use indexmap::{IndexMap, IndexSet};
+use minijinja::{Value, context, value::Serde};
 use serde_yaml::Value as Yaml;
 
 use super::CliError;
@@ -21,40 +21,97 @@ use loopgate_core::{
 
 const TEMPLATE: &str = "init/configuration.txt";
 
+/// A check that follows jobs of the CI that is there.
+struct Followed<'a> {
+    /// All of these have its pattern, and cannot be told apart.
+    jobs: Vec<&'a CiJob>,
+    kind: CheckKind,
+}
+
+impl<'a> Followed<'a> {
+    /// The jobs by their patterns, in their order. Where one of several tests, all are waited for as tests.
+    fn of(jobs: &'a [CiJob]) -> Vec<Self> {
+        let mut by_pattern: IndexMap<&str, Vec<&CiJob>> = IndexMap::new();
+        for job in jobs {
+            by_pattern.entry(&job.check).or_default().push(job);
+        }
+        let followed = by_pattern.into_values().map(|jobs| {
+            let tests = jobs.iter().any(|job| job.kind == CheckKind::Test);
+            let kind = if tests { CheckKind::Test } else { jobs[0].kind };
+            Self { jobs, kind }
+        });
+        followed.collect()
+    }
+
+    /// Whether its name and commands say what it is evidence of, and which jobs it takes.
+    fn says_what_it_is(&self) -> bool {
+        let check = &self.jobs[0].check;
+        // A glob of expressions alone is a glob over everybody's check runs.
+        self.kind != CheckKind::Custom && check.contains(char::is_alphanumeric)
+    }
+
+    /// The ids of its jobs, if they are evidence of several things.
+    fn merged(&self) -> Option<Vec<String>> {
+        let differ = self.jobs.iter().any(|job| job.kind != self.kind);
+        differ.then(|| self.jobs.iter().map(|job| job.id.clone()).collect())
+    }
+}
+
+/// The jobs that are written as comments: their names and commands do not say what they are evidence of.
+pub fn unsaid(jobs: &[CiJob]) -> Vec<String> {
+    let followed = Followed::of(jobs);
+    if !followed.iter().any(Followed::says_what_it_is) {
+        return Vec::new();
+    }
+    let unsaid = followed.iter().filter(|check| !check.says_what_it_is());
+    unsaid.map(|check| check.jobs[0].name.clone()).collect()
+}
+
 /// The text of a configuration that follows the jobs which run on pull requests already; `agents` is the gate for
 /// agents, if one is taken over.
-pub fn following(jobs: &[&CiJob], agents: Option<Value>) -> String {
-    let says_nothing = |job: &&CiJob| {
-        // A glob of expressions alone is a glob over everybody's check runs.
-        !job.check.contains(char::is_alphanumeric)
-            || job.kind == CheckKind::Custom && jobs.iter().any(|job| job.kind != CheckKind::Custom)
-    };
-    let (others, telling): (Vec<&CiJob>, Vec<&CiJob>) =
-        jobs.iter().copied().partition(says_nothing);
-    let (mut names, mut followed) = (IndexSet::new(), IndexSet::new());
-    let mut named = |job: &CiJob| {
-        let is_new = followed.insert(job.check.clone());
-        let plain = |c: char| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
-            }
+pub fn following(jobs: &[CiJob], agents: Option<Value>) -> String {
+    let mut names = IndexSet::new();
+    let mut described = |check: &Followed<'_>| {
+        let mut of_kind = check.jobs.iter().filter(|job| job.kind == check.kind);
+        let name = match (check.merged(), of_kind.next()) {
+            (Some(_), Some(job)) => &job.id,
+            _ => &check.jobs[0].name,
         };
-        let id: String = job.id.chars().map(plain).collect();
-        let numbered = (2..).map(|nth| format!("{id}-{nth}"));
-        let name = std::iter::once(id.clone())
-            .chain(numbered)
-            .find(|name| !names.contains(name))?;
-        (is_new && name.parse::<CheckName>().is_ok() && names.insert(name.clone()))
-            .then(|| context! { name, kind => job.kind.as_str(), check => quoted(&job.check), filter => job.filter })
+        let numbered = (2..).map(|nth| format!("{name}-{nth}"));
+        let mut free = std::iter::once(name.clone()).chain(numbered);
+        let name = free.find(|name| !names.contains(name) && name.parse::<CheckName>().is_ok())?;
+        names.insert(name.clone());
+        Some(context! {
+            name,
+            kind => check.kind.as_str(),
+            check => quoted(&check.jobs[0].check),
+            merged => check.merged(),
+        })
     };
-    let telling: Vec<Value> = telling.into_iter().filter_map(&mut named).collect();
-    let others: Vec<Value> = others.into_iter().filter_map(&mut named).collect();
+    let all = Followed::of(jobs);
+    let (telling, others): (Vec<&Followed<'_>>, Vec<&Followed<'_>>) =
+        all.iter().partition(|check| check.says_what_it_is());
+    // Where nothing says more, what there is counts.
+    let (telling, others) = match telling.is_empty() {
+        true => (others, telling),
+        false => (telling, others),
+    };
+    let telling: Vec<Value> = telling.into_iter().filter_map(&mut described).collect();
+    let others: Vec<Value> = others.into_iter().filter_map(&mut described).collect();
     let workflows: IndexSet<String> = jobs.iter().map(|job| quoted(&job.workflow)).collect();
+    let filtered: IndexMap<&str, Vec<&str>> = jobs
+        .iter()
+        .filter(|job| !job.filters.is_empty())
+        .map(|job| {
+            (
+                job.file(),
+                Vec::from_iter(job.filters.iter().map(|key| key.as_str())),
+            )
+        })
+        .collect();
     render::text(
         TEMPLATE,
-        context! { workflows => Vec::from_iter(workflows), telling, others, agents },
+        context! { workflows => Vec::from_iter(workflows), telling, others, filtered => Serde(filtered), agents },
     )
 }
 

@@ -7,7 +7,7 @@ mod configuration;
 mod workflows;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, IsTerminal as _},
     path::Path,
 };
@@ -20,7 +20,7 @@ use serde_json::json;
 use super::{CliError, CommandResult, output};
 use crate::{
     config, render,
-    runner::{self, CiJob, Detected, Purpose},
+    runner::{self, Ci, CiJob, Detected, Purpose, WhyLeftOut},
 };
 use loopgate_core::{RepoName, evidence::CheckKind};
 
@@ -46,9 +46,6 @@ pub struct InitArguments {
     /// Run the usual checks in a workflow of Loopgate's, though others run on pull requests already
     #[arg(long)]
     own_workflow: bool,
-    /// Follow this workflow too, which runs on some pull requests only
-    #[arg(long, value_name = "FILE", conflicts_with = "own_workflow")]
-    follow: Vec<String>,
     /// Write instructions for coding agents into `AGENTS.md` and where they do not read that, and install it for them
     #[arg(long)]
     agents: bool,
@@ -112,8 +109,7 @@ pub fn run(arguments: &InitArguments) -> CommandResult {
         Err(error) => return Err(CliError::bad_data(format!("{error}. Nothing was written."))),
     };
     let detected = runner::detect(&root, Purpose::WriteDown);
-    let ci = Ci::of(arguments, &detected.ci)?;
-    let files = files(arguments, &root, repository.as_ref(), &detected, &ci)?;
+    let files = files(arguments, &root, repository.as_ref(), &detected)?;
     let deeds: Vec<_> = files.iter().map(|file| deed(file, &root)).collect();
     let files: Vec<(NewFile, &str)> = files.into_iter().zip(deeds).collect();
     let in_the_way = files
@@ -137,63 +133,39 @@ pub fn run(arguments: &InitArguments) -> CommandResult {
             write_stop_hooks(&root, arguments.stop_hooks)?;
         }
     }
-    let next = next_steps(arguments, &root, &detected, &ci, &files);
-    report(arguments, ci.notes(arguments), next, &files)
+    let next = next_steps(arguments, &root, &detected, &files);
+    report(arguments, notes(arguments, &detected.ci), next, &files)
 }
 
-/// The CI that is there: what of it is followed, and what is not.
-struct Ci<'a> {
-    followed: Vec<&'a CiJob>,
-    left: Vec<&'a CiJob>,
+/// The jobs of the CI that is there which are followed: all, unless a workflow of Loopgate's is to run the checks.
+fn followed<'d>(arguments: &InitArguments, detected: &'d Detected) -> &'d [CiJob] {
+    if arguments.own_workflow {
+        &[]
+    } else {
+        &detected.ci.jobs
+    }
 }
 
-impl<'a> Ci<'a> {
-    /// A workflow that runs on some pull requests only is followed where `--follow` names it.
-    fn of(arguments: &InitArguments, jobs: &'a [CiJob]) -> Result<Self, CliError> {
-        let names =
-            |file: &str, job: &CiJob| job.workflow.rsplit('/').next() == file.rsplit('/').next();
-        if let Some(unknown) = arguments
-            .follow
-            .iter()
-            .find(|file| !jobs.iter().any(|job| names(file, job)))
-        {
-            let there: BTreeSet<&str> = jobs.iter().map(|job| job.workflow.as_str()).collect();
-            let there = if there.is_empty() {
-                "none".to_owned()
-            } else {
-                Vec::from_iter(there).join(", ")
-            };
-            return Err(CliError::usage(format!(
-                "--follow {unknown}: no workflow of that name runs on pushes to pull requests. Those that do: {there}."
-            )));
-        }
-        let is_followed = |job: &&CiJob| {
-            !arguments.own_workflow
-                && (job.filter.is_none() || arguments.follow.iter().any(|file| names(file, job)))
+/// What of the CI that is there is not followed, and why.
+fn notes(arguments: &InitArguments, ci: &Ci) -> Vec<String> {
+    if arguments.agents || arguments.fixes {
+        return Vec::new();
+    }
+    let mut left_out: BTreeMap<WhyLeftOut, Vec<String>> = BTreeMap::new();
+    for left in &ci.left_out {
+        let named = match &left.job {
+            Some(job) => format!("{job} in {}", left.workflow),
+            None => left.workflow.clone(),
         };
-        let (followed, left) = jobs.iter().partition(is_followed);
-        Ok(Self { followed, left })
+        left_out.entry(left.why).or_default().push(named);
     }
-
-    /// Which workflows are not followed, and why.
-    fn notes(&self, arguments: &InitArguments) -> Vec<String> {
-        let mut notes: Vec<String> = Vec::new();
-        if arguments.agents || arguments.fixes {
-            return notes;
-        }
-        for job in &self.left {
-            let file = job.workflow.rsplit('/').next().unwrap_or_default();
-            notes.push(match job.filter {
-                Some(filter) => format!(
-                    "{file} runs on pull requests, but not on all of them (`{filter}`): it is not followed, because a \
-                     check that never reports would be waited for. `--follow {file}` follows it."
-                ),
-                None => format!("{file} runs on pull requests: it is not followed, because of --own-workflow."),
-            });
-        }
-        notes.dedup();
-        notes
-    }
+    let files: BTreeSet<String> = ci.jobs.iter().map(|job| job.file().to_owned()).collect();
+    let model = context! {
+        left_out => Vec::from_iter(left_out.iter().map(|(why, named)| context! { why => format!("{why:?}"), named })),
+        unsaid => if arguments.own_workflow { Vec::new() } else { configuration::unsaid(&ci.jobs) },
+        doubled => arguments.own_workflow.then_some(files),
+    };
+    paragraphs("init/notes.txt", model)
 }
 
 impl InitArguments {
@@ -222,7 +194,6 @@ fn files(
     root: &Path,
     repository: Option<&RepoName>,
     detected: &Detected,
-    ci: &Ci<'_>,
 ) -> Result<Vec<NewFile>, CliError> {
     if arguments.agents || arguments.fixes {
         let mut files = Vec::new();
@@ -243,7 +214,8 @@ fn files(
     }
     let from = arguments.from.as_ref();
     let agents = from.map(|_| configuration::agents_gate(root)).transpose()?;
-    let text = match ci.followed.as_slice() {
+    let jobs = followed(arguments, detected);
+    let text = match jobs {
         [] => configuration::text(detected, VERIFY, agents),
         jobs => configuration::following(jobs, agents),
     };
@@ -257,21 +229,21 @@ fn files(
         path: CONFIGURATION,
         text,
     }];
-    let mut followed: Vec<&str> = ci.followed.iter().map(|job| job.title.as_str()).collect();
-    followed.dedup();
+    let mut titles: Vec<&str> = jobs.iter().map(|job| job.title.as_str()).collect();
+    titles.dedup();
     // The configuration alone still decides what `verify` runs. Beside a CI that is there a second one is asked for.
-    let is_first = ci.left.is_empty() && arguments.action().is_some();
-    let wants_workflow = ci.followed.is_empty() && (arguments.own_workflow || is_first);
-    if wants_workflow || ci.followed.is_empty() && arguments.action_only {
-        followed.push("Loopgate verify");
+    let is_first = arguments.action().is_some();
+    let wants_workflow = arguments.own_workflow || arguments.action_only || is_first;
+    if jobs.is_empty() && wants_workflow {
+        titles.push("Loopgate verify");
         files.push(NewFile {
             path: VERIFY,
             text: workflows::verify(root, detected, &arguments.needed_action()?),
         });
     }
     if arguments.action_only {
-        followed.push("Loopgate relay");
-        let text = workflows::reconcile(&arguments.needed_action()?, &followed);
+        titles.push("Loopgate relay");
+        let text = workflows::reconcile(&arguments.needed_action()?, &titles);
         files.push(NewFile {
             path: RECONCILE,
             text,
@@ -380,7 +352,6 @@ fn next_steps(
     arguments: &InitArguments,
     root: &Path,
     detected: &Detected,
-    ci: &Ci<'_>,
     files: &[(NewFile, &str)],
 ) -> Vec<String> {
     let action = arguments.action();
@@ -391,7 +362,8 @@ fn next_steps(
         reference.len() != 40 || !reference.chars().all(|c| c.is_ascii_hexdigit())
     };
     let tests = |kind: CheckKind| kind.is_of_tests() || kind == CheckKind::Coverage;
-    let is_tested = ci.followed.iter().any(|job| tests(job.kind));
+    let jobs = followed(arguments, detected);
+    let is_tested = jobs.iter().any(|job| tests(job.kind));
     let model = context! {
         tag => action.as_ref().filter(is_named).filter(moves),
         agents => arguments.agents,
@@ -399,7 +371,7 @@ fn next_steps(
         copilot => agents::COPILOT,
         sets_up_copilot => action.is_some() && agents::sets_up_copilot(root),
         fixes => arguments.fixes,
-        follows => !ci.followed.is_empty(),
+        follows => !jobs.is_empty(),
         tests_elsewhere => !is_tested && detected.checks.values().any(|check| tests(check.kind)),
         has_checks => !detected.checks.is_empty(),
         is_alone => files.len() == 1,

@@ -26,7 +26,6 @@ fn tried(root: &Path, words: &[&str]) -> Result<Vec<NewFile>, CliError> {
         root,
         Some(&"acme/widgets".parse().unwrap()),
         &detected,
-        &Ci::of(&arguments, &detected.ci)?,
     )
 }
 
@@ -166,14 +165,7 @@ fn what_comes_next_depends_on_what_was_asked() {
         );
         let files = tried(folder.path(), words).unwrap();
         let files: Vec<(NewFile, &str)> = files.into_iter().map(|file| (file, "create")).collect();
-        next_steps(
-            &arguments,
-            folder.path(),
-            &detected,
-            &Ci::of(&arguments, &[]).unwrap(),
-            &files,
-        )
-        .join("\n")
+        next_steps(&arguments, folder.path(), &detected, &files).join("\n")
     };
     assert!(next(&[]).contains("On GitHub nothing runs these checks yet."));
     assert!(next(&FORK).contains("Replace the tag"));
@@ -212,34 +204,49 @@ fn a_workflow_is_written_only_with_an_action_that_there_is() {
 }
 
 #[test]
-fn ci_that_skips_some_pull_requests_is_followed_where_it_is_named() {
+fn what_of_the_ci_is_not_followed_is_named_with_its_reason() {
     let folder = folder_of(&CI);
     let detected = runner::detect(folder.path(), Purpose::WriteDown);
-    let of = |words: &[&str]| {
-        let arguments = arguments(words);
-        let ci = Ci::of(&arguments, &detected.ci).map_err(|error| error.message)?;
-        Ok::<_, String>((
-            ci.followed.iter().any(|job| job.title == "Docs"),
-            ci.notes(&arguments),
-        ))
+    let of = |words: &[&str]| notes(&arguments(words), &detected.ci).join("\n");
+    insta::assert_snapshot!(of(&[]), @"
+    shared: written as a comment, since neither name nor commands say what is checked.
+    Not followed: stale.yml, which pull requests do not start.
+    Not followed: title.yml, which pushes to a pull request do not start (`types`).
+    Not followed: publish in ci.yml, since its condition never holds on a pull request.
+    ");
+    insta::assert_snapshot!(of(&["--own-workflow"]).lines().next().unwrap(), @"ci.yml, docs.yml and lint.yaml run on pull requests too, and nothing of it is followed, because of --own-workflow.");
+}
+
+#[test]
+fn a_workflow_with_filters_is_followed_and_jobs_of_one_name_are_one_check() {
+    let ci = "\
+on: { pull_request: { paths-ignore: ['docs/**'] } }
+jobs:
+  lint: { name: \"cd ${{ matrix.dir }}\", uses: ./.github/workflows/_lint.yml }
+  test: { name: \"cd ${{ matrix.dir }}\", uses: ./.github/workflows/_test.yml }
+";
+    let of = |run: &str| {
+        format!("on: workflow_call\njobs: {{ build: {{ steps: [{{ run: {run} }}] }} }}")
     };
-    let (followed, notes) = of(&[]).unwrap();
-    assert!(!followed);
-    insta::assert_snapshot!(notes.join("\n"), @"docs.yml runs on pull requests, but not on all of them (`paths`): it is not followed, because a check that never reports would be waited for. `--follow docs.yml` follows it.");
-    assert_eq!(of(&["--follow", "docs.yml"]).unwrap(), (true, Vec::new()));
-    assert_eq!(
-        of(&["--follow", ".github/workflows/docs.yml"]).unwrap(),
-        (true, Vec::new())
-    );
-    insta::assert_snapshot!(of(&["--follow", "title.yml"]).unwrap_err(), @"--follow title.yml: no workflow of that name runs on pushes to pull requests. Those that do: .github/workflows/ci.yml, .github/workflows/docs.yml, .github/workflows/lint.yaml.");
-    assert_eq!(of(&["--own-workflow"]).unwrap().1.len(), 3);
-    let text = made(&CI, &["--follow", "docs.yml"]).remove(0).1;
-    assert!(
-        text.contains(
-            "# Its workflow has `paths`: where it does not run, `/loop skip docs` continues."
-        ),
-        "{text}"
-    );
+    let (lint, test) = (of("make lint"), of("make test"));
+    let files = [
+        (".github/workflows/ci.yml", ci),
+        (".github/workflows/_lint.yml", lint.as_str()),
+        (".github/workflows/_test.yml", test.as_str()),
+    ];
+    let text = made(&files, &[]).remove(0).1;
+    let checks = text.split_once("verify:\n").unwrap().1;
+    insta::assert_snapshot!(checks.split_once("\n\n# When").unwrap().0, @"
+    # The workflows that run on pull requests. Editing one opens the security gate.
+    workflows: ['.github/workflows/ci.yml']
+
+    # Their jobs, by the names of their check runs. What a job is evidence of follows from its name and commands.
+    # ci.yml has `paths-ignore`: where that keeps it from a pull request, nothing is expected of its jobs. Where
+    # code changes and no test or build runs, a person is asked.
+    checks:
+      test: { kind: test, from: { check: 'cd* / *', app: github-actions } }
+      # The jobs lint and test have check runs of one name, so they are one check, and tests by its strictest.
+    ");
 }
 
 #[test]
@@ -321,18 +328,19 @@ fn ci_that_is_there_is_followed_and_not_doubled() {
         .map(|line| format!("{line}\n"))
         .collect();
     insta::assert_snapshot!(checks, @"
-    workflows: ['.github/workflows/ci.yml', '.github/workflows/lint.yaml']
+    workflows: ['.github/workflows/ci.yml', '.github/workflows/docs.yml', '.github/workflows/lint.yaml']
       test: { kind: test, from: { check: 'test (*)', app: github-actions } }
-      msrv: { kind: build, from: { check: 'MSRV*', app: github-actions } }
-      checks: { kind: test, from: { check: '?all? green?', app: github-actions } }
-      test-2: { kind: lint, from: { check: 'Clippy', app: github-actions } }
+      msrv: { kind: build, from: { check: 'MSRV *', app: github-actions } }
+      all-green: { kind: test, from: { check: '?all? green?', app: github-actions } }
+      docs: { kind: docs, from: { check: 'docs', app: github-actions } }
+      clippy: { kind: lint, from: { check: 'Clippy', app: github-actions } }
       #: shared: { kind: custom, from: { check: 'shared / *', app: github-actions } }
     ");
-    assert_eq!(policy.verify.checks.len(), 4);
+    assert_eq!(policy.verify.checks.len(), 5);
     assert!(
-        files[1]
-            .1
-            .contains(r#"workflows: ["CI", ".github/workflows/lint.yaml", "Loopgate relay"]"#),
+        files[1].1.contains(
+            r#"workflows: ["CI", "Docs", ".github/workflows/lint.yaml", "Loopgate relay"]"#
+        ),
         "{}",
         files[1].1
     );
@@ -540,8 +548,7 @@ fn nothing_is_told_twice_nor_written_over_what_is_not_ours() {
         arguments(&[&FORK[..], &["--agents"]].concat()),
         Detected::default(),
     );
-    let ci = Ci::of(&arguments, &[]).unwrap();
-    let next = next_steps(&arguments, folder.path(), &detected, &ci, &[]).join("\n");
+    let next = next_steps(&arguments, folder.path(), &detected, &[]).join("\n");
     assert!(
         next.contains("Copilot: a step of .github/workflows/copilot-setup-steps.yml"),
         "{next}"

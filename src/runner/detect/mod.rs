@@ -4,6 +4,7 @@
 //! the directory `api`. Commands are those the project's own people would type, with options for reports that can be
 //! read test by test. Nothing is executed to find out.
 
+mod commands;
 mod node;
 mod projects;
 mod python;
@@ -14,11 +15,12 @@ mod workflows;
 use std::{collections::BTreeSet, path::Path};
 
 use chrono::TimeDelta;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
+pub use commands::TestLine;
 pub use projects::{Project, projects};
 pub use site::workflow_texts;
-pub use workflows::{CiJob, submodules};
+pub use workflows::{Ci, CiJob, LeftOut, WhyLeftOut, submodules};
 
 use loopgate_core::{
     CheckName,
@@ -40,6 +42,10 @@ loopgate_core::words! {
         Gradle = "gradle",
         Ruby = "ruby",
         Php = "php",
+        DotNet = "dotnet",
+        Swift = "swift",
+        Elixir = "elixir",
+        Dart = "dart",
         CMake = "cmake",
         Make = "make",
     }
@@ -59,8 +65,8 @@ pub struct Detected {
     pub checks: IndexMap<CheckName, CheckPolicy>,
     /// Usual checks that cannot run here, each with the program that is missing.
     pub left_out: Vec<(CheckName, &'static str)>,
-    /// The jobs that run on pull requests already; read to be written down only.
-    pub ci: Vec<CiJob>,
+    /// What runs on pull requests already.
+    pub ci: Ci,
     /// Whether a check leaves a report of the coverage.
     pub measures_coverage: bool,
 }
@@ -86,75 +92,72 @@ impl Ecosystem {
     }
 }
 
-/// The projects of a repository and their usual checks.
+/// The projects of a repository and their usual checks. Where its CI runs tests in another way, that way counts.
 pub fn detect(root: &Path, purpose: Purpose) -> Detected {
-    let (all, mut detected) = (projects(root), Detected::default());
-    for project in &all {
-        let directory = root.join(&project.directory);
-        let site = Site::new(&directory, root, purpose);
-        let alone = all
+    let all = projects(root);
+    let mut detected = Detected {
+        ci: Ci::of(root),
+        ..Detected::default()
+    };
+    let directories: IndexSet<&String> = all.iter().map(|project| &project.directory).collect();
+    for directory in directories {
+        let here = all.iter().filter(|project| &project.directory == directory);
+        let place = root.join(directory);
+        let site = Site::new(&place, root, purpose);
+        let mut found: Vec<(&Project, Vec<(&'static CheckRow, String)>)> = here
+            .map(|project| (project, checks(project.ecosystem, &site)))
+            .collect();
+        drop_what_others_make(&mut found);
+        let is_make = |project: &Project| project.ecosystem == Ecosystem::Make;
+        let alone = found
             .iter()
-            .filter(|other| other.directory == project.directory)
+            .filter(|(project, _)| !is_make(project))
             .count()
-            == 1;
-        let found = checks(project.ecosystem, &site);
-        // A directory in which nothing can be checked is none worth naming.
-        if !found.is_empty() {
-            detected.projects.push(project.clone());
-        }
-        let names: Vec<&String> = found.iter().map(|(row, _)| &row.name).collect();
-        for (row, run) in &found {
-            let Some(name) = named(project, alone, &row.name) else {
-                continue;
-            };
-            if let Some(program) = row
-                .program
-                .as_deref()
-                .filter(|program| !site.can_call(program))
-            {
-                detected.left_out.push((name, program));
-                continue;
-            }
-            let needs = row.needs.iter().filter(|need| names.contains(need));
-            let mut command = CommandCheck::new(run.clone());
-            command.timeout = TIMEOUT;
-            command.needs = needs
-                .filter_map(|need| named(project, alone, need))
-                .collect();
-            command.reports.clone_from(&row.reports);
-            // A test's own configuration may have pytest-cov or Jest write a report of the coverage.
-            let has = |files: &str, setting: &str| {
-                files
-                    .split(' ')
-                    .any(|file| site.text(file).contains(setting))
-            };
-            detected.measures_coverage |= row.kind == CheckKind::Test
-                && (run.contains("pytest")
-                    && has(
-                        "pyproject.toml pytest.ini setup.cfg tox.ini",
-                        "--cov-report=xml",
-                    )
-                    || run.contains("jest") && has("package.json", "collectCoverage\": true"));
-            command.report_pattern = row
-                .pattern
-                .as_ref()
-                .and_then(|name| Pattern::parse(TABLE.patterns.get(name)?).ok());
-            command.working_directory =
-                (!project.directory.is_empty()).then(|| project.directory.clone());
-            let source = CheckSource::Command(command);
-            let policy = CheckPolicy {
-                kind: row.kind,
-                source,
-                is_detected: true,
-            };
-            detected.checks.insert(name, policy);
+            <= 1;
+        for (project, found) in found {
+            // A Makefile has nothing but the tests that nothing else has.
+            detected.add(project, alone || is_make(project), &found, &site);
         }
     }
-    if purpose == Purpose::WriteDown {
-        detected.ci = workflows::ci_jobs(root);
-        detected.test_as_ci_does();
-    }
+    detected.test_as_ci_does(root, purpose);
     detected
+}
+
+/// Leaves out projects whose files another tool of the same directory reads: a Makefile that calls it, and a CMake
+/// build beside its tests.
+fn drop_what_others_make(found: &mut Vec<(&Project, Vec<(&'static CheckRow, String)>)>) {
+    let calls_others =
+        |project: &Project| matches!(project.ecosystem, Ecosystem::Make | Ecosystem::CMake);
+    let tests =
+        |checks: &[(&CheckRow, String)]| checks.iter().any(|(row, _)| row.kind == CheckKind::Test);
+    let has_others = found.len() > 1;
+    let tested: Vec<Ecosystem> = found
+        .iter()
+        .filter(|(_, checks)| tests(checks))
+        .map(|(project, _)| project.ecosystem)
+        .collect();
+    let is_tested_by_another = |project: &Project| {
+        let mut others = tested.iter().filter(|other| **other != project.ecosystem);
+        match project.ecosystem {
+            Ecosystem::CMake => others.any(|other| *other != Ecosystem::Make),
+            _ => others.next().is_some(),
+        }
+    };
+    // What a Makefile checks beside other tools may be all but tests.
+    let is_clear = |(_, command): &(&CheckRow, String)| !has_others || command != "make check";
+    for (_, checks) in found
+        .iter_mut()
+        .filter(|(project, _)| project.ecosystem == Ecosystem::Make)
+    {
+        checks.retain(is_clear);
+    }
+    found.retain(|(project, checks)| {
+        let adds = !calls_others(project)
+            || !is_tested_by_another(project)
+            || project.ecosystem == Ecosystem::CMake && tests(checks);
+        // A directory in which nothing can be checked is none worth naming.
+        adds && !checks.is_empty()
+    });
 }
 
 /// The checks that a project has, and their commands.
@@ -177,6 +180,8 @@ fn filled_in(command: &str, row: &CheckRow, site: &Site<'_>) -> Option<String> {
         let (name, argument) = name.split_once(':').unwrap_or((name, ""));
         match name {
             "report" => filled.push_str(&site.report(argument)),
+            "build_folder" => filled.push_str(site.build_folder()),
+            "reports" => filled.push_str(&site.reports()),
             "script" => filled.push_str(&filled_in(&node::call(row, site)?, row, site)?),
             "python" => filled.push_str(&python::interpreter(site)),
             "code" => filled.push_str(&python::own_code(site.directory)?),
@@ -195,27 +200,124 @@ fn filled_in(command: &str, row: &CheckRow, site: &Site<'_>) -> Option<String> {
     Some(filled)
 }
 
+/// Tests of CI that are run here at most, each by itself.
+const MOST_OF_CI: usize = 5;
+
 impl Detected {
-    /// Takes the command of CI for the project's test, where both have one: what CI calls is installed and works. The
-    /// usual command stays where it calls the same program, since it asks for a report.
-    fn test_as_ci_does(&mut self) {
-        let jobs = self.ci.iter().filter(|job| job.kind == CheckKind::Test);
-        let commands: BTreeSet<&String> = jobs.flat_map(|job| &job.tests).collect();
+    /// Adds the checks that were found of a project.
+    fn add(
+        &mut self,
+        project: &Project,
+        alone: bool,
+        found: &[(&'static CheckRow, String)],
+        site: &Site<'_>,
+    ) {
+        self.projects.push(project.clone());
+        let names: Vec<&String> = found.iter().map(|(row, _)| &row.name).collect();
+        for (row, run) in found {
+            let Some(name) = named(project, alone, &row.name) else {
+                continue;
+            };
+            if let Some(program) = row
+                .program
+                .as_deref()
+                .filter(|program| !site.can_call(program))
+            {
+                self.left_out.push((name, program));
+                continue;
+            }
+            let needs = row.needs.iter().filter(|need| names.contains(need));
+            let mut command = CommandCheck::new(run.clone());
+            command.timeout = TIMEOUT;
+            command.needs = needs
+                .filter_map(|need| named(project, alone, need))
+                .collect();
+            command.reports.clone_from(&row.reports);
+            // A test's own configuration may have pytest-cov or Jest write a report of the coverage.
+            let has = |files: &str, setting: &str| {
+                files
+                    .split(' ')
+                    .any(|file| site.text(file).contains(setting))
+            };
+            self.measures_coverage |= row.kind == CheckKind::Test
+                && (run.contains("pytest")
+                    && has(
+                        "pyproject.toml pytest.ini setup.cfg tox.ini",
+                        "--cov-report=xml",
+                    )
+                    || run.contains("jest") && has("package.json", "collectCoverage\": true"));
+            command.report_pattern = row
+                .pattern
+                .as_ref()
+                .and_then(|name| Pattern::parse(TABLE.patterns.get(name)?).ok());
+            command.working_directory =
+                (!project.directory.is_empty()).then(|| project.directory.clone());
+            self.checks.insert(name, detected(row.kind, command));
+        }
+    }
+
+    /// Takes the commands of CI for the project's tests: what CI calls is installed and works. A usual command that
+    /// calls the same program stays, since it asks for a report.
+    fn test_as_ci_does(&mut self, root: &Path, purpose: Purpose) {
+        let jobs = self
+            .ci
+            .jobs
+            .iter()
+            .filter(|job| job.kind == CheckKind::Test);
+        let lines: BTreeSet<&TestLine> = jobs.flat_map(|job| &job.tests).collect();
+        let can_run = |line: &&TestLine| {
+            let program = line.run.split_whitespace().next().unwrap_or_default();
+            let place = root.join(&line.directory);
+            place.is_dir()
+                && (Site::new(&place, root, purpose).can_call(program)
+                    || place.join(program).is_file())
+        };
+        let lines: Vec<&TestLine> = lines.into_iter().filter(can_run).collect();
         let mut tests = self
             .checks
             .values_mut()
             .filter(|check| check.kind == CheckKind::Test);
-        if let ([command], Some(check), None) = (
-            Vec::from_iter(commands).as_slice(),
-            tests.next(),
-            tests.next(),
-        ) && let CheckSource::Command(usual) = &mut check.source
-            && let Some(program) = command.split_whitespace().next()
-            && !usual.run.split_whitespace().any(|word| word == program)
-        {
-            usual.run = (*command).clone();
-            (usual.reports, usual.report_pattern) = (Vec::new(), None);
+        match (lines.as_slice(), tests.next(), tests.next()) {
+            ([line], Some(check), None) => {
+                if let CheckSource::Command(usual) = &mut check.source
+                    && let Some(program) = line.run.split_whitespace().next()
+                    && !usual.run.split_whitespace().any(|word| word == program)
+                {
+                    usual.run.clone_from(&line.run);
+                    usual.working_directory = place(line);
+                    (usual.reports, usual.report_pattern) = (Vec::new(), None);
+                }
+            }
+            (lines, None, _) => {
+                for (line, nth) in lines.iter().zip(1..=MOST_OF_CI) {
+                    let name = if nth == 1 {
+                        "test".to_owned()
+                    } else {
+                        format!("test-{nth}")
+                    };
+                    let mut command = CommandCheck::new(line.run.clone());
+                    command.timeout = TIMEOUT;
+                    command.working_directory = place(line);
+                    if let Ok(name) = name.parse() {
+                        self.checks.insert(name, detected(CheckKind::Test, command));
+                    }
+                }
+            }
+            _ => {}
         }
+    }
+}
+
+/// Where a command of CI runs.
+fn place(line: &TestLine) -> Option<String> {
+    (!line.directory.is_empty()).then(|| line.directory.clone())
+}
+
+const fn detected(kind: CheckKind, command: CommandCheck) -> CheckPolicy {
+    CheckPolicy {
+        kind,
+        source: CheckSource::Command(command),
+        is_detected: true,
     }
 }
 

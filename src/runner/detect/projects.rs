@@ -7,7 +7,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::{
     Ecosystem, Purpose, node,
-    site::{Site, texts},
+    site::{Site, entries, texts},
     table::TABLE,
 };
 
@@ -33,15 +33,13 @@ pub fn projects(root: &Path) -> Vec<Project> {
     let mut found: Vec<Project> = Vec::new();
     for directory in directories(root) {
         for ecosystem in Ecosystem::ALL {
-            let signs = &ecosystem.row().signs;
-            if !signs
-                .iter()
-                .any(|sign| root.join(&directory).join(sign).is_file())
+            if !is_signed(ecosystem, &root.join(&directory))
+                || is_of_platform(ecosystem, &directory)
             {
                 continue;
             }
-            // Beside other tools a Makefile only calls them.
-            if ecosystem == Ecosystem::Make && !(directory.is_empty() && found.is_empty()) {
+            // A Makefile below the top is part of what that builds.
+            if ecosystem == Ecosystem::Make && !directory.is_empty() {
                 continue;
             }
             let is_above = |other: &&Project| {
@@ -65,6 +63,21 @@ pub fn projects(root: &Path) -> Vec<Project> {
         }
     }
     found
+}
+
+/// Whether a directory has a file that makes it a project.
+fn is_signed(ecosystem: Ecosystem, directory: &Path) -> bool {
+    let is_there = |sign: &String| match sign.strip_prefix('*') {
+        Some(ending) => !entries(directory, |name| name.ends_with(ending)).is_empty(),
+        None => directory.join(sign).is_file(),
+    };
+    ecosystem.row().signs.iter().any(is_there)
+}
+
+/// Whether a directory is the folder of a platform that another tool fills, or below one.
+fn is_of_platform(ecosystem: Ecosystem, directory: &str) -> bool {
+    let mut folders = ecosystem.row().not_in.split_whitespace();
+    folders.any(|folder| directory.split('/').any(|part| part == folder))
 }
 
 /// Whether the commands of the project `owner` take in the package in `directory` below it.

@@ -120,6 +120,25 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// The folder that CMake builds in.
+    pub fn build_folder(&self) -> &'static str {
+        let is_ignored = || self.text(".gitignore").contains("build");
+        if self.purpose == Purpose::WriteDown || cfg!(windows) || is_ignored() {
+            "build"
+        } else {
+            "\"$(git rev-parse --git-dir)/loopgate-build\""
+        }
+    }
+
+    /// The directory whose every file is read as a report.
+    pub fn reports(&self) -> String {
+        if cfg!(windows) && self.purpose == Purpose::RunHere {
+            format!("\"%{REPORTS_VARIABLE}%\"")
+        } else {
+            format!("\"${REPORTS_VARIABLE}\"")
+        }
+    }
+
     /// Whether a program can be called here. What is written down is for another machine, which has what it needs.
     pub fn can_call(&self, program: &str) -> bool {
         self.purpose == Purpose::WriteDown || is_installed(program)
@@ -207,7 +226,9 @@ const MOST_FILES: usize = 100;
 /// The workflow files. Loopgate's own are no CI to follow, though the relay names no Action of it.
 pub(super) fn workflow_files(root: &Path) -> Vec<PathBuf> {
     let is_one = |name: &str| {
-        (name.ends_with(".yml") || name.ends_with(".yaml")) && !name.starts_with("loopgate")
+        (name.ends_with(".yml") || name.ends_with(".yaml"))
+            && !name.starts_with("loopgate")
+            && !name.contains(char::is_control)
     };
     let mut files = entries(&root.join(WORKFLOWS), is_one);
     files.truncate(MOST_FILES);

@@ -21,6 +21,10 @@ pub(super) struct Table {
     pub no_projects: String,
     /// What a job is evidence of by a word in its name: words with blanks between them.
     pub job_words: Vec<(CheckKind, String)>,
+    /// Programs whose words say what they run, with blanks between them.
+    pub task_runners: String,
+    /// Programs and words of the shell that begin no command which checks anything, with blanks between them.
+    pub preparing: String,
     /// What a job is evidence of by an expression over its commands.
     pub job_commands: Vec<(CheckKind, Pattern)>,
     /// For a script that is such a check and whose last command matches, the options that make it write a report.
@@ -36,7 +40,11 @@ pub struct EcosystemRow {
     pub(super) name: Ecosystem,
     /// The name people know it by.
     pub title: String,
+    /// Names of files; `*.sln` is any of that ending.
     pub signs: Vec<String>,
+    /// Names of folders, with blanks between them, in which such a project is another tool's.
+    #[serde(default)]
+    pub(super) not_in: String,
     pub runtime: String,
     /// The command, one shell line, that prints the version of the runtime.
     pub version: String,
@@ -160,7 +168,7 @@ mod tests {
                 .skip(1)
                 .filter_map(|piece| Some(piece.split_once('}')?.0));
             for name in named.map(|name| name.split(':').next().unwrap_or_default()) {
-                let is_found_out = "report script python code tox mypy linted"
+                let is_found_out = "build_folder report reports script python code tox mypy linted"
                     .split(' ')
                     .any(|own| own == name);
                 assert!(is_found_out || TABLE.parts.contains_key(name), "{row:?}");

@@ -1,18 +1,18 @@
-//! The CI that a repository has: the jobs that its workflows run on pull requests, by the check runs they become.
-//!
-//! A job's check run has the job's name, or its id; a matrix adds its values in brackets, and a called workflow its own
-//! job's name after a slash
-//! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idname>).
+//! The CI that a repository has: the jobs that its workflows run on pull requests, by the check runs they become, and
+//! what is left out of it.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 
 use super::{
-    site::{WORKFLOWS, manifest, workflow_files, workflow_texts},
-    table::TABLE,
+    commands::{Script, TestLine, kind_of_words},
+    site::{WORKFLOWS, text, texts, workflow_files, workflow_texts},
 };
-use loopgate_core::evidence::CheckKind::{self, Build, Custom, Lint, Test};
+use loopgate_core::{
+    evidence::CheckKind::{self, Build, Custom, Lint, Test},
+    workflow::{FilterKey, Job, Workflow},
+};
 
 /// A job that runs on pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,81 +21,266 @@ pub struct CiJob {
     pub workflow: String,
     /// What GitHub calls that workflow.
     pub title: String,
-    /// Its id in the file.
+    /// Its key in the file.
     pub id: String,
+    /// What people call it, in words joined by `-`.
+    pub name: String,
     /// A glob over the names of its check runs.
     pub check: String,
     pub kind: CheckKind,
-    /// The filter that keeps its workflow from some pull requests: `paths` or `paths-ignore`.
-    pub filter: Option<&'static str>,
-    /// The commands of its steps that test, each one line of shell without an expression.
-    pub tests: Vec<String>,
+    /// The filters that keep its workflow from some pull requests.
+    pub filters: Vec<FilterKey>,
+    /// The commands of its steps that test.
+    pub tests: Vec<TestLine>,
 }
 
-/// The jobs of all workflows, by file and place in it.
-pub fn ci_jobs(root: &Path) -> Vec<CiJob> {
-    let jobs = workflow_files(root).into_iter().flat_map(|file| {
-        let name = file
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        jobs_of(&format!("{WORKFLOWS}/{name}"), &manifest(&file))
-    });
-    jobs.collect()
-}
-
-fn jobs_of(workflow: &str, file: &Value) -> Vec<CiJob> {
-    let Some(filter) = filter(file) else {
-        return Vec::new();
-    };
-    let title = file["name"].as_str().unwrap_or(workflow);
-    let jobs = file["jobs"].as_object().into_iter().flatten();
-    let jobs = jobs
-        .filter(|(_, job)| !is_left_out(job))
-        .map(|(id, job)| CiJob {
-            workflow: workflow.to_owned(),
-            title: title.to_owned(),
-            id: id.clone(),
-            check: check_run(id, job),
-            kind: kind(title, id, job),
-            filter,
-            tests: tests(job),
-        });
-    jobs.collect()
-}
-
-/// The filter that keeps it from some pull requests, if there is one; none where pushes to one start it never.
-fn filter(file: &Value) -> Option<Option<&'static str>> {
-    let named = |event: &Value| event.as_str() == Some("pull_request");
-    match &file["on"] {
-        Value::Array(events) => events.iter().any(named).then_some(None),
-        Value::Object(events) => {
-            let filter = events.get("pull_request")?;
-            if let Some(types) = filter.get("types") {
-                // Without `types` it runs on an opened pull request and on each push.
-                let list = types
-                    .as_array()
-                    .map_or(std::slice::from_ref(types), Vec::as_slice);
-                list.iter()
-                    .find(|one| one.as_str() == Some("synchronize"))?;
-            }
-            Some(
-                ["paths", "paths-ignore"]
-                    .into_iter()
-                    .find(|key| filter.get(key).is_some()),
-            )
-        }
-        event => named(event).then_some(None),
+impl CiJob {
+    /// `ci.yml`
+    pub fn file(&self) -> &str {
+        self.workflow.rsplit('/').next().unwrap_or_default()
     }
 }
 
-/// Jobs of Loopgate's own workflows, and those that a condition certainly keeps from pull requests.
-fn is_left_out(job: &Value) -> bool {
-    let steps = job["steps"].as_array().into_iter().flatten();
-    let uses = steps.filter_map(|step| step["uses"].as_str());
-    let condition = job["if"].as_str().unwrap_or_default();
-    uses.into_iter().any(|action| action.contains("/loopgate")) || excludes_pull_requests(condition)
+/// A workflow, or a job of it, that brings no check of a pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// `release.yml`
+    pub workflow: String,
+    /// Its job, where others of the workflow run.
+    pub job: Option<String>,
+    pub why: WhyLeftOut,
+}
+
+/// Why something brings no check of a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyLeftOut {
+    /// The file is no workflow.
+    Unreadable,
+    /// Other events start it.
+    OtherEvents,
+    /// Pull requests start it, pushes to them do not.
+    OtherTypes,
+    /// Its condition never holds there.
+    Condition,
+}
+
+/// What the workflows of a repository do on pull requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ci {
+    /// By file and place in it.
+    pub jobs: Vec<CiJob>,
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Workflows by the names of their files; without a value, what is none.
+type Workflows = BTreeMap<String, Option<Workflow>>;
+
+/// Workflows that are followed through one another. GitHub's own limit is ten.
+const DEEPEST: usize = 4;
+
+impl Ci {
+    /// Reads the workflows of a repository.
+    pub fn of(root: &Path) -> Self {
+        let mut workflows = Workflows::new();
+        for file in workflow_files(root) {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            workflows.insert(name.into_owned(), Workflow::parse(&text(&file)));
+        }
+        let mut ci = Self::default();
+        for (file, workflow) in &workflows {
+            match workflow {
+                Some(workflow) => ci.add(file, workflow, &workflows),
+                None => ci.leave_out(file, None, WhyLeftOut::Unreadable),
+            }
+        }
+        ci
+    }
+
+    fn add(&mut self, file: &str, workflow: &Workflow, all: &Workflows) {
+        let Some(event) = workflow.event("pull_request") else {
+            // One that others call is read where they call it.
+            if workflow.event("workflow_call").is_none() {
+                self.leave_out(file, None, WhyLeftOut::OtherEvents);
+            }
+            return;
+        };
+        if !starts_on_pushes(event) {
+            self.leave_out(file, None, WhyLeftOut::OtherTypes);
+            return;
+        }
+        let path = format!("{WORKFLOWS}/{file}");
+        let title = workflow.title().unwrap_or(&path);
+        let is_there = |key: &FilterKey| event.get(key.as_str()).is_some();
+        let filters: Vec<FilterKey> = FilterKey::ALL.into_iter().filter(is_there).collect();
+        for job in workflow.jobs().filter(|job| !is_loopgates(job)) {
+            if excludes_pull_requests(job.key("if").as_str().unwrap_or_default()) {
+                self.leave_out(file, Some(job.id), WhyLeftOut::Condition);
+                continue;
+            }
+            for run in CheckRuns::of(job, workflow, title, all, DEEPEST) {
+                self.jobs.push(CiJob {
+                    workflow: path.clone(),
+                    title: title.to_owned(),
+                    id: job.id.to_owned(),
+                    name: run.name,
+                    check: run.glob,
+                    kind: run.kind,
+                    filters: filters.clone(),
+                    tests: run.tests,
+                });
+            }
+        }
+    }
+
+    fn leave_out(&mut self, workflow: &str, job: Option<&str>, why: WhyLeftOut) {
+        self.left_out.push(LeftOut {
+            workflow: workflow.to_owned(),
+            job: job.map(str::to_owned),
+            why,
+        });
+    }
+}
+
+/// Whether each push to a pull request starts it, as without `types`.
+fn starts_on_pushes(event: &Value) -> bool {
+    match &event["types"] {
+        Value::Null => true,
+        Value::String(one) => one == "synchronize",
+        several => texts(several).iter().any(|one| one == "synchronize"),
+    }
+}
+
+/// Whether it is one of Loopgate's own.
+fn is_loopgates(job: &Job<'_>) -> bool {
+    let mut uses = job.steps().filter_map(|step| step["uses"].as_str());
+    uses.any(|action| action.contains("/loopgate"))
+}
+
+/// The check runs of a job, or of one of those that it calls.
+struct CheckRuns {
+    name: String,
+    glob: String,
+    kind: CheckKind,
+    tests: Vec<TestLine>,
+}
+
+impl CheckRuns {
+    /// Those of a job; where it calls a workflow of the repository whose jobs are of several kinds, each for itself.
+    fn of(
+        job: Job<'_>,
+        workflow: &Workflow,
+        title: &str,
+        all: &Workflows,
+        depth: usize,
+    ) -> Vec<Self> {
+        let script = Script::of(&job, workflow);
+        let whole = Self {
+            name: called(job.name(), job.id),
+            glob: job.check_runs(),
+            kind: kind(title, &job, &script),
+            tests: script.tests,
+        };
+        let called = job
+            .calls()
+            .and_then(|path| path.strip_prefix("./.github/workflows/"))
+            .and_then(|file| all.get(file)?.as_ref())
+            .filter(|_| depth > 0);
+        let Some(called) = called else {
+            return vec![whole];
+        };
+        let jobs = called
+            .jobs()
+            .filter(|job| !excludes_pull_requests(job.key("if").as_str().unwrap_or_default()));
+        let within = jobs.flat_map(|inner| Self::of(inner, called, job.name(), all, depth - 1));
+        let mut within: Vec<Self> = within.collect();
+        let Some(first) = within.first().map(|run| run.kind) else {
+            return vec![whole];
+        };
+        if within.iter().all(|run| run.kind == first) {
+            let tests = within
+                .iter_mut()
+                .flat_map(|run| std::mem::take(&mut run.tests));
+            return vec![Self {
+                kind: first,
+                tests: tests.collect(),
+                ..whole
+            }];
+        }
+        for run in &mut within {
+            run.glob = format!("{} / {}", job.own_check_runs(), run.glob);
+            if !whole.name.split('-').any(|word| word == run.name) {
+                run.name = format!("{}-{}", whole.name, run.name);
+            }
+        }
+        within
+    }
+}
+
+/// What a job is evidence of. The name that people read comes before the id that they do not.
+fn kind(title: &str, job: &Job<'_>, script: &Script) -> CheckKind {
+    let by_name = [job.name(), job.id].into_iter().find_map(kind_of_words);
+    let by_command = script.kind();
+    match by_name {
+        // A job that builds or lints, and tests, fails with the tests.
+        Some(Build | Lint) if by_command == Some(Test) => Test,
+        // GitHub's templates call every job `build`. One that runs nothing of its own tests nothing.
+        Some(Build) | None
+            if matches!(by_command, Some(Build) | None)
+                && (script.runs_more || job.calls().is_some())
+                && kind_of_words(title) == Some(Test) =>
+        {
+            Test
+        }
+        by_name => by_name.or(by_command).unwrap_or(Custom),
+    }
+}
+
+/// Words that end no name.
+const JOINING: [&str; 13] = [
+    "a", "and", "as", "by", "for", "from", "in", "of", "on", "the", "to", "using", "with",
+];
+/// Words of a name that people still read at a glance.
+const MOST_WORDS: usize = 5;
+
+/// What people call a job: the words of its name, without expressions, numbers and brackets, else its id.
+fn called(name: &str, id: &str) -> String {
+    let of_name = words(name);
+    let of_id = words(id);
+    let is_numbered = of_id.len() == 1 && of_id[0] == "job";
+    let mut chosen = match of_name.len() {
+        1..=MOST_WORDS => of_name,
+        _ if is_numbered || of_id.is_empty() => of_name,
+        _ => of_id,
+    };
+    chosen.truncate(MOST_WORDS);
+    while chosen
+        .last()
+        .is_some_and(|last| JOINING.contains(&last.as_str()))
+    {
+        chosen.pop();
+    }
+    if chosen.is_empty() {
+        "job".to_owned()
+    } else {
+        chosen.join("-")
+    }
+}
+
+fn words(name: &str) -> Vec<String> {
+    let name = Job::without_expressions(name).to_lowercase();
+    let outside = name
+        .split_once('(')
+        .map_or(name.as_str(), |(before, _)| before);
+    let shown = if outside.contains(char::is_alphabetic) {
+        outside
+    } else {
+        &name
+    };
+    let words = shown.split(|c: char| !c.is_ascii_alphanumeric());
+    words
+        .filter(|word| word.contains(|c: char| c.is_ascii_alphabetic()))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Whether the condition of a job certainly does not hold in a workflow that a pull request starts.
@@ -130,37 +315,6 @@ fn excludes_pull_requests(condition: &str) -> bool {
         .all(|part| part.split("&&").any(is_false))
 }
 
-fn check_run(id: &str, job: &Value) -> String {
-    let name = job["name"].as_str().unwrap_or(id).trim();
-    let (mut glob, mut rest) = (String::new(), name);
-    // An expression may be empty, and then the blanks beside it may be gone.
-    while let Some((before, expression)) = rest.split_once("${{") {
-        glob.push_str(&plain(before.trim_end()));
-        glob.push('*');
-        rest = expression
-            .split_once("}}")
-            .map_or("", |(_, after)| after)
-            .trim_start();
-    }
-    glob.push_str(&plain(rest));
-    if !job["uses"].is_null() {
-        glob.push_str(" / *");
-    } else if !job["strategy"]["matrix"].is_null() && !name.contains("${{") {
-        glob.push_str(" (*)");
-    }
-    glob
-}
-
-/// A part of a name, where nothing means anything else in a glob.
-fn plain(name: &str) -> String {
-    let lines: Vec<&str> = name.split('\n').map(str::trim).collect();
-    lines
-        .join("*")
-        .chars()
-        .map(|c| if "?[]{}!\\".contains(c) { '?' } else { c })
-        .collect()
-}
-
 /// How a checkout brings the repository's submodules: as in the workflows that are there. Where there are none, without
 /// those that submodules have themselves.
 pub fn submodules(root: &Path) -> Option<&'static str> {
@@ -182,98 +336,9 @@ pub fn submodules(root: &Path) -> Option<&'static str> {
         .or(texts.is_empty().then_some("true"))
 }
 
-/// The lines of its steps that test, as far as they stand alone.
-fn tests(job: &Value) -> Vec<String> {
-    let steps = job["steps"].as_array().into_iter().flatten();
-    let commands = steps
-        .filter(|step| step["working-directory"].is_null())
-        .filter_map(|step| step["run"].as_str());
-    let lines = commands
-        .map(str::trim)
-        .filter(|command| !command.contains(['\n', '\\']) && !command.contains("${{"));
-    let is_test = |line: &str| kind_of_commands(line, |kind| kind == Test).is_some();
-    lines
-        .filter(|line| is_test(line) && !line.contains("install"))
-        .map(str::to_owned)
-        .collect()
-}
-
-fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
-    let named = |name: &str| {
-        let name = name.to_lowercase();
-        let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-        let mut rows = TABLE.job_words.iter();
-        rows.find(|(_, list)| list.split(' ').any(|word| words.contains(&word)))
-            .map(|(kind, _)| *kind)
-    };
-    // The name that people read comes before the id that they do not.
-    let by_name = [job["name"].as_str(), Some(id)]
-        .into_iter()
-        .flatten()
-        .find_map(named);
-    let steps = job["steps"].as_array().into_iter().flatten();
-    let command = |step: &Value| {
-        ["run", "uses"]
-            .iter()
-            .find_map(|key| step[*key].as_str().map(str::to_owned))
-    };
-    let commands = steps.filter_map(command).collect::<Vec<_>>().join("\n");
-    let by_command = kind_of_commands(&commands, |_| true);
-    match by_name {
-        // A job that builds or lints, and tests, fails with the tests.
-        Some(Build | Lint) if by_command == Some(Test) => Test,
-        // GitHub's templates call every job `build`.
-        Some(Build) | None
-            if matches!(by_command, Some(Build) | None) && named(title) == Some(Test) =>
-        {
-            Test
-        }
-        by_name => by_name.or(by_command).unwrap_or(Custom),
-    }
-}
-
-/// What commands are evidence of, among the kinds that are wanted.
-fn kind_of_commands(commands: &str, is_wanted: impl Fn(CheckKind) -> bool) -> Option<CheckKind> {
-    let mut rows = TABLE
-        .job_commands
-        .iter()
-        .filter(|(kind, _)| is_wanted(*kind));
-    rows.find(|(_, expression)| expression.matches(commands))
-        .map(|(kind, _)| *kind)
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn the_check_run_of_a_job_is_found_by_its_name() {
-        let cases = [
-            (json!({}), "unit"),
-            (
-                json!({ "name": "Rust nightly ${{ matrix.extra || '' }}" }),
-                "Rust nightly*",
-            ),
-            (
-                json!({ "name": "${{ matrix.os }} with ${{ matrix.go }}" }),
-                "*with*",
-            ),
-            (
-                json!({ "name": "(Rack ${{ matrix.rack }},\n Ruby 3)\n" }),
-                "(Rack*,*Ruby 3)",
-            ),
-            (json!({ "name": "Tests [all]" }), "Tests ?all?"),
-            (
-                json!({ "strategy": { "matrix": { "os": ["a"] } } }),
-                "unit (*)",
-            ),
-        ];
-        for (job, glob) in cases {
-            assert_eq!(check_run("unit", &job), glob, "{job}");
-        }
-    }
 
     #[test]
     fn a_condition_leaves_a_job_out_where_it_is_certainly_false() {
@@ -305,38 +370,135 @@ mod tests {
         }
     }
 
-    #[test]
-    fn lines_that_test_stand_alone() {
-        let job = json!({ "steps": [
-            { "uses": "actions/checkout@v4" },
-            { "run": "pip install tox" },
-            { "run": "uv run tox run -e py" },
-            { "run": "pytest ${{ matrix.options }}" },
-            { "run": "make test", "working-directory": "docs" },
-            { "run": "cd a\nmake test" },
-        ] });
-        assert_eq!(tests(&job), ["uv run tox run -e py"]);
+    fn jobs(files: &[(&str, &str)]) -> Vec<(String, String, CheckKind)> {
+        let files: Vec<(String, &str)> = files
+            .iter()
+            .map(|(name, text)| (format!("{WORKFLOWS}/{name}"), *text))
+            .collect();
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), *text))
+            .collect();
+        let folder = crate::runner::fixtures::folder_of(&files);
+        let jobs = Ci::of(folder.path()).jobs.into_iter();
+        jobs.map(|job| (job.name, job.check, job.kind)).collect()
+    }
+
+    fn job(name: &str, check: &str, kind: CheckKind) -> (String, String, CheckKind) {
+        (name.to_owned(), check.to_owned(), kind)
     }
 
     #[test]
-    fn a_job_is_evidence_of_what_it_runs() {
-        let runs = |command: &str| json!({ "steps": [{ "run": command }] });
-        let cases = [
-            ("Build and verify", "./mvnw verify", Test),
-            ("build", "cargo check", Build),
-            ("go", "make unit-test", Test),
-            ("go", "make latest", Custom),
-            ("lint", "ruff check", Lint),
-            ("ci", "./do", Custom),
-        ];
-        for (id, command, expected) in cases {
-            assert_eq!(kind("CI", id, &runs(command)), expected, "{id}: {command}");
+    fn a_job_is_evidence_of_what_it_runs_not_of_a_word_in_an_expression() {
+        let of = |title: &str, text: &str| {
+            let file = format!("name: {title}\non: pull_request\njobs: {{ {text} }}");
+            let found = jobs(&[("ci.yml", &file)]);
+            found[0].2
+        };
+        let runs = |id: &str, command: &str| format!("{id}: {{ steps: [{{ run: {command} }}] }}");
+        for (title, job, expected) in [
+            ("CI", runs("\"Build and verify\"", "./mvnw verify"), Test),
+            ("CI", runs("build", "cargo check"), Build),
+            ("CI", runs("go", "make unit-test"), Test),
+            ("CI", runs("go", "make latest"), Custom),
+            ("CI", runs("lint", "ruff check"), Lint),
+            ("CI", runs("ci", "./do"), Custom),
+            ("Tests", runs("build", "make ci"), Test),
+            ("Tests", runs("lint", "make ci"), Lint),
+            ("Tests", runs("rubocop", "bundle exec rake rubocop"), Lint),
+            (
+                "Tests",
+                "changes: { steps: [{ uses: dorny/paths-filter@v4 }, { run: echo a }] }".into(),
+                Custom,
+            ),
+            (
+                "ci",
+                "linux: { name: \"gcc ${{ matrix.build_type }}\", steps: [{ run: ctest }] }".into(),
+                Test,
+            ),
+        ] {
+            assert_eq!(of(title, &job), expected, "{title}: {job}");
         }
-        assert_eq!(
-            kind("Tests", "build", &runs("make ci")),
-            Test,
-            "GitHub's templates call every job `build`"
-        );
-        assert_eq!(kind("Tests", "lint", &runs("make ci")), Lint);
+    }
+
+    #[test]
+    fn a_workflow_that_is_called_is_read_where_it_is_called() {
+        let caller = "\
+on: pull_request
+jobs:
+  checks: { uses: ./.github/workflows/_checks.yml }
+  test: { name: \"cd ${{ matrix.dir }}\", uses: ./.github/workflows/_test.yml }
+  remote: { uses: acme/ci/.github/workflows/lint.yml@v1 }";
+        let checks = "\
+on: workflow_call
+jobs:
+  lint: { steps: [{ run: make lint }] }
+  unit: { name: \"unit ${{ matrix.v }}\", strategy: { matrix: { v: [1.2] } }, steps: [{ run: make test }] }";
+        let test = "on: workflow_call\njobs: { build: { name: \"Python ${{ inputs.v }}\", steps: [{ run: make test }] } }";
+        let files = [
+            ("ci.yml", caller),
+            ("_checks.yml", checks),
+            ("_test.yml", test),
+        ];
+        let expected = [
+            job("checks-lint", "checks / lint", Lint),
+            job("checks-unit", "checks / unit *", Test),
+            job("cd", "cd* / *", Test),
+            job("remote", "remote / *", Custom),
+        ];
+        assert_eq!(jobs(&files), expected);
+    }
+
+    #[test]
+    fn a_job_is_called_by_the_words_of_its_name() {
+        for (name, id, expected) in [
+            ("Lint (PHP 8.3)", "tests", "lint"),
+            ("Test on ${{ matrix.os }}", "t", "test"),
+            ("${{ matrix.os }} ${{ matrix.ruby }}", "mri", "mri"),
+            (
+                "unit_test; linux; Dart 3.4.0; PKG: pkgs/http; dart test",
+                "job_002",
+                "unit-test-linux-dart-pkg",
+            ),
+            ("Build, lint and test all the crates", "ci", "ci"),
+            ("1.2", "3", "job"),
+        ] {
+            assert_eq!(called(name, id), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_brings_no_check_is_named_with_its_reason() {
+        let folder = crate::runner::fixtures::folder_of(&[
+            (".github/workflows/a.yml", "on: push\njobs: { x: {} }"),
+            (
+                ".github/workflows/b.yml",
+                "on: { pull_request: { types: [labeled] } }\njobs: { x: {} }",
+            ),
+            (
+                ".github/workflows/c.yml",
+                "on: pull_request\njobs: { x: { if: github.event_name == 'push' }, y: {} }",
+            ),
+            (".github/workflows/d.yml", "on: [pull_request"),
+            (
+                ".github/workflows/e.yml",
+                "on: workflow_call\njobs: { x: {} }",
+            ),
+        ]);
+        let left = |left: LeftOut| (left.workflow, left.job, left.why);
+        let found: Vec<_> = Ci::of(folder.path())
+            .left_out
+            .into_iter()
+            .map(left)
+            .collect();
+        let of =
+            |file: &str, job: Option<&str>, why| (file.to_owned(), job.map(str::to_owned), why);
+        let expected = [
+            of("a.yml", None, WhyLeftOut::OtherEvents),
+            of("b.yml", None, WhyLeftOut::OtherTypes),
+            of("c.yml", Some("x"), WhyLeftOut::Condition),
+            of("d.yml", None, WhyLeftOut::Unreadable),
+        ];
+        assert_eq!(found, expected);
     }
 }

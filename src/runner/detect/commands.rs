@@ -1,0 +1,265 @@
+//! What the commands of a job are evidence of, and those among them that test.
+
+use super::table::TABLE;
+use loopgate_core::{
+    evidence::CheckKind::{
+        self, Build, Coverage, Docs, Integration, Lint, Performance, Security, Test, Types,
+    },
+    workflow::{Job, Workflow},
+};
+
+/// A command that tests: one line of shell without an expression.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TestLine {
+    pub run: String,
+    /// Relative to the top of the repository; empty for the top itself.
+    pub directory: String,
+}
+
+/// What the steps of a job run.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    kinds: Vec<CheckKind>,
+    /// Whether it has a command that is neither known nor a preparation.
+    pub runs_more: bool,
+    pub tests: Vec<TestLine>,
+}
+
+/// The kinds of a job that does several things, the one that decides first.
+const DECIDING: [CheckKind; 9] = [
+    Test,
+    Integration,
+    Security,
+    Lint,
+    Types,
+    Docs,
+    Performance,
+    Coverage,
+    Build,
+];
+
+impl Script {
+    pub fn of(job: &Job<'_>, workflow: &Workflow) -> Self {
+        let mut script = Self::default();
+        for step in job.steps() {
+            if let Some(action) = step["uses"].as_str() {
+                script.kinds.extend(kind_by_tool(action));
+            }
+            let Some(text) = step["run"].as_str() else {
+                continue;
+            };
+            for command in commands(text) {
+                let kind = kind_of_command(command);
+                script.runs_more |= kind.is_none() && !is_preparation(command);
+                script.kinds.extend(kind);
+            }
+            let directory = [
+                step,
+                &job.key("defaults")["run"],
+                &workflow.key("defaults")["run"],
+            ]
+            .into_iter()
+            .find_map(|of| of["working-directory"].as_str())
+            .unwrap_or_default();
+            script.tests.extend(test_lines(text, directory));
+        }
+        script
+    }
+
+    pub fn kind(&self) -> Option<CheckKind> {
+        DECIDING.into_iter().find(|kind| self.kinds.contains(kind))
+    }
+}
+
+/// What a name says: the first row of the table with one of its words, expressions left out.
+pub(super) fn kind_of_words(name: &str) -> Option<CheckKind> {
+    let words = words(name);
+    let mut rows = TABLE.job_words.iter();
+    rows.find(|(_, list)| {
+        list.split_whitespace()
+            .any(|word| words.iter().any(|w| w == word))
+    })
+    .map(|(kind, _)| *kind)
+}
+
+fn words(name: &str) -> Vec<String> {
+    let name = Job::without_expressions(name).to_lowercase();
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.map(str::to_owned).collect()
+}
+
+/// The commands of a script, each by itself.
+fn commands(script: &str) -> impl Iterator<Item = &str> {
+    let lines = script.lines().map(str::trim);
+    lines
+        .filter(|line| !line.starts_with('#'))
+        .flat_map(|line| line.split(['&', ';', '|']))
+        .map(str::trim)
+        .filter(|command| !command.is_empty())
+}
+
+fn kind_of_command(command: &str) -> Option<CheckKind> {
+    if is_preparation(command) {
+        return None;
+    }
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let file_name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_runner = |word: &&str| {
+        TABLE
+            .task_runners
+            .split_whitespace()
+            .any(|one| one == file_name(word))
+    };
+    let targets = words.iter().position(is_runner).map(|at| &words[at + 1..]);
+    let by_target = targets.and_then(|targets| {
+        let named = targets
+            .iter()
+            .filter(|word| !word.starts_with('-') && !word.contains('='));
+        let kinds: Vec<CheckKind> = named.filter_map(|target| kind_of_target(target)).collect();
+        DECIDING.into_iter().find(|kind| kinds.contains(kind))
+    });
+    by_target
+        .or_else(|| kind_by_tool(command))
+        .or_else(|| kind_of_target(&file_name(script_file(&words)?)))
+}
+
+/// What a target of a task runner, or the name of a script, is. One that lints tests is lint.
+fn kind_of_target(target: &str) -> Option<CheckKind> {
+    let words = words(target);
+    let of = |kind: CheckKind| {
+        let mut rows = TABLE.job_words.iter().filter(|(of, _)| *of == kind);
+        rows.any(|(_, list)| {
+            list.split_whitespace()
+                .any(|word| words.iter().any(|w| w == word))
+        })
+    };
+    [Lint, Types]
+        .into_iter()
+        .find(|kind| of(*kind))
+        .or_else(|| kind_of_words(target))
+}
+
+fn kind_by_tool(command: &str) -> Option<CheckKind> {
+    let mut rows = TABLE.job_commands.iter();
+    rows.find(|(_, expression)| expression.matches(command))
+        .map(|(kind, _)| *kind)
+}
+
+/// The file of a script that is called by its path.
+fn script_file<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let mut words = words.iter().skip_while(|word| {
+        matches!(
+            **word,
+            "bash" | "sh" | "source" | "." | "python" | "python3"
+        )
+    });
+    let first = *words.next()?;
+    let is_script = first.contains('/')
+        || [".sh", ".bash", ".py", ".ps1", ".bat", ".cmd"]
+            .iter()
+            .any(|end| first.ends_with(end));
+    is_script.then_some(first)
+}
+
+/// Whether a command only prepares the others, or is shell around them.
+fn is_preparation(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    TABLE.preparing.split_whitespace().any(|one| one == first)
+        || words.any(|word| word == "install")
+}
+
+/// The lines of a script that test and stand alone: of one that changes folders or branches nothing is known.
+fn test_lines(script: &str, directory: &str) -> Vec<TestLine> {
+    let lines: Vec<&str> = script.lines().map(str::trim).collect();
+    let depends = |line: &&&str| {
+        let first = line.split_whitespace().next().unwrap_or_default();
+        [
+            "cd", "pushd", "if", "for", "while", "case", "export", "set", "source", ".",
+        ]
+        .contains(&first)
+            || line.ends_with(['\\', '{', '('])
+            || line.contains("<<")
+    };
+    if lines.len() > 1 && lines.iter().any(|line| depends(&line)) || directory.contains("${{") {
+        return Vec::new();
+    }
+    let stands_alone = |line: &&&str| {
+        let first = line.split_whitespace().next().unwrap_or_default();
+        !line.contains(['$', '`', '\\']) && !matches!(first, "sudo" | "docker" | "cd")
+    };
+    let tests = |line: &&&str| {
+        let kinds: Vec<_> = commands(line).map(kind_of_command).collect();
+        kinds.contains(&Some(Test)) && commands(line).all(|one| !one.contains("install"))
+    };
+    let found = lines.iter().filter(stands_alone).filter(tests);
+    found
+        .map(|line| TestLine {
+            run: (*line).to_owned(),
+            directory: directory
+                .trim_start_matches("./")
+                .trim_matches('/')
+                .to_owned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_what_its_target_says() {
+        for (command, kind) in [
+            ("bundle exec rake rubocop", Some(Lint)),
+            ("bundle exec rake test:all", Some(Test)),
+            ("bundle exec rake", Some(Test)),
+            ("rake compile", Some(Build)),
+            ("make check-format", Some(Lint)),
+            ("make check", Some(Test)),
+            ("make lint test", Some(Test)),
+            ("npm run test:lint", Some(Lint)),
+            ("npm run test:unit -- --ci", Some(Test)),
+            ("npm test", Some(Test)),
+            ("npm ci", None),
+            ("tox -e lint", Some(Lint)),
+            ("uv run tox run -e py", Some(Test)),
+            ("nox -s mypy-3.11", Some(Types)),
+            ("cargo test --doc", Some(Test)),
+            ("cargo fmt --all --check", Some(Lint)),
+            ("cargo +nightly miri test", Some(Test)),
+            ("cargo install cargo-audit", None),
+            ("pip install tox", None),
+            ("dart analyze --fatal-infos", Some(Lint)),
+            ("dotnet test --no-build", Some(Test)),
+            ("mix credo", Some(Lint)),
+            ("swift test", Some(Test)),
+            ("./gradlew check", Some(Test)),
+            ("cmake --build build", Some(Build)),
+            ("./scripts/run_tests.sh", Some(Test)),
+            ("bash ci/lint.sh", Some(Lint)),
+            ("echo make test", None),
+            ("pre-commit run --all-files", Some(Lint)),
+            ("./do", None),
+        ] {
+            assert_eq!(kind_of_command(command), kind, "{command}");
+        }
+    }
+
+    #[test]
+    fn lines_that_test_stand_alone() {
+        let of = |script: &str, directory: &str| {
+            let lines = test_lines(script, directory).into_iter();
+            lines
+                .map(|line| format!("{}|{}", line.directory, line.run))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("uv run tox run -e py", ""), ["|uv run tox run -e py"]);
+        assert_eq!(of("make\nmake test", "./lib/"), ["lib|make test"]);
+        assert_eq!(of("cd a\nmake test", ""), [""; 0]);
+        assert_eq!(of("pytest ${{ matrix.options }}", ""), [""; 0]);
+        assert_eq!(of("make test", "${{ matrix.dir }}"), [""; 0]);
+        assert_eq!(of("pip install tox && tox", ""), [""; 0]);
+        assert_eq!(of("sudo make test", ""), [""; 0]);
+    }
+}
