@@ -108,7 +108,7 @@ fn history(subject: &Subject<'_>) -> String {
     }
     let hidden = attempts.len().saturating_sub(20);
     let rows = attempts.iter().skip(hidden).map(|attempt| {
-        context! { when => words::moment(attempt.at), ..attempt_row(attempt, &links) }
+        context! { when => words::moment(attempt.at), ..attempt_row(attempt, &links, subject.shows_scores()) }
     });
     let number = subject.decision.next.pull_request.map(PrNumber::get);
     let everything = messages::plain(

@@ -140,7 +140,11 @@ pub(super) fn warnings(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
 /// The attempts, the newest first.
 fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
     let line = |attempt: &AttemptDigest| {
-        messages::markdown("attempt", &"line", attempt_row(attempt, links))
+        messages::markdown(
+            "attempt",
+            &"line",
+            attempt_row(attempt, links, subject.shows_scores()),
+        )
     };
     subject
         .decision

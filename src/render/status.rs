@@ -145,7 +145,7 @@ impl Parts {
             proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
             coverage => check_table::coverage_line(view, links),
             compare => view.compare.as_ref().and_then(check_table::compare_line),
-            distance => Serde(&view.distance),
+            distance => Serde(subject.distance()),
             capabilities => Serde(capabilities),
             iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
             state_place => summary::state_place_in_markdown(subject),
@@ -288,7 +288,7 @@ fn handoff(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
     let deferred = open.map(|name| short_text(name, 200)).chain(rules);
     let attempts = &subject.decision.next.attempts;
     context! {
-        attempts => Shown::first(brevity.of(attempts.len(), 2), attempts, |attempt| attempt_row(attempt, links)),
+        attempts => Shown::first(brevity.of(attempts.len(), 2), attempts, |attempt| attempt_row(attempt, links, subject.shows_scores())),
         deferred => Shown::first(brevity.of(50, 2), deferred, |line| line),
     }
 }

@@ -9,7 +9,9 @@ use loopgate_core::{
     gate::GateReport,
     observed::Snapshot,
     policy::{ApproveBy, GateRole, Policy},
+    stages::Blocker,
     state::{GateStatus, StopReason},
+    verdict::DistanceToSuccess,
 };
 
 /// What the texts of one reconcile are made from.
@@ -23,6 +25,20 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
+    /// Whether scores are shown: where the configuration asks for one.
+    pub(super) fn shows_scores(&self) -> bool {
+        self.policy.evaluate.sets_thresholds()
+    }
+
+    /// How far it is from success by its score, where that is shown, or is what holds it.
+    pub(super) fn distance(&self) -> Option<&'a DistanceToSuccess> {
+        let view = &self.decision.view;
+        let held_by_score = matches!(view.evidence_held_by, Some(Blocker::Evaluation(_)))
+            && view.evaluation.failed_rules().is_empty();
+        let is_shown = self.shows_scores() || held_by_score;
+        view.distance.as_ref().filter(|_| is_shown)
+    }
+
     pub const fn new(decision: &'a Decision, snapshot: &'a Snapshot, policy: &'a Policy) -> Self {
         Self {
             decision,

@@ -212,7 +212,7 @@ pub(super) fn subject_line(commit: &Commit) -> String {
 }
 
 /// One row of a table of attempts.
-pub(super) fn attempt_row(attempt: &AttemptDigest, links: &Links) -> Value {
+pub(super) fn attempt_row(attempt: &AttemptDigest, links: &Links, shows_score: bool) -> Value {
     let outcome = match (attempt.result, attempt.blame.and_then(words::blame)) {
         (VerificationResult::Pass, _) if attempt.weakened => "⚠️ passed, weakens tests",
         (VerificationResult::Pass, _) => "✅ passed",
@@ -223,7 +223,7 @@ pub(super) fn attempt_row(attempt: &AttemptDigest, links: &Links) -> Value {
         number => attempt.number,
         head => links.commit(attempt.head_sha),
         outcome,
-        score => attempt.score.to_string(),
+        score => shows_score.then(|| attempt.score.to_string()),
         summary => short_text(&attempt.summary, 200),
     }
 }

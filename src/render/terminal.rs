@@ -53,7 +53,7 @@ pub fn report(
         issues => iteration.iter().flat_map(Iteration::issue_lines).collect::<Vec<_>>(),
         iteration => whole.flat_map(|iteration| iteration.head.clone()).collect::<Vec<_>>(),
         passes => iteration.as_ref().is_some_and(|iteration| iteration.passes),
-        distance => Serde(&view.distance),
+        distance => Serde(subject.distance()),
         outcome => outcome(&subject),
     };
     messages::text("report.txt", model)

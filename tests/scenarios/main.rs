@@ -103,6 +103,8 @@ mod played {
         beside_a_failure_it_is_not_the_authors,
         a_skipped_job_reports_its_own_name,
         a_renamed_job_is_named,
+        a_filter_of_paths_is_understood,
+        a_filter_of_branches_is_no_pass_for_code,
     }
     on_both_worlds! {
         disputes:

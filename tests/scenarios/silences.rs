@@ -1,6 +1,7 @@
 //! Checks of which nothing is heard: what is said at each point in time, who is called, and what ends it.
 
 use chrono::TimeDelta;
+use loopgate_core::RepoName;
 use loopgate_simulator::{Conclusion, RunSpec};
 use serde_json::json;
 
@@ -142,6 +143,77 @@ pub async fn a_renamed_job_is_named(world: World) {
     let told = calls(&look)[0];
     let sentence = "`end-to-end` did report, and no check follows it: was it renamed?";
     assert!(told.contains(sentence), "{told}");
+}
+
+/// A repository whose tests are a job of a workflow with this filter.
+fn filtered(world: &World, name: &str, filter: &str) -> RepoName {
+    let workflow = format!(
+        "on: {{ pull_request: {{ {filter} }} }}\njobs: {{ test: {{ steps: [{{ run: make test }}] }} }}\n"
+    );
+    let configuration = "version: 1\nverify:\n  workflows: [.github/workflows/ci.yml]\n  checks:\n    \
+         unit: { kind: test, from: { check: test, app: github-actions } }\ngates: { deploy: off }\n\
+         escalation: { ops: [olga] }\n";
+    let files = [
+        ("src/lib.rs", "// Widgets.\n"),
+        ("docs/use.md", "Use them.\n"),
+        (".github/workflows/ci.yml", workflow.as_str()),
+        (".github/loopgate.yml", configuration),
+    ];
+    world.repository(name, &files)
+}
+
+/// `paths-ignore` keeps the tests from a change of the documentation, and not from one of the code.
+pub async fn a_filter_of_paths_is_understood(world: World) {
+    let repo = filtered(&world, "filtered", "paths-ignore: [docs/**]");
+    let alice = world.person("alice");
+    let docs = [("docs/use.md", "Use them well.\n")];
+    let pr = alice.opens(&repo, "docs: a word", &docs).await;
+    let look = world.look(&pr);
+    assert_eq!(
+        first_line(&look),
+        "### ✅ Ready to merge — what ran is green, and not every check runs on this change"
+    );
+    says(
+        &look,
+        "test does not run on this change (`paths-ignore` of ci.yml)",
+    );
+    assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
+
+    let code = [("src/lib.rs", "// More widgets.\n")];
+    let pr = alice.opens(&repo, "feat: more", &code).await;
+    let look = world.look(&pr);
+    assert_eq!(first_line(&look), "### ⏳ Waiting for unit");
+    let is_over = |look: &Look| look.concluded(VERIFY) == Some("action_required");
+    let look = world
+        .after(TimeDelta::minutes(61), &pr, "the call", is_over)
+        .await;
+    assert_eq!(calls(&look).len(), 1, "{look:?}");
+}
+
+/// `branches` keeps the tests from every change into another branch: that nothing ran is no pass for code, and nobody
+/// is called; somebody else takes it on themselves.
+pub async fn a_filter_of_branches_is_no_pass_for_code(world: World) {
+    let repo = filtered(&world, "branches", "branches: [release/*]");
+    let code = [("src/lib.rs", "// More widgets.\n")];
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: more", &code)
+        .await;
+    let look = world.look(&pr);
+    says(
+        &look,
+        "test does not run on this change (`branches` of ci.yml), and nothing of its kind ran on this head",
+    );
+    assert_eq!(look.concluded(VERIFY), None, "{look:?}");
+    world.wait(TimeDelta::hours(3));
+    world.settle().await;
+    assert_eq!(calls(&world.look(&pr)), [""; 0]);
+    world
+        .person("olga")
+        .says(&pr, "/loop resume --accept skipped")
+        .await;
+    let look = world.look(&pr);
+    assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
 }
 
 /// Followed jobs of GitHub Actions.

@@ -189,15 +189,19 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
         .history
         .iter()
         .skip(hidden)
-        .map(|attempt| attempt_row(attempt, &links))
+        .map(|attempt| attempt_row(attempt, &links, subject.shows_scores()))
         .collect();
     let recognised = escalation
         .cause
         .as_ref()
         .map(|cause| short_text(&reason("cause", cause), 500));
     let best = escalation.best.as_ref().map(|(attempt, sha, score)| {
+        let score = match subject.shows_scores() {
+            true => format!(" (score {score})"),
+            false => String::new(),
+        };
         Markdown::ours(format!(
-            "attempt {attempt} at {} (score {score})",
+            "attempt {attempt} at {}{score}",
             links.commit(*sha)
         ))
     });

@@ -1,9 +1,11 @@
 //! What the commands of a job are evidence of, and those among them that test.
 
+use serde_json::Value;
+
 use super::table::TABLE;
 use loopgate_core::{
     evidence::CheckKind::{
-        self, Build, Coverage, Docs, Integration, Lint, Performance, Security, Test, Types,
+        self, Build, Coverage, Custom, Docs, Integration, Lint, Performance, Security, Test, Types,
     },
     workflow::{Job, Workflow},
 };
@@ -20,13 +22,15 @@ pub struct TestLine {
 #[derive(Debug, Default)]
 pub(super) struct Script {
     kinds: Vec<CheckKind>,
+    /// Whether it only looks at what other jobs did: it needs some, and has none of the repository's files.
+    sums_up: bool,
     /// Whether it has a command that is neither known nor a preparation.
-    pub runs_more: bool,
+    runs_more: bool,
     pub tests: Vec<TestLine>,
 }
 
 /// The kinds of a job that does several things, the one that decides first.
-const DECIDING: [CheckKind; 9] = [
+const DECIDING: [CheckKind; 10] = [
     Test,
     Integration,
     Security,
@@ -36,22 +40,29 @@ const DECIDING: [CheckKind; 9] = [
     Performance,
     Coverage,
     Build,
+    Custom,
 ];
 
 impl Script {
     pub fn of(job: &Job<'_>, workflow: &Workflow) -> Self {
-        let mut script = Self::default();
-        for step in job.steps() {
+        let mut script = Self {
+            sums_up: !job.key("needs").is_null(),
+            ..Self::default()
+        };
+        for step in job.steps().filter(|step| !is_switched_off(step)) {
             if let Some(action) = step["uses"].as_str() {
+                script.sums_up &= !action.contains("checkout");
                 script.kinds.extend(kind_by_tool(action));
             }
             let Some(text) = step["run"].as_str() else {
                 continue;
             };
-            for command in commands(text) {
+            let joined = text.replace("\\\n", " ");
+            for command in commands(&joined) {
+                script.sums_up &= !command.contains(" clone ");
                 let kind = kind_of_command(command);
                 script.runs_more |= kind.is_none() && !is_preparation(command);
-                script.kinds.extend(kind);
+                script.kinds.extend(kind.filter(|kind| *kind != Custom));
             }
             let directory = [
                 step,
@@ -66,20 +77,42 @@ impl Script {
         script
     }
 
+    /// What it is evidence of; `None` where nothing says.
     pub fn kind(&self) -> Option<CheckKind> {
-        DECIDING.into_iter().find(|kind| self.kinds.contains(kind))
+        let mut kinds = DECIDING.into_iter();
+        kinds.find(|kind| !self.sums_up && self.kinds.contains(kind))
     }
+
+    /// Whether it may do more than its commands say.
+    pub const fn is_unclear(&self) -> bool {
+        self.runs_more && !self.sums_up
+    }
+}
+
+fn is_switched_off(step: &Value) -> bool {
+    let condition = &step["if"];
+    condition == &Value::Bool(false)
+        || condition
+            .as_str()
+            .is_some_and(|text| text.trim_matches(['$', '{', '}', ' ']) == "false")
 }
 
 /// What a name says: the first row of the table with one of its words, expressions left out.
 pub(super) fn kind_of_words(name: &str) -> Option<CheckKind> {
     let words = words(name);
     let mut rows = TABLE.job_words.iter();
-    rows.find(|(_, list)| {
-        list.split_whitespace()
-            .any(|word| words.iter().any(|w| w == word))
-    })
-    .map(|(kind, _)| *kind)
+    rows.find(|(kind, list)| has_word_of(*kind, list, &words))
+        .map(|(kind, _)| *kind)
+}
+
+/// Whether one of the words is of a row of the table. A linter mostly is called one.
+fn has_word_of(kind: CheckKind, list: &str, words: &[String]) -> bool {
+    let is_called_linter =
+        |word: &String| kind == Lint && (word.ends_with("lint") || word.ends_with("fmt"));
+    let is_listed = |word: &String| list.split_whitespace().any(|one| one == word);
+    words
+        .iter()
+        .any(|word| is_listed(word) || is_called_linter(word))
 }
 
 fn words(name: &str) -> Vec<String> {
@@ -94,7 +127,7 @@ fn commands(script: &str) -> impl Iterator<Item = &str> {
     lines
         .filter(|line| !line.starts_with('#'))
         .flat_map(|line| line.split(['&', ';', '|']))
-        .map(str::trim)
+        .map(|command| command.trim().trim_start_matches("sudo "))
         .filter(|command| !command.is_empty())
 }
 
@@ -102,7 +135,14 @@ fn kind_of_command(command: &str) -> Option<CheckKind> {
     if is_preparation(command) {
         return None;
     }
-    let words: Vec<&str> = command.split_whitespace().collect();
+    // Tests that are built and not run.
+    if command.contains(" --no-run") {
+        return Some(Build);
+    }
+    let words: Vec<&str> = command
+        .split_whitespace()
+        .skip_while(|word| word.contains('='))
+        .collect();
     let file_name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
     let is_runner = |word: &&str| {
         TABLE
@@ -126,16 +166,13 @@ fn kind_of_command(command: &str) -> Option<CheckKind> {
 /// What a target of a task runner, or the name of a script, is. One that lints tests is lint.
 fn kind_of_target(target: &str) -> Option<CheckKind> {
     let words = words(target);
-    let of = |kind: CheckKind| {
-        let mut rows = TABLE.job_words.iter().filter(|(of, _)| *of == kind);
-        rows.any(|(_, list)| {
-            list.split_whitespace()
-                .any(|word| words.iter().any(|w| w == word))
-        })
+    let is_of = |kind: CheckKind| {
+        let mut rows = TABLE.job_words.iter();
+        rows.any(|(of, list)| *of == kind && has_word_of(kind, list, &words))
     };
-    [Lint, Types]
+    [Custom, Lint, Types]
         .into_iter()
-        .find(|kind| of(*kind))
+        .find(|kind| is_of(*kind))
         .or_else(|| kind_of_words(target))
 }
 
@@ -165,7 +202,8 @@ fn script_file<'w>(words: &[&'w str]) -> Option<&'w str> {
 fn is_preparation(command: &str) -> bool {
     let mut words = command.split_whitespace();
     let first = words.next().unwrap_or_default();
-    TABLE.preparing.split_whitespace().any(|one| one == first)
+    first.contains("=$")
+        || TABLE.preparing.split_whitespace().any(|one| one == first)
         || words.any(|word| word == "install")
 }
 
@@ -239,7 +277,15 @@ mod tests {
             ("./scripts/run_tests.sh", Some(Test)),
             ("bash ci/lint.sh", Some(Lint)),
             ("echo make test", None),
+            ("bundle exec rake db:migrate", None),
             ("pre-commit run --all-files", Some(Lint)),
+            ("./mvnw -B checkstyle:check", Some(Lint)),
+            ("./gradlew :app:check", Some(Test)),
+            ("cargo test --no-run", Some(Build)),
+            ("bundle exec rake db:test:prepare", Some(Custom)),
+            ("CI=1 npm test", Some(Test)),
+            ("failing=$(make test)", None),
+            ("vendor/bin/phpstan analyse", Some(Types)),
             ("./do", None),
         ] {
             assert_eq!(kind_of_command(command), kind, "{command}");

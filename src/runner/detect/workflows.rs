@@ -10,7 +10,7 @@ use super::{
     site::{WORKFLOWS, text, texts, workflow_files, workflow_texts},
 };
 use loopgate_core::{
-    evidence::CheckKind::{self, Build, Custom, Lint, Test},
+    evidence::CheckKind::{self, Build, Custom, Integration, Lint, Test},
     workflow::{FilterKey, Job, Workflow},
 };
 
@@ -219,17 +219,17 @@ impl CheckRuns {
 /// What a job is evidence of. The name that people read comes before the id that they do not.
 fn kind(title: &str, job: &Job<'_>, script: &Script) -> CheckKind {
     let by_name = [job.name(), job.id].into_iter().find_map(kind_of_words);
-    let by_command = script.kind();
+    let (by_command, by_title) = (script.kind(), kind_of_words(title));
     match by_name {
         // A job that builds or lints, and tests, fails with the tests.
         Some(Build | Lint) if by_command == Some(Test) => Test,
         // GitHub's templates call every job `build`. One that runs nothing of its own tests nothing.
         Some(Build) | None
             if matches!(by_command, Some(Build) | None)
-                && (script.runs_more || job.calls().is_some())
-                && kind_of_words(title) == Some(Test) =>
+                && (script.is_unclear() || job.calls().is_some())
+                && matches!(by_title, Some(Test | Integration)) =>
         {
-            Test
+            by_title.unwrap_or(Test)
         }
         by_name => by_name.or(by_command).unwrap_or(Custom),
     }
@@ -406,6 +406,11 @@ mod tests {
             ("Tests", runs("build", "make ci"), Test),
             ("Tests", runs("lint", "make ci"), Lint),
             ("Tests", runs("rubocop", "bundle exec rake rubocop"), Lint),
+            (
+                "Tests",
+                "gate: { needs: [a], steps: [{ run: make test }] }".into(),
+                Custom,
+            ),
             (
                 "Tests",
                 "changes: { steps: [{ uses: dorny/paths-filter@v4 }, { run: echo a }] }".into(),

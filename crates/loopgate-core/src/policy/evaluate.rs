@@ -33,6 +33,14 @@ impl Default for EvaluatePolicy {
     }
 }
 
+impl EvaluatePolicy {
+    /// Whether the configuration says what score is needed: only then it is of interest to those who review.
+    pub fn sets_thresholds(&self) -> bool {
+        let usual = Self::default();
+        self.thresholds != usual.thresholds || self.no_major_issues != usual.no_major_issues
+    }
+}
+
 /// The score each phase must reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
