@@ -103,18 +103,18 @@ fn the_table_says_what_is_met_and_what_is_missed() {
     insta::assert_snapshot!(metrics("acme/widgets", &report(), false), @r#"
     acme/widgets: 22 Oct 2026 to 21 Nov 2026, 6 runs, 1 of them open
 
-    Metric                   Value   Target          Before  Trend       Of
-    first_attempt_pass_rate  66.7 %  > 70 %  missed  0.0 %   ·····▁█·▁█  4 of 6 runs
-    average_attempts         1.67    < 2.0   met     3.00    ·····█▃·▅▃  6 runs that passed
-    escalation_rate          16.7 %  < 10 %  missed  0.0 %   ·····█▁·▁▁  1 of 6 runs
-    debug_memory_reuse       33.3 %  > 30 %  met     –       ·····▃····  1 of 3 retries
-    coverage_met_rate        50.0 %  > 90 %  missed  –       ·········▅  1 of 2 runs
+    Metric                               Value   Target          Before  Trend       Of
+    First attempts that pass             66.7 %  > 70 %  missed  0.0 %   ·····▁█·▁█  4 of 6 runs
+    Attempts until the checks pass       1.67    < 2.0   met     3.00    ·····█▃·▅▃  6 runs that passed
+    Runs that called a person            16.7 %  < 10 %  missed  0.0 %   ·····█▁·▁▁  1 of 6 runs
+    Retries that were shown a known fix  33.3 %  > 30 %  met     –       ·····▃····  1 of 3 retries
+    Runs with enough coverage            50.0 %  > 90 %  missed  –       ·········▅  1 of 2 runs
 
     Green after, median  10 min
     Waited for           authors 2 h, checks 15 min
-    Calls for a human    gate_timeout 2, same_error 1
-    Disputes             code 2, open 1
-    Left merge queue     culprit 1, flake 2
+    Calls for a human    a gate has waited too long for its approvers (2), the same error keeps coming back (1)
+    Disputes             the code was right (2), open (1)
+    Left merge queue     its own failure (1), a flaky test (2)
     Saved as flaky       1 attempt
 
     Author  Runs  First   Attempts  Escalated  Memory  Coverage  Green after

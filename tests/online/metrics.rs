@@ -148,7 +148,8 @@ async fn runs_leave_a_line_when_they_end_and_only_one() {
     // The same in the other shapes.
     let table = loopgate(&github, &["metrics", "acme/widgets"]).out;
     assert!(
-        table.starts_with("acme/widgets: ") && table.contains("average_attempts         1.50"),
+        table.starts_with("acme/widgets: ")
+            && table.contains("Attempts until the checks pass       1.50"),
         "{table}"
     );
     assert!(
