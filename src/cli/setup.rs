@@ -20,7 +20,7 @@ use crate::{
         AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage,
         stored_github,
     },
-    server::{ServerConfig, SetupPages, known_setup_token, setup_token, stop_signal},
+    server::{ServerConfig, SetupPages, known_setup_token, parse_url, setup_token, stop_signal},
 };
 use loopgate_core::Login;
 
@@ -44,7 +44,8 @@ pub struct SetupArguments {
         long,
         env = "LOOPGATE_GITHUB_WEB_URL",
         default_value = "https://github.com",
-        value_name = "URL"
+        value_name = "URL",
+        value_parser = parse_url
     )]
     web_url: Url,
     #[command(flatten)]
@@ -69,10 +70,10 @@ pub struct SetupArguments {
 #[group(required = true, multiple = false)]
 struct ArrivalArguments {
     /// The server's address as GitHub reaches it
-    #[arg(long, env = "LOOPGATE_PUBLIC_URL", value_name = "URL")]
+    #[arg(long, env = "LOOPGATE_PUBLIC_URL", value_name = "URL", value_parser = parse_url)]
     public_url: Option<Url>,
     /// A channel that webhooks are sent to, and read from
-    #[arg(long, env = "LOOPGATE_WEBHOOK_PROXY", value_name = "URL")]
+    #[arg(long, env = "LOOPGATE_WEBHOOK_PROXY", value_name = "URL", value_parser = parse_url)]
     webhook_proxy: Option<Url>,
     /// Nothing reaches the server: it reads GitHub's log
     #[arg(long)]
@@ -314,13 +315,11 @@ pub async fn on_public_listener(
     folder: &Path,
     given: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<u8>, CliError> {
-    let public: Url = public_url
-        .parse()
+    let public = parse_url(public_url)
         .map_err(|error| CliError::bad_data(format!("LOOPGATE_PUBLIC_URL: {error}")))?;
     let web_url =
         given("LOOPGATE_GITHUB_WEB_URL").unwrap_or_else(|| "https://github.com".to_owned());
-    let web_url = web_url
-        .parse()
+    let web_url = parse_url(&web_url)
         .map_err(|error| CliError::bad_data(format!("LOOPGATE_GITHUB_WEB_URL: {error}")))?;
     let (listener, _) = bind(
         given("LOOPGATE_LISTEN")

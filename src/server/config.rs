@@ -272,7 +272,11 @@ fn read_secret(path: &str) -> Result<Secret, String> {
     }
 }
 
-fn parse_url(text: &str) -> Result<Url, String> {
+/// Reads an address that browsers and GitHub can be sent to.
+///
+/// # Errors
+/// What is wrong with it, as the end of a sentence, where it is no http or https URL.
+pub fn parse_url(text: &str) -> Result<Url, String> {
     let url: Url = text
         .parse()
         .map_err(|error| format!("is not a URL: {error}"))?;

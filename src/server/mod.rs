@@ -59,7 +59,7 @@ use self::{
     worker::{Mailbox, Rest, Shared, Worker},
 };
 use crate::github::{Clock, Github, LoopReader};
-pub use config::{DATA_DIR, ServerConfig, ServerConfigError};
+pub use config::{DATA_DIR, ServerConfig, ServerConfigError, parse_url};
 pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app};
 pub use operating::{GUARD, Replay, ResyncOf};

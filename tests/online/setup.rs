@@ -226,6 +226,21 @@ async fn from_an_empty_directory_to_the_first_judged_pull_request() {
     );
 }
 
+/// GitHub and browsers are sent to what is given here.
+#[test]
+fn an_address_that_is_none_of_the_web_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for flag in ["--public-url", "--webhook-proxy", "--web-url"] {
+        let arguments = ["setup", flag, "ftp://loopgate.example.com"];
+        let end = command(folder.path(), &arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&end.stderr).into_owned();
+        assert!(
+            end.status.code() == Some(64) && said.contains("is not an http or https URL"),
+            "{said}"
+        );
+    }
+}
+
 /// The process dies while the browser is on GitHub's page, and GitHub is away when it comes back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_who_comes_back_goes_on() {
