@@ -2,18 +2,25 @@
 //
 //     LOOPGATE_BROWSER_MODULES=NODE_MODULES node .ci/dashboard.mjs ADDRESS PATH…
 //     LOOPGATE_BROWSER_MODULES=NODE_MODULES node .ci/dashboard.mjs --sign-in ADDRESS TOKEN SEEN HIDDEN
+//     LOOPGATE_BROWSER_MODULES=NODE_MODULES node .ci/dashboard.mjs --demo ADDRESS PULLS
 //
-// The second signs in by click, on the simulated GitHub, as whom TOKEN is of, who sees the repository SEEN and
-// not HIDDEN; makes a token, uses it, revokes it, and signs out.
+// The first looks at pages of other addresses too, those in LOOPGATE_OTHER_PAGES. The second signs in by click, on the
+// simulated GitHub, as whom TOKEN is of, who sees the repository SEEN and not HIDDEN; makes a token, uses it, revokes it,
+// and signs out. The third opens pull requests on the page PULLS of `loopgate demo --serve`, and looks whether a reader
+// finds at once what waits for whom. With LOOPGATE_PICTURES a folder, it leaves the pictures of docs/pictures.md there:
+//
+//     LOOPGATE_PICTURES=$PWD/docs/pictures LOOPGATE_BROWSER=$PWD/.ci/dashboard.mjs LOOPGATE_BROWSER_MODULES=NODE_MODULES \
+//         cargo test --test scenarios the_demos_dashboard
 //
 // NODE_MODULES has playwright-core, axe-core and ajv; CHROMIUM is the browser's program. With LOOPGATE_SCREENSHOTS a
 // folder, a picture of each page is left there. It ends with 1 and says why if anything is wrong.
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const signsIn = process.argv[2] === "--sign-in";
-const [address, ...paths] = process.argv.slice(signsIn ? 3 : 2);
+const mode = process.argv[2].startsWith("--") ? process.argv[2] : "";
+const [address, ...paths] = process.argv.slice(mode ? 3 : 2);
+const others = (process.env.LOOPGATE_OTHER_PAGES ?? "").split(" ").filter(Boolean);
 const require = createRequire(join(process.env.LOOPGATE_BROWSER_MODULES, "x.js"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -25,6 +32,10 @@ const pictures = process.env.LOOPGATE_SCREENSHOTS;
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"],
 });
+
+function placeOf(path) {
+  return path.startsWith("/") ? address + path : path;
+}
 
 // What is wrong with a page as it is shown now.
 async function examine(page, view, path, index) {
@@ -49,21 +60,26 @@ async function examine(page, view, path, index) {
 const views = [
   ["light", { colorScheme: "light", viewport: { width: 1280, height: 900 }, bypassCSP: true }],
   ["dark", { colorScheme: "dark", viewport: { width: 1280, height: 900 }, bypassCSP: true }],
-  ["phone", { colorScheme: "light", viewport: { width: 390, height: 844 }, bypassCSP: true }],
-  ["phone, dark", { colorScheme: "dark", viewport: { width: 390, height: 844 }, bypassCSP: true }],
+  ["phone", { colorScheme: "light", viewport: { width: 400, height: 860 }, bypassCSP: true }],
+  ["phone, dark", { colorScheme: "dark", viewport: { width: 400, height: 860 }, bypassCSP: true }],
 ];
-if (signsIn) {
+if (mode === "--demo") {
+  for (const [view, options] of views) await seesTheDemo(view, options, paths[0], view === "light");
+  if (process.env.LOOPGATE_PICTURES) await takesPictures(process.env.LOOPGATE_PICTURES);
+  await finish("the demo");
+}
+if (mode === "--sign-in") {
   views.splice(2);
   for (const [view, options] of views) await signIn(view, options, ...paths);
   await finish("signed in and out");
 }
 for (const [view, options] of views) {
   const context = await browser.newContext(options);
-  for (const [index, path] of paths.entries()) {
+  for (const [index, path] of [...paths, ...others].entries()) {
     const page = await context.newPage();
     page.on("console", (message) => message.type() === "error" && !/status of 404/.test(message.text())
       && wrong.push(`${view} ${path}: ${message.text()}`));
-    await page.goto(address + path);
+    await page.goto(placeOf(path));
     await examine(page, view, path, index);
     await page.close();
   }
@@ -73,8 +89,8 @@ for (const [view, options] of views) {
 // By keyboard alone: the first stop leads to the content, every stop is seen, and a folded part opens.
 {
   const page = await (await browser.newContext()).newPage();
-  for (const path of paths) {
-    await page.goto(address + path);
+  for (const path of [...paths, ...others]) {
+    await page.goto(placeOf(path));
     await page.keyboard.press("Tab");
     if (await page.evaluate(() => document.activeElement.className) !== "skip") wrong.push(`keyboard ${path}: no way past the head`);
     const stops = new Set();
@@ -107,11 +123,12 @@ for (const [view, options] of views) {
   await page.getByRole("button", { name: "What is waiting for me" }).click();
   if (!page.url().includes("/me?login=bob")) wrong.push(`without JavaScript: the form led to ${page.url()}`);
   await page.goto(address + "/");
-  await page.locator(".loops a").first().click();
+  await page.locator(".inbox .title a").first().click();
   if (!/\/pull\/\d+$/.test(page.url())) wrong.push(`without JavaScript: the list led to ${page.url()}`);
   await page.locator("summary").filter({ hasText: "newest first: each link" }).click();
   await page.locator("a[href*='?at=']").last().click();
-  if (!(await page.getByText("As it was on").count())) wrong.push("without JavaScript: no page of then");
+  await page.getByText("As it was on").waitFor({ timeout: 10_000 })
+    .catch(() => wrong.push(`without JavaScript: no page of then at ${page.url()}`));
 }
 await showsWhatIsNew();
 
@@ -164,6 +181,7 @@ async function signIn(view, options, secret, seen, hidden) {
   await page.waitForURL(`${address}/`);
   const body = await page.locator("body").innerText();
   expect(body.includes(seen) && !body.includes(hidden), `the first page shows ${body}`);
+  expect(body.includes("Nothing waits for you"), `the first page does not say what waits for the visitor: ${body}`);
   await see("/ of a visitor");
   await page.goto(`${address}/${hidden}/pull/1`);
   expect(await page.getByRole("heading", { name: "Not found" }).count() === 1, `${hidden} is shown`);
@@ -212,4 +230,58 @@ async function showsWhatIsNew() {
     .catch(() => wrong.push("live: the open page does not show what is new"));
   const kept = await page.evaluate(() => [window.loaded, document.activeElement.value]);
   if (kept.join() !== "once,half a na") wrong.push(`live: not kept: ${kept}`);
+}
+
+// The first page, of the demo: without scrolling each person finds the own name, and behind it what to do.
+async function seesTheDemo(view, options, pulls, plays) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const expect = (holds, what) => holds || wrong.push(`${view}: ${what}`);
+  if (plays) {
+    await page.goto(address);
+    expect(await page.getByText("Once a pull request is opened").count() === 1, "the empty page does not say what will stand there");
+    for (const [who, change, title] of [
+      ["alice", "the fix, and a change of authentication", "feat: a pause keeps the token"],
+      ["mender-agent", "one that fails a test", "refactor: a pause is counted once"],
+      ["alice", "one that fails a test", "perf: a pause is counted in whole seconds"],
+      ["mender-agent", "the failing test removed", "fix: all tests pass"],
+    ]) {
+      await page.goto(`${pulls}?as=${who}`);
+      await page.getByLabel("Title").fill(title);
+      await page.getByLabel("What it changes").selectOption(change);
+      await page.getByRole("button", { name: "Open it" }).click();
+      await page.waitForURL(/pull.[0-9]+/);
+    }
+  }
+  await page.goto(address);
+  await examine(page, view, "/ of the demo", "demo");
+  for (const who of ["alice", "bob", "acme/security", "mender-agent"]) {
+    const box = await page.locator(".names a").filter({ hasText: who }).boundingBox();
+    expect(box && box.y + box.height <= options.viewport.height, `${who} does not see at once that something waits: ${JSON.stringify(box)}`);
+  }
+  await page.locator(".names a").filter({ hasText: "bob" }).click();
+  expect(await page.getByRole("heading", { level: 1, name: "1 waits for bob" }).count() === 1, "what waits for bob is not found by one click");
+  const deed = page.locator(".inbox .go").first();
+  const box = await deed.boundingBox();
+  expect(/^Decide/.test(await deed.innerText()), `bob is asked to ${await deed.innerText()}`);
+  expect(box && box.y + box.height <= options.viewport.height, `bob does not see at once what to do: ${JSON.stringify(box)}`);
+  for (const path of ["/acme/widgets/metrics", "/acme/widgets/memory", "/acme/widgets/pull/5"]) {
+    await page.goto(address + path);
+    await examine(page, view, path, `demo ${path.replaceAll("/", "_")}`);
+  }
+  await context.close();
+}
+
+// The pictures of docs/pictures.md.
+async function takesPictures(folder) {
+  const [light, dark] = [views[0][1], views[1][1]];
+  for (const [name, path, options, height] of [
+    ["inbox", "/", light, 1060], ["pull-request", "/acme/widgets/pull/5", dark, 840], ["metrics", "/acme/widgets/metrics", light, 940],
+  ]) {
+    const page = await (await browser.newContext({ ...options, viewport: { width: 1280, height } })).newPage();
+    await page.goto(address + path);
+    const protocol = await page.context().newCDPSession(page);
+    const { data } = await protocol.send("Page.captureScreenshot", { format: "webp", quality: 85 });
+    writeFileSync(join(folder, `${name}.webp`), Buffer.from(data, "base64"));
+  }
 }

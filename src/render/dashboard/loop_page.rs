@@ -122,7 +122,7 @@ pub struct Attempt {
 impl LoopPage {
     /// As it stands now, with what is recorded of it.
     pub fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
-        let (open, (icon, words), links) = (
+        let (open, (_, words), links) = (
             OpenLoop::of(subject),
             verdict(subject),
             Links::of(subject.snapshot),
@@ -132,7 +132,7 @@ impl LoopPage {
         Self {
             title: open.title.clone(),
             url: address(&pull.url),
-            verdict: format!("{icon} {words}"),
+            verdict: words,
             next: steps::next_steps(subject),
             stage: open.stage,
             attempt: open.attempt,

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    address, block, json_text, line, memory_stats, messages::happened, metrics, metrics_svg,
+    address, amounts, block, json_text, line, memory_stats_document, messages::happened,
     short_line, templates::EMBEDDED, word, words,
 };
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
@@ -23,7 +23,7 @@ use loopgate_core::{
     memory::{Card, Memory, Recurring},
     metrics::Report,
 };
-pub use overview::{Filter, ListedLoop, OpenLoop, Overview, Repositories, age, shortened};
+pub use overview::{Filter, ListedLoop, Mine, OpenLoop, Overview, Repositories, age, shortened};
 
 /// The one style sheet of all pages.
 pub const STYLE: &str = include_str!("../../../config/templates/dashboard/style.css");
@@ -107,6 +107,18 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
         word(&section, &variant)
     });
     pages.add_filter("short", |text: String| overview::short(&text));
+    pages.add_filter("sentence", sentence);
+    pages.add_filter("count", |n: u64, one: String| amounts::count(n, &one));
+    pages.add_filter("duration", amounts::duration);
+    pages.add_filter("date", |at: String, form: String| {
+        match at.parse::<Timestamp>() {
+            Ok(time) => time.format(&form).to_string(),
+            Err(_) => at,
+        }
+    });
+    pages.add_filter("fixed", |number: f64, digits: usize| {
+        format!("{number:.digits$}")
+    });
     for &(name, source) in EMBEDDED.iter().filter(|(name, _)| name.ends_with(".html")) {
         pages
             .add_template(name, source)
@@ -131,6 +143,15 @@ fn prose(text: String) -> Value {
         parts.iter().enumerate().map(part).collect()
     } else {
         escaped(&text)
+    })
+}
+
+/// A text that begins with a capital.
+#[expect(clippy::needless_pass_by_value, reason = "as filters are called")]
+fn sentence(text: String) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
     })
 }
 
@@ -204,21 +225,14 @@ pub struct MetricsPage {
     pub repository: String,
     /// As `loopgate metrics --json`.
     pub report: serde_json::Value,
-    /// The chart, an SVG picture.
-    pub chart: String,
-    /// The report as text.
-    pub text: String,
 }
 
 impl MetricsPage {
     pub fn of(repository: &RepoName, report: &Report) -> Self {
-        let repository = repository.to_string();
         Self {
             schema: "loopgate.metrics-page/v1",
             report: serde_json::to_value(report).unwrap_or_default(),
-            chart: metrics_svg(&repository, report),
-            text: metrics(&repository, report, false),
-            repository,
+            repository: repository.to_string(),
         }
     }
 }
@@ -228,8 +242,8 @@ impl MetricsPage {
 pub struct MemoryPage {
     pub schema: &'static str,
     pub repository: String,
-    /// How much is remembered, and whether telling it helps.
-    pub stats: String,
+    /// How much is remembered, and whether telling it helps, as `loopgate memory stats --format json`.
+    pub stats: serde_json::Value,
     /// Known fixes, as the memory keeps them; those that worked in most runs first.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub cards: Vec<Card>,
@@ -246,11 +260,10 @@ impl MemoryPage {
         let mut recurring: Vec<Recurring> = memory.unmended("").into_iter().cloned().collect();
         recurring.sort_by_key(|failure| Reverse((failure.flips, failure.occurrences)));
         recurring.truncate(MOST_CARDS);
-        let (repository, stats) = (repository.to_string(), block(&memory_stats(memory)));
         Self {
             schema: "loopgate.memory-page/v1",
-            repository,
-            stats,
+            repository: repository.to_string(),
+            stats: memory_stats_document(memory),
             cards,
             recurring,
         }

@@ -32,7 +32,28 @@ pub struct Overview {
     pub filter: Filter,
     /// Open loops that fit the filter.
     pub total: u64,
+    /// What waits for the visitor; none where the reader is not known, or the list is narrowed.
+    pub mine: Option<Mine>,
+    /// People and teams by the number of listed loops that wait for them, most first. Names are in lower case.
+    pub waited_for: Vec<WaitedFor>,
     pub groups: Vec<Group>,
+}
+
+/// The open loops that wait for one person.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Mine {
+    pub total: u64,
+    /// Those that have waited longest come first.
+    pub loops: Vec<ListedLoop>,
+}
+
+/// A person or a team, with the number of open loops that wait for them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WaitedFor {
+    pub name: String,
+    pub loops: u64,
+    /// Where these are listed.
+    pub page: String,
 }
 
 /// The open loops in which the same part acts next.
@@ -60,6 +81,8 @@ pub struct ListedLoop {
     pub page: String,
     /// How long it has waited.
     pub waits: String,
+    /// Who acts, in words, where no name is known.
+    pub actor: &'static str,
     #[serde(flatten)]
     pub open: OpenLoop,
 }
@@ -70,6 +93,7 @@ impl ListedLoop {
         Self {
             page,
             waits: age(open.since, now),
+            actor: word("part_who", open.part.as_str()),
             repository: repository.to_string(),
             number: number.get(),
             open,
@@ -100,10 +124,31 @@ impl Overview {
             schema: "loopgate.overview/v1",
             filter,
             total,
+            mine: None,
+            waited_for: Vec::new(),
             groups,
         };
         overview.link();
         overview
+    }
+
+    /// The same page with what waits for the visitor, and with who is waited for.
+    #[must_use]
+    pub fn with(self, mine: Option<Mine>, waited_for: Vec<(String, u64)>) -> Self {
+        let named = |(name, loops): (String, u64)| {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            let query = query.append_pair("me", &name).finish();
+            WaitedFor {
+                page: format!("/?{query}"),
+                name,
+                loops,
+            }
+        };
+        Self {
+            mine,
+            waited_for: waited_for.into_iter().map(named).collect(),
+            ..self
+        }
     }
 
     /// Links where each list goes on.
@@ -118,6 +163,15 @@ impl Overview {
 }
 
 impl Filter {
+    /// Whether everything is listed.
+    pub const fn is_none(&self) -> bool {
+        self.repository.is_none()
+            && self.person.is_none()
+            && self.me.is_none()
+            && self.agent.is_none()
+            && self.part.is_none()
+    }
+
     /// The filter as the end of an address, without the part.
     fn query(&self) -> String {
         let named = [

@@ -1,11 +1,16 @@
 use std::path::Path;
 
+use chrono::TimeDelta;
+
 use super::*;
 use crate::render::{Subject, fixtures};
 use loopgate_core::{
     PrNumber, Timestamp,
     deciding::{Decision, Part},
+    metrics::{RunLine, SlowTest, Window},
     observed::Snapshot,
+    policy::Trigger,
+    state::{AuthorKind, VerificationResult},
 };
 
 const OPERATOR: Frame = Frame::Operator {
@@ -108,6 +113,8 @@ fn every_page_is_written_and_escapes_what_it_prints() {
         );
         let then = LoopPage::then(&recorded, PrNumber::new(page.number), &snapshot.repository);
         assert!(then.at.as_ref().is_some_and(|at| at.subject == HOSTILE));
+        let permalink = format!("<a href=\"{}?at=", page.page.replace('/', "&#x2f;"));
+        assert!(then.html(&OPERATOR).contains(&permalink), "{permalink}");
         pages.extend([page.html(&OPERATOR), then.html(&OPERATOR)]);
     }
     let groups = vec![(Part::Author, 1, now(), vec![listed(HOSTILE)])];
@@ -155,14 +162,66 @@ fn every_page_is_written_and_escapes_what_it_prints() {
     assert_eq!((found.healthy, &found.lines[0].link), (true, &None));
     pages.push(found.html(&OPERATOR));
     pages.push(Repositories::new(vec![("acme/widgets".parse().unwrap(), 3)]).html(&OPERATOR));
+    let repository = "acme/widgets".parse().unwrap();
+    pages.push(MemoryPage::of(&repository, &memory()).html(&OPERATOR));
+    pages.push(MetricsPage::of(&repository, &report(HOSTILE)).html(&OPERATOR));
+    let mine = Mine {
+        total: 3,
+        loops: vec![listed(HOSTILE)],
+    };
+    let first = Overview::new(Filter::default(), Vec::new(), 0, now());
+    pages.push(first.with(Some(mine), vec![(text(), 2)]).html(&visitor));
     for page in pages {
         assert!(
             page.starts_with("<!doctype html>") && page.contains("</html>"),
             "{page}"
         );
+        assert!(!page.contains(" style="), "the policy forbids it: {page}");
         let ours = page.replacen("<script src=\"/live.js\" defer></script>", "", 1);
         assert!(
             !ours.contains("<script") && !page.contains("could not write"),
+            "{page}"
+        );
+    }
+}
+
+#[test]
+fn metrics_are_charts_and_tables_in_words() {
+    let page = MetricsPage::of(&"acme/widgets".parse().unwrap(), &report("claude")).html(&OPERATOR);
+    for shown in [
+        "First attempts that pass</h2>",
+        "<b>50 %</b> <span class=\"bad\">✗ target missed</span>",
+        "1 of 2 runs. Target (dashed): more than 70 %.</p>",
+        "No run says it yet. Target: more than 90 %.",
+        "role=\"img\" aria-label=\"Chart of “First attempts that pass”",
+        "<td class=\"number\">50 %</td>",
+        "<th scope=\"row\">The same error keeps coming back</th><td class=\"number\">1</td>",
+        "<th scope=\"row\">claude</th><td class=\"number\" data-label=\"Runs\">1</td>",
+    ] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    for key in ["first_attempt", "same_error", "NaN", "inf\"", "<pre"] {
+        assert!(!page.contains(key), "{key}: {page}");
+    }
+    assert_eq!(page.matches("<svg").count(), 3, "two have no numbers yet");
+
+    let window = Window::back(now(), TimeDelta::days(30));
+    let empty = MetricsPage::of(&"acme/widgets".parse().unwrap(), &Report::of(&[], window));
+    let empty = empty.html(&OPERATOR);
+    assert!(
+        empty.contains("five charts stand here") && !empty.contains("<svg"),
+        "{empty}"
+    );
+}
+
+#[test]
+fn a_loop_says_who_acts_and_no_score() {
+    for (decision, snapshot) in situations() {
+        let policy = fixtures::policy();
+        let page = LoopPage::now(&Subject::new(&decision, &snapshot, &policy), None, now());
+        let page = page.html(&OPERATOR);
+        assert!(
+            !page.contains("score") && !page.contains("<dt>Stage"),
             "{page}"
         );
     }
@@ -181,13 +240,44 @@ fn the_doctor_is_linked_where_there_is_one() {
     assert!(!page(None).contains("octor"), "{}", page(None));
 }
 
-#[test]
-fn a_test_with_a_known_fix_is_not_listed_without_one() {
+/// The report on a run of a person that passed at once, and one of this agent that did not.
+fn report(agent: &str) -> Report {
+    let ended_at = now() - TimeDelta::days(1);
+    let run = |name: &str| {
+        let line = serde_json::json!({ "schema": "loopgate.run/v1", "run_id": name, "author": "person",
+            "started_at": ended_at - TimeDelta::hours(3), "attempts": 1, "retries": 0 });
+        RunLine {
+            ended_at: Some(ended_at),
+            first_result: Some(VerificationResult::Pass),
+            first_pass: Some(1),
+            ..serde_json::from_value(line).unwrap()
+        }
+    };
+    let slow = SlowTest {
+        check: "unit".parse().unwrap(),
+        test: agent.to_owned(),
+        attempts: 1,
+        total_ms: 9,
+    };
+    let failed = RunLine {
+        author: AuthorKind::Agent,
+        agent: Some(agent.to_owned()),
+        first_result: Some(VerificationResult::Fail),
+        first_pass: Some(3),
+        calls: [(Trigger::SameError, 1)].into(),
+        slow_tests: vec![slow],
+        ..run("two")
+    };
+    let window = Window::back(now(), TimeDelta::days(30));
+    Report::of(&[run("one"), failed], window)
+}
+
+fn memory() -> Memory {
     let seen = |test: &str, flips: u32| {
         serde_json::json!({ "test": test, "occurrences": 2, "resolution": "pending", "flips": flips,
             "last_seen": now(), "last_run": "run" })
     };
-    let mut memory = loopgate_core::memory::Memory::default();
+    let mut memory = Memory::default();
     let found = fixtures::failure();
     let card = serde_json::json!({ "id": found.cause, "fingerprints": [], "test": "fixed", "template": "", "error_type":
         "AssertionError", "cause": "", "category": found.analysis.category, "fix": { "commit": fixtures::sha(1), "description": "",
@@ -202,7 +292,12 @@ fn a_test_with_a_known_fix_is_not_listed_without_one() {
             serde_json::from_value(seen(name, flips)).unwrap(),
         );
     }
-    let page = MemoryPage::of(&"acme/widgets".parse().unwrap(), &memory);
+    memory
+}
+
+#[test]
+fn a_test_with_a_known_fix_is_not_listed_without_one() {
+    let page = MemoryPage::of(&"acme/widgets".parse().unwrap(), &memory());
     let listed: Vec<_> = page.recurring.iter().map(|row| row.test.as_str()).collect();
     assert_eq!(
         (page.cards[0].test.as_deref(), listed),

@@ -36,7 +36,7 @@ use crate::{
     refs::{MemoryStore, RefName, RunLines},
     render::{
         DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage,
-        MetricsPage, Notice, Overview, Page, Repositories, STYLE, shortened,
+        MetricsPage, Mine, Notice, Overview, Page, Repositories, STYLE, shortened,
     },
 };
 use loopgate_core::{
@@ -52,6 +52,10 @@ const MOST_BYTES: usize = 60_000;
 /// Loops listed of each group beside others, and of one alone.
 const OF_EACH: u32 = 5;
 const OF_ONE: u32 = 50;
+/// Loops listed on the first page of those that wait for the visitor.
+const OF_MINE: usize = 10;
+/// People and teams named on the first page.
+const MOST_NAMES: usize = 24;
 
 /// How far back metrics look, and the time before is compared with.
 const METRICS_OF: TimeDelta = TimeDelta::days(30);
@@ -252,7 +256,9 @@ async fn listed(
         shown,
     };
     let now = admin.services.clock.now();
-    let counts = admin.services.store.count_loops(&filter).await?;
+    let store = &admin.services.store;
+    let (counts, waited_for) = store.waited_for(&filter, MOST_NAMES).await?;
+    let listed = |(repository, number, open)| ListedLoop::new(&repository, number, open, now);
     let mut groups = Vec::with_capacity(counts.len());
     let (from, most) = if part.is_some() {
         (from, OF_ONE)
@@ -263,17 +269,22 @@ async fn listed(
         .into_iter()
         .filter(|(of, ..)| part.is_none_or(|one| one == *of))
     {
-        let loops = admin
-            .services
-            .store
-            .loops((&filter, part), from, most)
-            .await?;
-        let listed = |(repository, number, open)| ListedLoop::new(&repository, number, open, now);
+        let loops = store.loops((&filter, part), from, most).await?;
         let loops = loops.into_iter().map(listed).collect();
         groups.push((part, count, oldest, loops));
     }
+    let mine = match &reader.visitor {
+        Some((_, login)) if filter.shown.is_none() => {
+            let (total, loops) = store.loops_of(&reader.visible, login, OF_MINE).await?;
+            Some(Mine {
+                total,
+                loops: loops.into_iter().map(listed).collect(),
+            })
+        }
+        _ => None,
+    };
     Ok(shortened(
-        Overview::new(filter.shown, groups, from, now),
+        Overview::new(filter.shown, groups, from, now).with(mine, waited_for),
         MOST_BYTES,
         &reader.frame,
     ))

@@ -277,6 +277,38 @@ async fn a_page_is_narrowed_by_its_address_and_sent_once() {
 }
 
 #[tokio::test]
+async fn the_first_page_says_what_waits_for_whom_and_what_will_stand_there() {
+    let mut pages = Pages::with(12).await;
+    let (_, _, first) = pages.get("/").await;
+    for shown in [
+        "<p class=\"who\">bob, acme&#x2f;security</p>",
+        "<a href=\"/?me=acme%2Fsecurity\">acme&#x2f;security <span>12</span></a>",
+        ">Push a fix<",
+        "12 open pull requests",
+    ] {
+        let shown = shown.replace("=\"/", "=\"&#x2f;");
+        assert!(first.contains(&shown), "{shown}: {first}");
+    }
+    assert!(
+        !first.contains("score") && !first.contains("VERIFY"),
+        "{first}"
+    );
+    let (_, _, bobs) = pages.get("/me?login=bob").await;
+    assert!(bobs.contains("<h1>12 wait for bob</h1>"), "{bobs}");
+    let (_, _, none) = pages.get("/me?login=carol").await;
+    assert!(
+        none.contains("<h1>Nothing waits for carol</h1>")
+            && none.contains("What needs carol will stand here"),
+        "{none}"
+    );
+    let (_, _, empty) = Pages::with(0).await.get("/").await;
+    assert!(
+        empty.contains("No open pull requests</h2>") && empty.contains(".github/loopgate.yml"),
+        "{empty}"
+    );
+}
+
+#[tokio::test]
 async fn a_dead_letter_is_replayed_from_the_page_and_from_no_other() {
     let mut pages = Pages::with(3).await;
     let (_, _, page) = pages.get("/operations").await;

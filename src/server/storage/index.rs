@@ -1,14 +1,17 @@
 //! The index of open loops: a cache for the pages, filled by looks. What goes wrong with it costs a line of a page,
 //! never a look or a delivery.
 
-use std::collections::BTreeSet;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{write::Batch, *};
 use crate::{
     github::LoopEntry,
     render::{Filter, OpenLoop},
 };
-use loopgate_core::{PrNumber, deciding::Part};
+use loopgate_core::{Login, PrNumber, deciding::Part};
 
 /// The repositories whose loops are shown, counted and named. By default none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +78,10 @@ const LOOPS: &str =
     "SELECT installation, repository, what, loop FROM open_loop WHERE part = $6 AND {filter}
      ORDER BY since, repository, what LIMIT $7 OFFSET $8";
 
+/// How many loops wait for the same part and names, and since when the oldest does.
+const COUNTS: &str =
+    "SELECT part, who, COUNT(*), MIN(since) FROM open_loop WHERE {filter} GROUP BY part, who";
+
 const VERSION: &str =
     "SELECT COUNT(*), COUNT(CASE WHEN part = 'nobody' THEN 1 END), MAX(looked_at) FROM open_loop
      WHERE {filter}";
@@ -112,14 +119,64 @@ impl IndexFilter {
 
 impl Store {
     pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts> {
-        let sql = "SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {filter} GROUP BY part";
-        let rows: Vec<(String, i64, i64)> = self.database.read(filter.bound(sql)).await?;
-        let counted = |(part, count, oldest): (String, i64, i64)| {
-            Some((Part::of_word(&part)?, count.cast_unsigned(), time(oldest)))
+        Ok(self.waited_for(filter, 0).await?.0)
+    }
+
+    /// The counts, and people and teams with the number of loops that wait for them: those with most of them first,
+    /// `most` at most. Names are in lower case.
+    pub async fn waited_for(
+        &self,
+        filter: &IndexFilter,
+        most: usize,
+    ) -> Result<(IndexCounts, Vec<(String, u64)>)> {
+        let rows: Vec<(String, String, i64, i64)> =
+            self.database.read(filter.bound(COUNTS)).await?;
+        let mut parts: BTreeMap<Part, (u64, Timestamp)> = BTreeMap::new();
+        let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+        for (part, who, loops, oldest) in &rows {
+            let Some(part) = Part::of_word(part) else {
+                continue;
+            };
+            let (loops, oldest) = (loops.cast_unsigned(), time(*oldest));
+            let (count, since) = parts.entry(part).or_insert((0, oldest));
+            *count += loops;
+            *since = oldest.min(*since);
+            for name in who.split_whitespace() {
+                *names.entry(name).or_default() += loops;
+            }
+        }
+        let counts = parts.into_iter();
+        let counts = counts.map(|(part, (count, since))| (part, count, since));
+        let mut names: Vec<_> = names.into_iter().collect();
+        names.sort_by_key(|(_, loops)| Reverse(*loops));
+        let names = names.into_iter().take(most);
+        let named = names.map(|(name, loops)| (name.to_owned(), loops));
+        Ok((counts.collect(), named.collect()))
+    }
+
+    /// The loops that wait for a person, those that have waited longest first, `most` at most, and how many there are.
+    pub async fn loops_of(
+        &self,
+        visible: &Visibility,
+        person: &Login,
+        most: usize,
+    ) -> Result<(u64, Vec<IndexedLoop>)> {
+        let filter = IndexFilter {
+            visible: visible.clone(),
+            shown: Filter {
+                me: Some(person.to_string()),
+                ..Filter::default()
+            },
         };
-        let mut counts: IndexCounts = rows.into_iter().filter_map(counted).collect();
-        counts.sort_unstable();
-        Ok(counts)
+        let (mut total, mut loops) = (0, Vec::new());
+        for (part, count, _) in self.count_loops(&filter).await? {
+            total += count;
+            let most = u32::try_from(most).unwrap_or(u32::MAX);
+            loops.extend(self.loops((&filter, part), 0, most).await?);
+        }
+        loops.sort_by_key(|(.., open)| open.since);
+        loops.truncate(most);
+        Ok((total, loops))
     }
 
     pub async fn index_version(&self, filter: &IndexFilter) -> Result<IndexVersion> {

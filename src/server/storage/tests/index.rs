@@ -51,6 +51,21 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
     assert_eq!(listed(&kept, all()).await, "two one three four");
     let counts = kept.store.count_loops(&all()).await.unwrap();
     assert_eq!(counts[0], (Part::Approver, 2, at(3)));
+    let waited_for = kept.store.waited_for(&all(), 3).await.unwrap().1;
+    let named: Vec<_> = waited_for
+        .iter()
+        .map(|(who, loops)| (&**who, *loops))
+        .collect();
+    assert_eq!(named, [("acme/security", 1), ("alice", 1), ("bob", 1)]);
+    let nothing = kept.store.waited_for(&IndexFilter::default(), 3).await;
+    assert_eq!(
+        nothing.unwrap().1,
+        [],
+        "of repositories that are not visible"
+    );
+    let bob = "BOB".parse().unwrap();
+    let (total, loops) = kept.store.loops_of(&all().visible, &bob, 9).await.unwrap();
+    assert_eq!((total, loops[0].2.title.as_str()), (1, "one"));
     let name = |name: &str| Some(name.to_owned());
     assert_eq!(
         listed(
