@@ -85,7 +85,8 @@ pub use dashboard::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow,
     Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Mine, Notice,
     OpenLoop, Operations, Overview, Page, Queue, RecordedLoop, Repositories, STYLE, SavedState,
-    TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened, work_class,
+    TokenRow, TokensPage, Verdict as CheckVerdict, age, home_page, setup_page, shortened,
+    work_class,
 };
 pub use explain::{Explanation, document as explanation, gate_rules, page as explain};
 pub use export::{executable_feedback, fields_of_state};

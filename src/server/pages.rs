@@ -11,7 +11,10 @@ use std::{
 use axum::{
     Json, Router,
     extract::State,
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{
+        StatusCode,
+        header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+    },
     middleware::map_response,
     response::{Html, IntoResponse as _, Response},
     routing::{get, post},
@@ -24,7 +27,7 @@ use super::{
     receive::{not_ready, webhook},
     secured, setup,
 };
-use crate::proof::Keys;
+use crate::{proof::Keys, render::home_page};
 use loopgate_core::Timestamp;
 
 /// How long a readiness check may take.
@@ -32,8 +35,6 @@ const CHECK_WITHIN: Duration = Duration::from_secs(5);
 
 /// How long the writer's answer is good for.
 const ANSWER_HOLDS: TimeDelta = TimeDelta::seconds(2);
-
-const HOME: &str = include_str!("home.html");
 
 /// Whether deliveries can be stored, tested by a write.
 pub(super) struct Readiness {
@@ -108,10 +109,17 @@ pub(super) fn public(
         )
         .route("/readyz", get(is_ready))
         .with_state(readiness)
-        .merge(dashboard.unwrap_or_else(|| Router::new().route("/", get(|| async { Html(HOME) }))))
+        .merge(dashboard.unwrap_or_else(|| Router::new().route("/", get(home))))
+        .merge(dashboard::style())
         .route("/healthz", get(healthy))
         .merge(setup.map(setup::routes).unwrap_or_default())
         .layer(map_response(secured))
+}
+
+/// The first page where people cannot sign in; it loads its style sheet and nothing else.
+async fn home() -> Response {
+    let policy = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+    ([(CONTENT_SECURITY_POLICY, policy)], Html(home_page())).into_response()
 }
 
 /// `/healthz`, `/readyz`, `/metrics`, what operators ask for (`/dead-letters`, `/resync`), and the dashboard.

@@ -11,20 +11,26 @@ use axum::{
     response::{Html, IntoResponse as _, Redirect, Response},
     routing::get,
 };
-use minijinja::{Environment, context};
+use minijinja::context;
 use serde::Deserialize;
 use tokio::{
     net::TcpListener,
     sync::{Notify, watch},
 };
 
-use super::listener::{self, secured};
-use crate::github::{
-    Secret,
-    registration::{
-        AppWish, InstallationProgress, Owner, RegisteredApp, Registration, Stage, is_same,
-        make_folder, nonce, stored_github,
+use super::{
+    dashboard,
+    listener::{self, secured},
+};
+use crate::{
+    github::{
+        Secret,
+        registration::{
+            AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage,
+            is_same, make_folder, nonce, stored_github,
+        },
     },
+    render::setup_page,
 };
 
 /// How long a connection may take over the head of a request.
@@ -33,8 +39,6 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const PROGRESS_WITHIN: Duration = Duration::from_secs(5);
 /// The file of the token in the data directory.
 const TOKEN: &str = "setup-token";
-
-const PAGE: &str = include_str!("setup.html");
 
 /// What the pages are about.
 pub struct SetupPages {
@@ -107,7 +111,8 @@ impl SetupPages {
     /// Serves the pages, and to probes that the process is alive, until `stop`.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: watch::Receiver<bool>) {
         let alive = Router::new().route("/healthz", get(|| async { "ok\n" }));
-        let app = routes(self).merge(alive).layer(map_response(secured));
+        let pages = routes(self).merge(dashboard::style());
+        let app = pages.merge(alive).layer(map_response(secured));
         listener::serve(listener, watch::channel(app).1, HEADER_TIMEOUT, stop).await;
     }
 }
@@ -155,7 +160,7 @@ async fn page(State(pages): State<Arc<SetupPages>>, Query(asked): Query<SetupQue
             tracing::warn!(%error, "the data directory cannot be read");
             shown(
                 StatusCode::SERVICE_UNAVAILABLE,
-                context! { problem => "The data directory cannot be read." },
+                context! { problem => "The data directory cannot be read.", stage => "refused" },
                 None,
             )
         }
@@ -213,8 +218,9 @@ impl SetupPages {
             pending.wish.arrival.hook(),
             self.token.expose(),
         );
+        let polls = pending.wish.arrival == Arrival::Poll;
         let origin = pending.wish.web_url.origin().ascii_serialization();
-        let values = context! { stage => "pending", problem, action, manifest, organization, name, hook, token };
+        let values = context! { stage => "pending", problem, action, manifest, organization, name, hook, polls, token };
         shown(StatusCode::OK, values, Some(&origin))
     }
 
@@ -247,20 +253,9 @@ impl SetupPages {
 
 /// The page, from which forms go to itself and to GitHub at most.
 fn shown(status: StatusCode, values: minijinja::Value, form_to: Option<&str>) -> Response {
-    let mut pages = Environment::new();
-    // By the name's end, what is filled in is escaped.
-    let text = pages
-        .add_template("setup.html", PAGE)
-        .and_then(|()| pages.get_template("setup.html")?.render(values));
-    let mut response = match text {
-        Ok(text) => (status, Html(text)).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "the page of the set-up");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
-    };
+    let mut response = (status, Html(setup_page(values))).into_response();
     let policy = format!(
-        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self' {}",
+        "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self' {}",
         form_to.unwrap_or_default()
     );
     if let Ok(policy) = HeaderValue::from_str(policy.trim()) {

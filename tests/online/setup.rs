@@ -125,9 +125,11 @@ async fn from_an_empty_directory_to_the_first_judged_pull_request() {
         "{}",
         page.text
     );
+    let style = browser.get(&link.replace("/setup", "/style.css")).await;
+    assert!(style.header("content-type").starts_with("text/css"));
     let policy = page.header("content-security-policy");
     assert!(
-        policy.contains("default-src 'none'")
+        policy.contains("default-src 'none'; style-src 'self';")
             && policy.ends_with(&format!("form-action 'self' {url}")),
         "{policy}"
     );

@@ -1,7 +1,11 @@
 //! The dashboard shows what the pull requests show, asked over HTTP; and in a real browser, where `LOOPGATE_BROWSER`
 //! names the script that drives one.
 
-use std::process::Command;
+use std::{
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 
 use loopgate_core::RepoName;
 use loopgate_simulator::Pr;
@@ -78,6 +82,47 @@ async fn makes_happen(world: &World, repo: &RepoName, asked: TcpListener) {
             .write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
             .await
             .expect("an answer");
+    }
+}
+
+/// `loopgate setup`, which shows its page until the test ends.
+struct SettingUp {
+    process: Child,
+    /// Where its page is, with the token.
+    link: String,
+}
+
+impl Drop for SettingUp {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl SettingUp {
+    fn start(folder: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loopgate"));
+        command.args(["setup", "--poll", "--no-browser", "--organization", "acme"]);
+        command
+            .args(["--listen", "127.0.0.1:0"])
+            .current_dir(folder);
+        let started = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut process = started.expect("the program that was built for this test");
+        let said = BufReader::new(process.stderr.take().expect("piped above"));
+        let mut lines = said.lines().map(|line| line.expect("a line"));
+        let line = lines.find(|line| line.contains("/setup?token="));
+        let line = line.expect("it says where its page is");
+        let link = line.split_whitespace().find(|word| word.contains("/setup"));
+        let link = link.expect("an address").to_owned();
+        // What it says later is left unread, and must not fill the pipe.
+        std::thread::spawn(move || lines.count());
+        Self { process, link }
+    }
+
+    /// With the token, without it, and after a name that GitHub would refuse.
+    fn pages(&self) -> String {
+        let (locked, _) = self.link.split_once('?').expect("a token");
+        format!("{} {locked} {}&organization=a%20b", self.link, self.link)
     }
 }
 
@@ -230,11 +275,14 @@ async fn the_dashboard_shows_what_the_pull_requests_show() {
     ];
     let asked = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let here = format!("http://{}", asked.local_addr().expect("an address"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let setting_up = SettingUp::start(folder.path());
     let mut node = Command::new("node");
     node.arg(script)
         .arg(world.admin_url())
         .args(pages)
-        .env("LOOPGATE_CHANGE", here);
+        .env("LOOPGATE_CHANGE", here)
+        .env("LOOPGATE_OTHER_PAGES", setting_up.pages());
     let driven = tokio::task::spawn_blocking(move || node.status());
     tokio::select! {
         ended = driven => assert!(ended.expect("no panic").expect("node").success(), "the browser found something"),

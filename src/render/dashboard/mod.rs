@@ -86,6 +86,18 @@ pub(super) fn page(template: &str, model: Value) -> String {
     })
 }
 
+/// The page of the set-up, by what its template shows: always a `stage`.
+pub fn setup_page(shown: Value) -> String {
+    let frame = Serde(Frame::Stranger);
+    page("dashboard/setup.html", context! { frame, ..shown })
+}
+
+/// What a server's public address shows where people cannot sign in.
+pub fn home_page() -> String {
+    let frame = Serde(Frame::Stranger);
+    page("dashboard/home.html", context! { frame })
+}
+
 static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut pages = Environment::new();
     pages.set_undefined_behavior(UndefinedBehavior::Strict);

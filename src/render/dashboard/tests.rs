@@ -171,6 +171,16 @@ fn every_page_is_written_and_escapes_what_it_prints() {
     };
     let first = Overview::new(Filter::default(), Vec::new(), 0, now());
     pages.push(first.with(Some(mine), vec![(text(), 2)]).html(&visitor));
+    for stage in ["locked", "pending", "installing", "refused"] {
+        let asked_by = [(HOSTILE, HOSTILE)];
+        let said = [HOSTILE];
+        pages.push(setup_page(context! {
+            stage, asked_by, problem => HOSTILE, action => HOSTILE, manifest => HOSTILE, organization => HOSTILE,
+            name => HOSTILE, hook => HOSTILE, polls => false, token => HOSTILE, slug => HOSTILE, file => HOSTILE,
+            installation_page => HOSTILE, installed_on => said, newest_delivery => 200,
+        }));
+    }
+    pages.push(home_page());
     for page in pages {
         assert!(
             page.starts_with("<!doctype html>") && page.contains("</html>"),

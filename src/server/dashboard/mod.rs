@@ -70,6 +70,7 @@ pub(super) fn routes(admin: Arc<Admin>) -> Router<Arc<Admin>> {
         .route("/doctor.json", get(operations::doctor))
         .route_layer(from_fn_with_state(admin, as_operator))
         .merge(style())
+        .merge(script())
 }
 
 async fn as_operator(
@@ -103,24 +104,27 @@ pub(super) fn published(admin: Arc<Admin>, visitors: &Arc<Visitors>) -> Router {
     pages
         .merge(visitors::routes(visitors.clone()))
         .merge(agents::routes(admin, &visitors.origin))
-        .merge(style())
+        .merge(script())
 }
 
-fn style<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new()
-        .route(
-            "/style.css",
-            get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }),
-        )
-        .route(
-            "/live.js",
-            get(|| async {
-                (
-                    [(CONTENT_TYPE, "text/javascript; charset=utf-8")],
-                    LIVE_SCRIPT,
-                )
-            }),
-        )
+/// The style sheet of all pages, those of the set-up too.
+pub(super) fn style<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new().route(
+        "/style.css",
+        get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }),
+    )
+}
+
+fn script<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new().route(
+        "/live.js",
+        get(|| async {
+            (
+                [(CONTENT_TYPE, "text/javascript; charset=utf-8")],
+                LIVE_SCRIPT,
+            )
+        }),
+    )
 }
 
 fn pages() -> Router<Arc<Admin>> {
