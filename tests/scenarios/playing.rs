@@ -12,6 +12,7 @@ struct Demo {
     process: Child,
     /// The pull requests' page.
     pulls: String,
+    dashboard: String,
 }
 
 impl Drop for Demo {
@@ -31,17 +32,21 @@ impl Demo {
         let mut process = started.expect("the program that was built for this test");
         let said = BufReader::new(process.stdout.take().expect("piped above"));
         let mut lines = said.lines().map(|line| line.expect("a line"));
-        let line = lines
-            .find(|line| line.contains("the pull requests:"))
-            .expect("the demo says where its pages are");
-        let pulls = line
-            .split_whitespace()
-            .next()
-            .expect("an address")
-            .to_owned();
+        let mut place_of = |what: &str| {
+            let line = lines
+                .find(|line| line.contains(what))
+                .expect("the demo says where its pages are");
+            let address = line.split_whitespace().next();
+            address.expect("an address").to_owned()
+        };
+        let (pulls, dashboard) = (place_of("the pull requests:"), place_of("the dashboard:"));
         // Whatever it says later is read by nobody.
         std::thread::spawn(move || lines.count());
-        Self { process, pulls }
+        Self {
+            process,
+            pulls,
+            dashboard,
+        }
     }
 
     fn origin(&self) -> &str {
@@ -169,6 +174,21 @@ async fn a_visitor_of_the_demo_plays_a_pull_request_to_its_merge() {
         demo.reads("/acme/widgets")
             .await
             .contains("<span class=\"state merged\">merged</span> <a")
+    );
+}
+
+#[test]
+fn the_demos_dashboard_shows_at_once_what_waits_for_whom() {
+    let Some(script) = std::env::var_os("LOOPGATE_BROWSER") else {
+        return println!("skipped: LOOPGATE_BROWSER is not set: the demo's dashboard in a browser");
+    };
+    let demo = Demo::start();
+    let mut node = Command::new("node");
+    node.arg(script)
+        .args(["--demo", &demo.dashboard, &demo.pulls]);
+    assert!(
+        node.status().expect("node").success(),
+        "the browser found something"
     );
 }
 
