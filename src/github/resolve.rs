@@ -31,7 +31,7 @@ pub struct ListedPull {
 
 impl ListedPull {
     /// The branch whose rules hold for it: its stack's base, else the one it targets.
-    pub(super) fn governed_by(&self) -> &str {
+    pub fn governed_by(&self) -> &str {
         self.stack
             .as_ref()
             .map_or(&self.base.branch, |stack| &stack.base.branch)

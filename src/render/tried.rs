@@ -26,6 +26,21 @@ use loopgate_core::{
 /// Reasons and words shown of one gate.
 const MOST_REASONS: usize = 2;
 
+/// Pull requests in which a rule has to open its gate before anything is advised about it.
+const FEWEST_CASES: usize = 10;
+
+/// The configuration that a pull request is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgedBy {
+    /// The file of `--config`.
+    File,
+    /// The configuration on its base branch.
+    Repository,
+    /// The presets: its base branch has no configuration.
+    Presets,
+}
+
 /// What would have been done on one pull request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tried {
@@ -35,6 +50,7 @@ pub struct Tried {
     pub author: String,
     pub author_kind: AuthorKind,
     pub merged: bool,
+    pub judged_by: JudgedBy,
     /// Checks ran on at least one head.
     pub checked: bool,
     /// What each head came to.
@@ -89,7 +105,7 @@ pub struct TriedCall {
 }
 
 /// In words, what was judged of one pull request.
-pub fn tried(past: &PastPullRequest, judged: &[JudgedHead]) -> Tried {
+pub fn tried(past: &PastPullRequest, judged: &[JudgedHead], judged_by: JudgedBy) -> Tried {
     let pull = &past.last.pull_request;
     let author_kind = judged
         .last()
@@ -138,6 +154,7 @@ pub fn tried(past: &PastPullRequest, judged: &[JudgedHead]) -> Tried {
         author: pull.author.login.to_string(),
         author_kind,
         merged: matches!(pull.lifecycle, Lifecycle::Merged { .. }),
+        judged_by,
         checked: past.heads.iter().any(|head| !head.checks.is_empty()),
         attempts: attempts
             .iter()
@@ -338,8 +355,16 @@ pub struct RuleUse {
     pub reviewed: usize,
     /// Those of which it is not known.
     pub reviews_unknown: usize,
-    /// It opened the gate of more than a fifth of all.
+    /// It opened the gate of more than a fifth of all, and in half of at least [`FEWEST_CASES`] an approver looked
+    /// anyway. That nobody looked shows nothing: nobody was asked.
     pub consider_suspects: bool,
+}
+
+impl RuleUse {
+    const fn adds_little(&self, pull_requests: usize) -> bool {
+        let known = self.opened - self.reviews_unknown;
+        known >= FEWEST_CASES && self.reviewed * 2 >= known && self.opened * 5 > pull_requests
+    }
 }
 
 /// The use of each rule.
@@ -355,19 +380,16 @@ fn rules(pull_requests: &[Tried]) -> BTreeMap<String, BTreeMap<String, RuleUse>>
             used.opened += 1;
             used.reviewed += usize::from(gate.reviewed == Some(true));
             used.reviews_unknown += usize::from(gate.reviewed.is_none());
-            used.consider_suspects = used.opened * 5 > pull_requests.len();
         }
+    }
+    for used in rules.values_mut().flat_map(BTreeMap::values_mut) {
+        used.consider_suspects = used.adds_little(pull_requests.len());
     }
     rules
 }
 
 /// All of them, with those that GitHub does not show: `loopgate.try/v1`.
-pub fn trial(
-    repository: &RepoName,
-    pull_requests: &[Tried],
-    left_out: &[String],
-    by_presets: bool,
-) -> Value {
+pub fn trial(repository: &RepoName, pull_requests: &[Tried], left_out: &[String]) -> Value {
     let (mut gates, mut waited) = (BTreeMap::<&str, usize>::new(), Waited::default());
     for one in pull_requests {
         one.gates
@@ -386,7 +408,8 @@ pub fn trial(
         "gates_of_all": pull_requests.iter().flat_map(|one| &one.gates_of_all).collect::<BTreeSet<_>>(),
         "rules": rules(pull_requests),
         "left_out": left_out,
-        "by_presets": by_presets,
+        "judged_by": pull_requests.iter().map(|one| one.judged_by).collect::<BTreeSet<_>>(),
+        "merged": count(|one| one.merged),
         "would_have_waited": count(|one| one.merged && one.gates.iter().any(|gate| gate.closed == Some(true))),
         "waits_unknown": count(|one| one.merged && waits_unknown(&one.gates)),
         "called": count(|one| !one.calls.is_empty()),
@@ -453,4 +476,28 @@ pub fn what_if(found: &WhatIf) -> String {
         "what_if.txt",
         context! { found => Serde(found), means => Serde(means) },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_about_a_rule_takes_ten_cases_and_approvers_who_looked() {
+        let advised = |opened, reviewed, reviews_unknown, pull_requests| {
+            let used = RuleUse {
+                opened,
+                reviewed,
+                reviews_unknown,
+                consider_suspects: false,
+            };
+            used.adds_little(pull_requests)
+        };
+        assert!(advised(10, 5, 0, 30));
+        assert!(!advised(1, 1, 0, 1), "one case");
+        assert!(!advised(9, 9, 0, 9), "nine cases");
+        assert!(!advised(20, 0, 0, 20), "merged, and nobody looked");
+        assert!(!advised(20, 9, 11, 20), "of eleven it is not known");
+        assert!(!advised(10, 10, 0, 50), "seldom enough");
+    }
 }

@@ -3,7 +3,8 @@
 use chrono::TimeDelta;
 use loopgate_core::RepoName;
 use loopgate_simulator::{
-    CheckSpec, CommentView, Conclusion, JobLog, LoggedStep, Pr, PullSpec, RunSpec, Simulator,
+    CheckSpec, CommentView, CommitSpec, Conclusion, JobLog, LoggedStep, Pr, PullSpec, RunSpec,
+    Simulator,
 };
 use serde_json::{Value, json};
 
@@ -131,6 +132,68 @@ async fn history_tells_what_would_have_been_done() {
     );
 }
 
+/// A repository with a configuration is judged by it, on the branch that a pull request goes to, and anew once it
+/// changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_is_judged_by_its_own_configuration() {
+    let (github, repo) = world().await;
+    let here = tempfile::tempdir().unwrap();
+    let tried = || -> Value {
+        let arguments = ["try", "acme/widgets", "--format", "json"];
+        let said = run(&github, &As::App, here.path(), &arguments);
+        serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{}{}", said.out, said.err))
+    };
+    assert_eq!(tried()["judged_by"], json!(["presets"]));
+    let own = "version: 1\ngates: { architecture: off, deploy: off }\n";
+    github
+        .user("olga")
+        .push_to(
+            &repo,
+            "main",
+            CommitSpec::new("Loopgate").file(".github/loopgate.yml", own),
+        )
+        .unwrap();
+    let by_own = tried();
+    assert_eq!(by_own["judged_by"], json!(["repository"]), "{by_own}");
+    assert_eq!(by_own["gates"], json!({ "security": 1 }), "{by_own}");
+    assert_eq!(by_own["gates_of_all"], json!([]), "{by_own}");
+    let passes = |one: &Value| one["passes"].as_bool();
+    let attempts: Vec<_> = by_own["pull_requests"][1]["attempts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(passes)
+        .collect();
+    assert_eq!(attempts, [Some(false), Some(false), Some(true)], "{by_own}");
+    let file = here.path().join("other.yml");
+    std::fs::write(&file, "version: 1\n").unwrap();
+    let given = ["try", "acme/widgets", "--config", file.to_str().unwrap()];
+    let said = run(&github, &As::App, here.path(), &given);
+    assert!(
+        said.out.contains("Judged by the file of --config."),
+        "{}",
+        said.out
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_merged_pull_request_no_gate_is_judged() {
+    let github = github().await;
+    github
+        .create_repo("acme/widgets", &[("README.md", "# Widgets\n")])
+        .unwrap();
+    let here = tempfile::tempdir().unwrap();
+    let said = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(
+        said.out
+            .contains("There is no merged pull request to look at.")
+            && !said.out.contains("would have opened"),
+        "{}",
+        said.out
+    );
+}
+
 /// Of a job GitHub tells that it failed; which error came back is in its log.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_logs_the_error_that_came_back_is_named() {
@@ -230,8 +293,8 @@ async fn what_was_read_is_not_asked_for_again() {
     let (cost, before) = (asked() - before, asked());
     let again = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
     assert_eq!(again.out, first.out);
-    // Beside the list: the App's token and its installation.
-    assert!(asked() - before <= 3, "{} requests", asked() - before);
+    // Beside the list: the App's token and its installation, the branch, its configuration and the organisation's.
+    assert!(asked() - before <= 6, "{} requests", asked() - before);
     assert!(cost <= 2 * 15 + 5, "{cost} requests for two pull requests");
     insta::assert_snapshot!(first.out);
 }

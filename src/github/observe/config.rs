@@ -104,6 +104,12 @@ async fn file(repo: Repo<'_>, name: &str, commit: Sha) -> Result<Option<FileText
     }
 }
 
+/// The text of the repository's configuration in a commit; empty where none can be read.
+pub(super) async fn text(repo: Repo<'_>, commit: Sha) -> Result<String> {
+    let text = file(repo, FILE, commit).await?;
+    Ok(text.and_then(Result::ok).unwrap_or_default())
+}
+
 /// The text in a file's bytes. `None` stands for more bytes than are read.
 fn file_text(file: &str, bytes: Option<&[u8]>) -> FileText {
     let message = match bytes

@@ -3,11 +3,11 @@
 use super::{Observer, base, checks, config, conversation, pull, rest::needed_rights};
 use crate::{
     config::presets,
-    github::{Error, ListedPull, Repo, Result, error::OrAbsent as _, marker::Marker},
+    github::{Client, Error, ListedPull, Repo, Result, error::OrAbsent as _, marker::Marker},
     refs::{RefName, StateStore},
 };
 use loopgate_core::{
-    AppId, Malformed, PrNumber,
+    AppId, Malformed, PrNumber, RepoName,
     observed::{AccountKind, AppIdentity, ExternalCheck, ObservationProblem, Snapshot},
     policy::Policy,
     replay::{PastHead, PastPullRequest, RecordedAttempt, WhatIf},
@@ -34,6 +34,34 @@ impl Observer {
             most.clamp(1, 100)
         ));
         repo.get::<Vec<ListedPull>>(&path).await
+    }
+
+    /// The configuration in force on the branch that governs one of them, as the branch is now, with the text of the
+    /// repository's file; none where there is none. Of a branch that is gone the last known commit counts.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn configuration_of(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        listed: &ListedPull,
+    ) -> Result<Option<(Policy, String)>> {
+        let repo = client.repo(repository);
+        let (branch, defaults) = futures::try_join!(
+            config::branch(repo, listed.governed_by()),
+            self.organisations.of(client, repository.owner())
+        )?;
+        let tip = branch.map_or(listed.base.sha, |branch| branch.commit.sha);
+        let Some(policy) = config::policy(repo, tip, defaults.as_deref()).await? else {
+            return Ok(None);
+        };
+        let text = config::text(repo, tip).await?;
+        let defaults = defaults.map(|defaults| defaults.text.clone());
+        Ok(Some((
+            policy,
+            format!("{text}\n{}", defaults.unwrap_or_default()),
+        )))
     }
 
     /// Decides one of them under the configuration at its base, and under `other`, and adds the differences. Where its
