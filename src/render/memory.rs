@@ -12,6 +12,7 @@ use super::{Markdown, clip, code, marked, messages, short_text};
 use loopgate_core::{
     PrNumber,
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, SettledDispute, Tier},
+    text::one_line,
     verdict::FailureView,
 };
 
@@ -70,15 +71,18 @@ pub(super) fn line(view: &FailureView) -> Option<Markdown> {
     sentence(found)
 }
 
-/// What is remembered of failures, for a terminal: one line each, the same one once.
-pub fn memory_lines<'a>(found: impl IntoIterator<Item = &'a MemoryMatch>) -> Vec<String> {
+/// What is remembered of failures, each after the name of its failure, for a terminal: one line each, the same error
+/// once.
+pub fn memory_lines<'a>(found: impl IntoIterator<Item = (String, &'a MemoryMatch)>) -> Vec<String> {
     let mut errors = BTreeSet::new();
     let first = found
         .into_iter()
-        .filter(|found| errors.insert(found.fingerprint));
-    first
-        .filter_map(|found| Some(super::plain(sentence(found)?.as_str())))
-        .collect()
+        .filter(|(_, found)| errors.insert(found.fingerprint));
+    let line = |(name, found): (String, &MemoryMatch)| {
+        let known = super::plain(sentence(found)?.as_str());
+        Some(format!("{}: {known}", one_line(&name, 120)))
+    };
+    first.filter_map(line).collect()
 }
 
 /// "seen in #41; fixed there by `abc1234` …"

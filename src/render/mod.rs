@@ -107,7 +107,7 @@ pub use planted::{PlantedSettings, planted_lines};
 pub use posts::{Announcement, Dispatch};
 pub use reflex::{
     loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_iteration,
-    loop_list, loop_plan, loop_report, loop_status, loop_verdict,
+    loop_list, loop_missing_test, loop_plan, loop_report, loop_status, loop_verdict,
 };
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
@@ -115,7 +115,7 @@ pub use subject::Subject;
 pub use summary::Iteration;
 pub use terminal::report as terminal_report;
 pub use texts::LIMIT;
-pub use tried::{Tried, trial, trial_page, trial_text, tried, what_if};
+pub use tried::{JudgedBy, Tried, trial, trial_page, trial_text, tried, what_if};
 pub use warning::{not_repeated, notes};
 pub use words::{few, moment};
 

@@ -26,6 +26,67 @@ fn a_failure_without_a_known_next_step_is_repaired_too() {
     );
 }
 
+/// A branch whose own commit broke a test that passes on its base, as most pull requests do.
+fn broken_on_a_branch(fixer: &str) -> Project {
+    let project = Project::fixed_by(fixer, "");
+    let whole =
+        "total() { sum=0; for number in \"$@\"; do sum=$((sum + number)); done; echo \"$sum\"; }\n";
+    project.write("calc.sh", whole);
+    let test = ". ./calc.sh\necho 1..1\n[ \"$(total 1 2 3)\" = 6 ] && echo 'ok 1 - adds' && exit\n\
+                echo 'not ok 1 - adds'\nexit 1\n";
+    project.write("tests/test_calc.sh", test);
+    project.commit("A sum that is right");
+    project.git(&["checkout", "-qb", "feature"]);
+    project.write("calc.sh", &whole.replace("sum=0", "sum=1"));
+    project.write("more.py", "def more(x):\n    return x + 1\n");
+    project.commit("More");
+    project
+}
+
+/// Sets a loop up that mends a bug on a branch.
+fn begin_on_a_branch(project: &Project) {
+    let words = "new mend --alias calc --type bug_fix --base main --yes";
+    let words: Vec<&str> = words.split(' ').collect();
+    project.run(&words).ended_with(0);
+}
+
+#[test]
+fn a_test_that_the_branch_broke_and_mended_is_the_test_of_the_change() {
+    let project = broken_on_a_branch("cat > /dev/null\nsed -i 's/sum=1/sum=0/' calc.sh\n");
+    begin_on_a_branch(&project);
+    let ran = project.run(&["run"]).ended_with(0);
+    assert!(
+        ran.out.contains("calc: completed after 2 iterations"),
+        "{}",
+        ran.out
+    );
+    let mut query = project.loopgate(&["memory", "query", "adds"]);
+    let known = Ran::of(query.output().expect("the program")).ended_with(0);
+    assert!(known.out.contains("in calc.sh"), "{}", known.out);
+}
+
+#[test]
+fn a_missing_test_is_asked_for_by_name() {
+    let project = broken_on_a_branch("cat > /dev/null\n");
+    project.git(&["checkout", "-q", "main", "--", "calc.sh"]);
+    project.commit("The sum is right again");
+    begin_on_a_branch(&project);
+    let ran = project.run(&["run"]).ended_with(2);
+    for said in [
+        "BLOCKED: the change comes without a test",
+        "Question: Which test shows what more.py is to do?",
+    ] {
+        assert!(ran.out.contains(said), "{said}: {}", ran.out);
+    }
+    assert!(!ran.out.contains("changed nothing"), "{}", ran.out);
+    // The second answer is one that works.
+    let configured = project.read(".github/loopgate.yml");
+    let rule = "evaluate:\n  rules:\n    - { id: tests_added, severity: warn, check: { tests_added: true } }\n";
+    project.write(".github/loopgate.yml", &format!("{configured}{rule}"));
+    project.commit("No test is needed");
+    project.run(&["resume", "calc"]).ended_with(0);
+}
+
 /// pytest, prove and go, as most tools, name the tests that fail and no others. That none is named once all pass is no
 /// loss.
 #[test]

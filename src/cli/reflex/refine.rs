@@ -16,7 +16,7 @@ use super::{
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
     git::Outsider,
-    render::{few, loop_call, loop_fix_message, reason, refused_command},
+    render::{few, loop_call, loop_fix_message, loop_missing_test, reason, refused_command},
     runner::{self, CommandLine, Edits, Ending, Extent, FixerEnd, FixerReport, Head, Plan},
 };
 use loopgate_core::{
@@ -320,7 +320,7 @@ impl Session<'_> {
             described.push_str(&format!("; outside the failing scope: {}", few(outside, 3)));
         }
         let reported = (report.description.as_deref(), report.cause.as_deref());
-        let message = loop_fix_message(&view, &self.state, reported, &described);
+        let message = loop_fix_message(&view, &self.state, reported, &described, &edits.files);
         match verdict {
             EditVerdict::Nothing => {
                 self.put_aside(edits, "")?;
@@ -332,13 +332,15 @@ impl Session<'_> {
                     "The fixer ended without changing a file.{}",
                     description.unwrap_or_default()
                 )];
-                let triggers = [Trigger::AmbiguousRequirement, Trigger::NoChange];
-                let call = loop_call(Trigger::AmbiguousRequirement, notes);
-                self.save(
-                    Turn::on(&self.state, Utc::now()).refused(&triggers, call, policy),
-                    None,
-                )
-                .await
+                let cause = Trigger::AmbiguousRequirement;
+                let turn = Turn::on(&self.state, Utc::now());
+                let turn = if reflex::lacks_only_a_test(&self.state) {
+                    turn.refused(&[cause], loop_missing_test(&change, notes), policy)
+                } else {
+                    let causes = [cause, Trigger::NoChange];
+                    turn.refused(&causes, loop_call(cause, notes), policy)
+                };
+                self.save(turn, None).await
             }
             EditVerdict::Refuse(refusals) => {
                 let diff = self.workspace.worktree.diff(edits.head.tree, edits.tree)?;

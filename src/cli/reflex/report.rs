@@ -160,8 +160,14 @@ impl Session<'_> {
     pub(super) fn print_iteration(&self, judged: &Judged) {
         let view = &judged.decision.view;
         self.print_summary(&view.evaluation, &view.failures);
-        for known in render::memory_lines(view.failures.iter().flat_map(|failure| &failure.memory))
-        {
+        let remembered = view.failures.iter().flat_map(|failure| {
+            let name = || match &failure.failure.test_name {
+                Some(test) => test.clone(),
+                None => failure.failure.reported().into_owned(),
+            };
+            failure.memory.iter().map(move |found| (name(), found))
+        });
+        for known in render::memory_lines(remembered) {
             print(&format!("Before: {known}"));
         }
         if self.state.iteration >= 2 && !self.state.has_ended() {

@@ -1,6 +1,8 @@
 //! The message of a fix's commit.
 
-use loopgate_core::{deciding::View, state::LoopState};
+use loopgate_core::{
+    deciding::View, observed::ChangedFiles, source_files::is_test, state::LoopState,
+};
 
 use crate::render::{short_line, wrapped};
 
@@ -18,6 +20,7 @@ pub fn loop_fix_message(
     state: &LoopState,
     (description, cause): (Option<&str>, Option<&str>),
     change: &str,
+    edits: &ChangedFiles,
 ) -> String {
     let first = view.failures.first();
     let error = first.map_or_else(
@@ -54,7 +57,7 @@ pub fn loop_fix_message(
         .or_else(|| first.map(|view| view.feedback.problem.clone()));
     let subject = format!(
         "fix({}): {}",
-        scope_of(view),
+        scope_of(view, edits),
         begin_low(what.unwrap_or(answer))
     );
     let fix = match what {
@@ -79,13 +82,20 @@ pub fn loop_fix_message(
     )
 }
 
-/// What the failures are about, as the scope of a conventional commit.
-fn scope_of(view: &View) -> String {
-    let file = view
+/// What the edits change, as the scope of a conventional commit: of several files one that a failure names, and code
+/// rather than its tests.
+fn scope_of(view: &View, edits: &ChangedFiles) -> String {
+    let named: Vec<&str> = view
         .failures
         .iter()
-        .find_map(|view| view.failure.location().map(|(file, _)| file.to_owned()));
-    let stem = file.as_deref().and_then(|file| {
+        .filter_map(|view| Some(view.failure.location()?.0))
+        .collect();
+    let file = edits
+        .known()
+        .iter()
+        .map(|file| file.path.as_str())
+        .min_by_key(|path| (is_test(path), !named.contains(path)));
+    let stem = file.and_then(|file| {
         let name = file.rsplit('/').next()?;
         Some(name.split('.').next().unwrap_or(name).to_owned())
     });
@@ -150,8 +160,15 @@ mod tests {
         state.max_iterations = 4;
         state.run_id = "round-20261120-100000".to_owned();
         let view = decide(&snapshot, &state, &policy, fixtures::start()).view;
+        let edits = ChangedFiles::Complete(Vec::new());
         let written = |description| {
-            loop_fix_message(&view, &state, (description, None), "+1/-1 in src/lib.rs")
+            loop_fix_message(
+                &view,
+                &state,
+                (description, None),
+                "+1/-1 in src/lib.rs",
+                &edits,
+            )
         };
         let message = written(Some("Round half away from zero.\nAs the tests ask for"));
         let lines: Vec<&str> = message.lines().collect();

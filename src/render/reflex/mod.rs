@@ -19,12 +19,18 @@ use super::{
 use loopgate_core::{
     deciding::{Decision, View},
     escalation::Question,
+    memory::MemoryMatch,
+    observed::ChangedFiles,
     policy::Trigger,
-    reflex::{Ask, CritiqueItem, FixRecord, LoopCall},
+    reflex::{self, Ask, CritiqueItem, FixRecord, LoopCall},
+    source_files::{is_code, is_test},
     state::{Dispute, LoopState, RunStatus},
     text::one_line,
     verdict::{Evaluation, FailureView},
 };
+
+/// The key of the texts about a change that comes without a test.
+const MISSING_TEST: &str = "missing_test";
 
 /// The summary of the iteration a loop has just evaluated.
 pub fn loop_iteration(
@@ -77,7 +83,12 @@ fn cause(state: &LoopState) -> &'static str {
     let Some(trigger) = state.blocked.as_ref().map(|blocked| blocked.trigger) else {
         return "a person is needed";
     };
-    let own = word("trigger_of_local_loop", trigger.as_str());
+    let about = if trigger == Trigger::AmbiguousRequirement && reflex::lacks_only_a_test(state) {
+        MISSING_TEST
+    } else {
+        trigger.as_str()
+    };
+    let own = word("trigger_of_local_loop", about);
     if state.pull_request.is_some() || own.is_empty() {
         words::trigger(trigger)
     } else {
@@ -206,6 +217,24 @@ pub fn loop_call(cause: Trigger, notes: Vec<String>) -> LoopCall {
     LoopCall { notes, ask }
 }
 
+/// A call by a fixer that has nothing left to mend, where no test comes with the change.
+pub fn loop_missing_test(change: &ChangedFiles, notes: Vec<String>) -> LoopCall {
+    let code = change
+        .known()
+        .iter()
+        .map(|file| file.path.as_str())
+        .filter(|path| is_code(path) && !is_test(path));
+    let files: Vec<String> = code.take(3).map(|path| one_line(path, 200)).collect();
+    let beside = context! { files };
+    LoopCall {
+        notes,
+        ask: Ask {
+            question: messages::plain("call_of_local_loop", &MISSING_TEST, beside),
+            options: causes::lines(word("answers_of_local_loop", MISSING_TEST)),
+        },
+    }
+}
+
 /// `status`: one loop with everything in its columns.
 pub fn loop_status(state: &LoopState) -> String {
     messages::text(
@@ -239,13 +268,24 @@ pub fn loop_report(state: &LoopState, colour: bool) -> String {
         .attempts
         .last()
         .and_then(|last| last.memory_matches.as_ref());
+    let error_of = |found: &MemoryMatch| {
+        let mut records = state.failures.history.iter().rev();
+        let record = records.find(|record| record.fingerprint == found.fingerprint);
+        record
+            .map_or("another failure", |record| &record.error)
+            .to_owned()
+    };
+    let remembered = remembered
+        .into_iter()
+        .flatten()
+        .map(|found| (error_of(found), found));
     let model = context! {
         colour,
         verdict => loop_verdict(state),
         is_commit => state.branch.len() >= 7 && state.branch.chars().all(|c| c.is_ascii_hexdigit()),
         reflex => Serde(reflex),
         state_ref => state_ref(state),
-        before => memory_lines(remembered.into_iter().flatten()),
+        before => memory_lines(remembered),
         distance => Serde(distance.filter(|_| state.status != RunStatus::InProgress)),
         asks => reflex.is_some() && matches!(state.status, RunStatus::Escalated | RunStatus::Aborted),
         cause => cause(state),

@@ -4,15 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    evidence::{
-        Against, CheckEvidence, Compare, Outcome, TestId, TestOutcomes, TestState, is_declared,
-    },
+    evidence::{Against, CheckEvidence, Compare, TestId, TestOutcomes, TestState, is_declared},
     observed::BaseEvidence,
     state::AttemptDigest,
-    verdict::{
-        gather::{CheckView, HeadEvidence},
-        tamper::Tampering,
-    },
+    verdict::{gather::HeadEvidence, tamper::Tampering},
 };
 
 /// Most names in one set: the record of an attempt stays small.
@@ -34,14 +29,14 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
     if let Some(before) = before {
         flaky.extend(before.flaky.iter().cloned());
         let now = CheckEvidence::all_tests(checks());
-        let passes_now = |id: TestId| now.as_ref().is_some_and(|now| is_green(now, id));
+        let passes_now = |id: TestId| now.as_ref().is_some_and(|now| now.is_green(id));
         let mended = before
             .failing_tests
             .iter()
             .filter(|(_, id)| id.is_some_and(passes_now));
         flaky.extend(mended.map(|(name, _)| name.clone()));
         let passed_before =
-            |id: TestId| before.tests.as_ref().is_some_and(|then| is_green(then, id));
+            |id: TestId| before.tests.as_ref().is_some_and(|then| then.is_green(id));
         let broken = checks()
             .flat_map(|check| &check.failures)
             .filter(|one| one.test_id.is_some_and(passed_before));
@@ -51,13 +46,6 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
         flaky.pop_last();
     }
     flaky
-}
-
-fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
-    matches!(
-        test_outcomes.state(id),
-        Some(TestState::Passed | TestState::Flaky)
-    )
 }
 
 /// Compares the head with the attempt before it, else with the base.
@@ -121,31 +109,11 @@ pub fn compare(
             );
         }
     };
-    let ran_all =
-        total_before.is_none_or(|before| digest.total_tests.is_some_and(|now| now >= before));
-    // Whether a test that failed before was seen to pass: it is named as passed, or, where no passed tests are named,
-    // every check ran, as many tests as before, and none of its name failed.
+    // A test that is taken away or marked does not pass.
     let passes = |name: &str, id: Option<TestId>| {
-        if tampering
-            .iter()
-            .filter_map(|one| one.gone.as_deref())
-            .any(|gone| is_declared(name, gone))
-        {
-            return false;
-        }
-        if let (Some(id), Some(tests)) = (id, now.tests)
-            && (tests.is_whole() || tests.state(id).is_some())
-        {
-            return is_green(tests, id);
-        }
-        let ran = |check: &CheckView| {
-            check
-                .evidence()
-                .is_none_or(|check| matches!(check.outcome, Outcome::Passed | Outcome::Failed))
-        };
-        let mut failures = evidence.ended().flat_map(|check| &check.failures);
-        let ran_whole = ran_all && evidence.checks.values().all(ran);
-        ran_whole && !failures.any(|failure| failure.test_name.as_deref() == Some(name))
+        let mut gone = tampering.iter().filter_map(|one| one.gone.as_deref());
+        !gone.any(|gone| is_declared(name, gone))
+            && evidence.sees_pass(now.tests, total_before, name, id)
     };
     let compare = sets(&before, &now, &passes, digest, against);
     let regressed = match against {
@@ -154,7 +122,7 @@ pub fn compare(
             let fails_newly = |name: &str, id: Option<TestId>| !fails(&before, name, id);
             let was_green = |id: TestId| match before.tests.and_then(|tests| tests.state(id)) {
                 Some(state) => matches!(state, TestState::Passed | TestState::Flaky),
-                None => base_tests.as_ref().is_some_and(|tests| is_green(tests, id)),
+                None => base_tests.as_ref().is_some_and(|tests| tests.is_green(id)),
             };
             let regressed = now
                 .failing

@@ -62,7 +62,9 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
         &next.attempts,
         &let_go(Acceptable::ResultsLost),
     );
-    evidence.compare_with_attempt_of_base(inputs.snapshot.pull_request.base.sha, &next.attempts);
+    if next.reflex.is_some() {
+        evidence.compare_with_iterations(&next.attempts);
+    }
     evidence
 }
 

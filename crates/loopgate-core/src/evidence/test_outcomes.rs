@@ -160,6 +160,11 @@ impl TestOutcomes {
         self.extent == OutcomesExtent::Whole
     }
 
+    /// Whether this test is known to have passed, be it after failing.
+    pub fn is_green(&self, id: TestId) -> bool {
+        matches!(self.state(id), Some(TestState::Passed | TestState::Flaky))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = TestOutcome> + '_ {
         self.entries.iter().copied()
     }

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use crate::{
     deciding::View,
     evidence::{BaseTestRun, ProofEnd},
-    ids::{CheckName, Fingerprint, Sha},
+    ids::{CheckName, Fingerprint, RuleId, Sha},
     observed::{ChangedFile, ChangedFiles, Contents},
     policy::{CheckPolicy, CheckSource},
     source_files::{belongs_to_tests, is_test},
@@ -15,6 +15,7 @@ use crate::{
     text,
     verdict::{
         FailureView,
+        evaluate::TESTS_ADDED,
         tamper::{self, Tampering},
     },
 };
@@ -247,8 +248,22 @@ fn runs_by_itself(file: &ChangedFile) -> Vec<String> {
     gained.map(|line| text::start(line, 200)).collect()
 }
 
-/// The files the failures and the change itself point at; empty when no failure names a place.
+/// Whether the last evaluation of a loop holds nothing against it but that the change comes without a test.
+pub fn lacks_only_a_test(state: &LoopState) -> bool {
+    let failed = state.evaluation.iter().flat_map(|it| &it.failed_rules);
+    failed.map(RuleId::as_str).eq([TESTS_ADDED])
+}
+
+/// The files the failures and the change itself point at; empty where a failure names no code but that of its test:
+/// what it fails by may be anywhere.
 pub fn failing_scope(view: &View, change: &ChangedFiles) -> BTreeSet<String> {
+    let names_code = |view: &FailureView| {
+        let source = view.failure.source.as_ref();
+        source.is_some_and(|source| !is_test(&source.file))
+    };
+    if !view.failures.iter().all(names_code) {
+        return BTreeSet::new();
+    }
     let mut scope = BTreeSet::new();
     for view in &view.failures {
         let failure = &view.failure;
@@ -256,13 +271,8 @@ pub fn failing_scope(view: &View, change: &ChangedFiles) -> BTreeSet<String> {
         scope.extend(failure.test_file.clone());
     }
     if !scope.is_empty() {
-        scope.extend(
-            change
-                .known()
-                .iter()
-                .flat_map(|file| file.paths())
-                .map(str::to_owned),
-        );
+        let changed = change.known().iter().flat_map(|file| file.paths());
+        scope.extend(changed.map(str::to_owned));
     }
     scope
 }

@@ -17,7 +17,10 @@ mod govern;
 mod replay;
 mod turn;
 
-pub use fix::{EditRefusal, EditVerdict, Edits, PutBack, failing_scope, intrusions, judge_edits};
+pub use fix::{
+    EditRefusal, EditVerdict, Edits, PutBack, failing_scope, intrusions, judge_edits,
+    lacks_only_a_test,
+};
 pub use govern::{
     Exhausted, begin, govern, infer_limit, infer_type, prepared_checks, time_left, title,
 };

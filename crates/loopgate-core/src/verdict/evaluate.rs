@@ -157,6 +157,9 @@ pub enum CheckFailure {
     Failed { failures: u64 },
 }
 
+/// The rule that changed code comes with changed tests.
+pub const TESTS_ADDED: &str = "tests_added";
+
 /// The rules in force: one for each configured check, the ones every repository has, and those it wrote itself.
 /// A rule of the configuration replaces a default one with the same id.
 pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
@@ -197,7 +200,7 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
     let mut rules: Vec<Rule> = of_checks.collect();
     let added = "changed code comes with changed tests".to_owned();
     rules.extend(of_change(
-        "tests_added",
+        TESTS_ADDED,
         added,
         tests_added,
         RuleCheck::TestsAdded(Yes),

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     evidence::{
         ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, FindingSeverity, Outcome,
-        RepeatedTest, TestId, TestState, WorkflowOrigin, check_consistent,
+        RepeatedTest, TestId, TestOutcomes, TestState, WorkflowOrigin, check_consistent,
     },
     failure::{self, Blame},
     ids::{CheckName, FailureId, Sha, Timestamp},
@@ -362,22 +362,48 @@ impl HeadEvidence {
         }
     }
 
-    /// Compares with an attempt that was made of the base itself: a local loop's first.
-    pub fn compare_with_attempt_of_base(&mut self, base: Sha, attempts: &[AttemptDigest]) {
-        let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else {
-            return;
+    /// Counts a test as mended that failed in an earlier iteration of a local loop and passes here. One that the loop
+    /// itself had broken since, or that is flaky, is none.
+    pub fn compare_with_iterations(&mut self, attempts: &[AttemptDigest]) {
+        let now = CheckEvidence::all_tests(self.ended());
+        let mends = |attempt: &AttemptDigest| {
+            let ran_again = |check: &CheckName| self.of_check(check).is_some();
+            let mut failed = attempt.failing_tests.iter().filter(|(name, _)| {
+                !attempt.regressed.contains(*name) && !attempt.flaky.contains(*name)
+            });
+            attempt.failed_checks.iter().all(ran_again)
+                && failed
+                    .any(|(name, id)| self.sees_pass(now.as_ref(), attempt.total_tests, name, *id))
         };
-        let outcomes: Vec<_> = self
-            .checks
-            .values()
-            .filter_map(|check| check.evidence()?.tests.as_ref())
-            .collect();
-        let passes = |id: TestId| {
-            outcomes
-                .iter()
-                .any(|outcomes| outcomes.state(id) == Some(TestState::Passed))
+        let mends_a_test = attempts.iter().any(mends);
+        self.mends_a_test |= mends_a_test;
+    }
+
+    /// Whether a test that failed before passes: it is named as passed, or, where no passed tests are named, every
+    /// check ran, as many tests as before, and none of its name failed. `now` is how each of the head's tests ended.
+    pub fn sees_pass(
+        &self,
+        now: Option<&TestOutcomes>,
+        total_before: Option<u64>,
+        name: &str,
+        id: Option<TestId>,
+    ) -> bool {
+        if let (Some(id), Some(tests)) = (id, now)
+            && (tests.is_whole() || tests.state(id).is_some())
+        {
+            return tests.is_green(id);
+        }
+        let ran = |check: &CheckView| {
+            check
+                .evidence()
+                .is_none_or(|check| matches!(check.outcome, Outcome::Passed | Outcome::Failed))
         };
-        self.mends_a_test |= first.failing_tests.values().flatten().any(|id| passes(*id));
+        let total = CheckEvidence::sum(self.ended(), |results| results.total);
+        let ran_all = total_before.is_none_or(|before| total.is_some_and(|now| now >= before));
+        let mut failures = self.ended().flat_map(|check| &check.failures);
+        ran_all
+            && self.checks.values().all(ran)
+            && !failures.any(|failure| failure.test_name.as_deref() == Some(name))
     }
 }
 

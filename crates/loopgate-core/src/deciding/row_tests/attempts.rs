@@ -208,6 +208,21 @@ fn a_test_that_fails_on_the_base_and_passes_is_one_for_the_change() {
 }
 
 #[test]
+fn a_test_that_a_pull_request_broke_itself_is_none_for_its_change() {
+    let mut story = Story::opened();
+    story.snapshot.pull_request.title = "fix: round half up".to_owned();
+    let ChangedFiles::Complete(files) = &mut story.snapshot.files else {
+        panic!("complete")
+    };
+    files.retain(|file| file.path == "src/lib.rs");
+    story.push(1, &["rounds"], &["parses"]);
+    let decision = story.push(2, &[], &["rounds", "parses"]);
+    let rules = &decision.view.evaluation.rules;
+    let rule = rules.iter().find(|rule| rule.id.as_str() == "tests_added");
+    assert!(rule.is_some_and(|rule| rule.outcome != RuleOutcome::Passed));
+}
+
+#[test]
 fn code_and_tests_are_told_by_the_names_of_their_language() {
     let judged = |paths: &[&str]| {
         let mut story = Story::opened();
