@@ -584,5 +584,17 @@ mod tests {
             places.resolve("com/acme/Only.java"),
             "two/src/main/java/com/acme/Only.java"
         );
+        for module in ["one", "two"] {
+            assert_eq!(
+                places.resolve(&format!("{module}/com/acme/Cart.java")),
+                format!("{module}/src/main/java/com/acme/Cart.java"),
+                "a group of JaCoCo names its module"
+            );
+        }
+        assert_eq!(
+            places.resolve("acme-one/com/acme/Cart.java"),
+            "acme-one/com/acme/Cart.java",
+            "no module is of that name, and either is none"
+        );
     }
 }

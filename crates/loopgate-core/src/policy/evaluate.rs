@@ -153,8 +153,9 @@ impl CheckKind {
             | Self::Test
             | Self::Integration
             | Self::Security
+            | Self::Coverage
             | Self::Lint => Severity::Fail,
-            Self::Performance | Self::Coverage | Self::Custom => Severity::Warn,
+            Self::Performance | Self::Custom => Severity::Warn,
             Self::Docs => Severity::Info,
         }
     }

@@ -111,6 +111,8 @@ pub enum RuleFailure {
         least: f64,
         uncovered: Vec<String>,
     },
+    /// Files of the change that no coverage report names.
+    NotMeasured { files: Vec<String> },
     /// Percent of all lines, here and on the base.
     CoverageLost { head: f64, base: f64 },
     /// Tests of a required sort are missing.
@@ -388,6 +390,9 @@ fn judge(
             let Some(coverage) = &evidence.coverage else {
                 return RuleOutcome::Unknown;
             };
+            if let Some(unmeasured) = unmeasured(coverage, rule) {
+                return unmeasured;
+            }
             let percent = coverage.changed_percent().unwrap_or(100.0);
             let uncovered = || coverage.uncovered.clone();
             let short = || RuleFailure::ChangedCoverage {
@@ -398,6 +403,13 @@ fn judge(
             verdict(percent >= least.0, short)
         }
         RuleCheck::CoverageKept => {
+            if let Some(unmeasured) = evidence
+                .coverage
+                .as_ref()
+                .and_then(|it| unmeasured(it, rule))
+            {
+                return unmeasured;
+            }
             let head = evidence
                 .coverage
                 .as_ref()
@@ -547,6 +559,17 @@ fn tests_added(files: &[ChangedFile]) -> RuleOutcome {
         .filter(changed)
         .any(|file| is_test(&file.path) || inline_test(file));
     verdict(!code || test, || RuleFailure::NoTestsAdded)
+}
+
+/// The outcome of a rule on coverage that has to hold, where files of the change are in no report: nothing shows that
+/// their lines are covered.
+fn unmeasured(coverage: &ChangedCoverage, rule: &Rule) -> Option<RuleOutcome> {
+    let files = &coverage.unmeasured;
+    (rule.severity == Severity::Fail && !files.is_empty()).then(|| {
+        RuleOutcome::Failed(RuleFailure::NotMeasured {
+            files: files.clone(),
+        })
+    })
 }
 
 /// How far a head that has not passed is from passing.

@@ -90,6 +90,25 @@ fn changed_lines_are_held_against_the_type_of_the_change() {
 }
 
 #[test]
+fn a_file_that_is_in_no_report_does_not_meet_a_rule_that_has_to_hold() {
+    let unmeasured = || {
+        Some(ChangedCoverage {
+            unmeasured: vec!["src/lib.rs".to_owned()],
+            ..measured(0, 0)
+        })
+    };
+    let strict = |story: &mut Story| story.policy.coverage.below_minimum = Severity::Fail;
+    let decision = decided("feat: a", unmeasured(), strict);
+    let why = RuleFailure::NotMeasured {
+        files: vec!["src/lib.rs".to_owned()],
+    };
+    assert_eq!(failed(&decision, "coverage"), why);
+    assert_eq!(decision.next.attempts[0].result, VerificationResult::Fail);
+    let advised = decided("feat: a", unmeasured(), |_| {});
+    assert_eq!(outcome(&advised, "coverage"), Some(RuleOutcome::Passed));
+}
+
+#[test]
 fn unknown_coverage_weighs_nothing_and_a_change_without_code_passes() {
     assert_eq!(
         outcome(&decided("feat: a", None, |_| {}), "coverage"),
