@@ -3,16 +3,16 @@
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    CAUTION, Iteration, Subject, block, check_table, clip, clip_lines,
+    CAUTION, Iteration, Links, Subject, block, check_table, clip, clip_lines,
     failure_card::{self, Cause, ShownTexts},
-    line, messages, place, verdict, warning, word, words,
+    line, messages, place, plain, verdict, warning, word, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision},
     evidence::{CheckEvidence, Outcome},
     observed::Snapshot,
     policy::Policy,
-    verdict::{CheckStanding, FailureView},
+    verdict::{CheckStanding, FailureView, RuleFailure, RuleOutcome, RuleView},
 };
 
 /// Causes of failures shown; the rest is counted.
@@ -49,6 +49,7 @@ pub fn report(
         more => causes.len().saturating_sub(FAILURES),
         checks => view.checks.iter().map(check).collect::<Vec<_>>(),
         notes => warning::notes(decision, snapshot),
+        coverage => coverage(&subject),
         ends => view.checks.iter().filter_map(|check| last_output(check, &view.failures)).collect::<Vec<_>>(),
         issues => iteration.iter().flat_map(Iteration::issue_lines).collect::<Vec<_>>(),
         iteration => whole.flat_map(|iteration| iteration.head.clone()).collect::<Vec<_>>(),
@@ -86,6 +87,25 @@ fn outcome(subject: &Subject<'_>) -> String {
         words::count(ended.count(), "check"),
         verdict::with_warnings(&subject.decision.view)
     )
+}
+
+/// The coverage of the changed lines, where some are not covered or not measured and no rule says so.
+fn coverage(subject: &Subject<'_>) -> Option<String> {
+    let view = &subject.decision.view;
+    let found = view.coverage.as_ref()?;
+    let is_short = !found.uncovered.is_empty() || !found.unmeasured.is_empty();
+    let says_so = |rule: &RuleView| {
+        use RuleFailure::{ChangedCoverage, NotMeasured};
+        matches!(
+            rule.outcome,
+            RuleOutcome::Failed(ChangedCoverage { .. } | NotMeasured { .. })
+        )
+    };
+    if !is_short || view.evaluation.rules.iter().any(says_so) {
+        return None;
+    }
+    let said = check_table::coverage_line(view, &Links::of(subject.snapshot))?;
+    Some(plain(said.as_str()))
 }
 
 /// The line of a check.
@@ -209,7 +229,7 @@ fn failure<'a>(cause: &Cause<'a>, shown: &mut ShownTexts<'a>) -> Value {
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{deciding::NextAction, policy::Severity};
+    use loopgate_core::{deciding::NextAction, evidence::ChangedCoverage, policy::Severity};
 
     #[test]
     fn a_failing_run() {
@@ -219,6 +239,37 @@ mod tests {
             fixtures::policy(),
         );
         insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, false));
+    }
+
+    #[test]
+    fn what_tests_leave_out_is_said_while_something_else_fails() {
+        let (mut decision, snapshot, policy) = (
+            fixtures::first_failure(),
+            fixtures::snapshot(),
+            fixtures::policy(),
+        );
+        let last_line = |decision: &Decision| {
+            let text = report(decision, &snapshot, &policy, false, false);
+            let said = text.lines().find(|line| line.starts_with("! "));
+            said.map(str::to_owned)
+        };
+        decision.view.feedback.clear();
+        decision.view.evaluation.rules.clear();
+        decision.view.coverage = Some(ChangedCoverage {
+            changed_covered: 1,
+            changed_total: 2,
+            uncovered: vec!["src/a.rs:3".to_owned()],
+            ..ChangedCoverage::default()
+        });
+        assert_eq!(
+            last_line(&decision).as_deref(),
+            Some(
+                "! 50 % of the changed lines are covered by tests (1 of 2); not covered: `src/a.rs:3`."
+            )
+        );
+        let uncovered = fixtures::failed_rule("coverage", Severity::Warn, fixtures::uncovered());
+        decision.view.evaluation.rules.push(uncovered);
+        assert_eq!(last_line(&decision), None, "the rule says it");
     }
 
     #[test]

@@ -373,6 +373,14 @@ fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
         ),
         part => (word("actor", part.as_str()), None),
     };
+    if who.part == Part::Merger && !is_open {
+        return Some(Actor {
+            kind: word("actor", Part::Author.as_str()).to_owned(),
+            login: None,
+            action: word("deed", "push").to_owned(),
+            since: who.since,
+        });
+    }
     let action = words::deed(who.part, &subject.decision.action).to_owned();
     Some(Actor {
         kind: kind.to_owned(),

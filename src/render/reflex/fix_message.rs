@@ -1,7 +1,7 @@
 //! The message of a fix's commit.
 
 use loopgate_core::{
-    deciding::View, observed::ChangedFiles, source_files::is_test, state::LoopState,
+    CheckName, deciding::View, observed::ChangedFiles, source_files::is_test, state::LoopState,
 };
 
 use crate::render::{short_line, wrapped};
@@ -23,29 +23,7 @@ pub fn loop_fix_message(
     edits: &ChangedFiles,
 ) -> String {
     let first = view.failures.first();
-    let error = first.map_or_else(
-        || match view.evaluation.failed_rules().as_slice() {
-            [] => "the score is short".to_owned(),
-            rules => rules
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", "),
-        },
-        |view| {
-            let name = view
-                .failure
-                .test_name
-                .as_deref()
-                .map(|name| format!("{name} — "))
-                .unwrap_or_default();
-            format!(
-                "{}: {name}{}",
-                view.check,
-                view.failure.reported().lines().next().unwrap_or_default()
-            )
-        },
-    );
+    let error = errors(view);
     let strategy = first.map_or_else(String::new, |view| view.feedback.action.clone());
     let what = description.filter(|text| !text.trim().is_empty());
     // Without the fixer's own words: which rule it answers.
@@ -80,6 +58,37 @@ pub fn loop_fix_message(
         state.max_iterations,
         state.run_id,
     )
+}
+
+/// What the fix answers: the first failure of each check that fails, else the rules that do not hold.
+fn errors(view: &View) -> String {
+    let mut named: Vec<&CheckName> = Vec::new();
+    let mut errors: Vec<String> = Vec::new();
+    for view in &view.failures {
+        if named.contains(&&view.check) {
+            continue;
+        }
+        named.push(&view.check);
+        let name = match &view.failure.test_name {
+            Some(name) => format!("{name} — "),
+            None => String::new(),
+        };
+        let reported = view.failure.reported();
+        let first_line = reported.lines().next().unwrap_or_default();
+        errors.push(format!("{}: {name}{first_line}", view.check));
+    }
+    if errors.is_empty() {
+        errors = view
+            .evaluation
+            .failed_rules()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+    }
+    match errors.is_empty() {
+        true => "the score is short".to_owned(),
+        false => errors.join("; "),
+    }
 }
 
 /// What the edits change, as the scope of a conventional commit: of several files one that a failure names, and code
@@ -149,7 +158,38 @@ fn headline(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::{deciding::decide, fixtures};
+    use loopgate_core::{deciding::decide, fixtures, observed::ChangedFile};
+
+    #[test]
+    fn a_fix_is_named_after_what_it_changes_and_answers_each_failing_check() {
+        let mut snapshot = fixtures::snapshot();
+        snapshot.evidence = vec![fixtures::evidence(fixtures::sha(1), &["rounds_up"], &[])];
+        let policy = fixtures::policy();
+        let state = LoopState::begin(&snapshot, &policy, fixtures::start());
+        let mut view = decide(&snapshot, &state, &policy, fixtures::start()).view;
+        let mut lint = view.failures[0].clone();
+        lint.check = "lint".parse().unwrap();
+        lint.failure.test_name = None;
+        lint.failure.error_message = "F401 unused import".into();
+        view.failures.insert(0, lint.clone());
+        view.failures.push(lint);
+        let ChangedFiles::Complete(files) = snapshot.files else {
+            panic!("complete")
+        };
+        let file = |path: &str| ChangedFile {
+            path: path.to_owned(),
+            ..files[0].clone()
+        };
+        let edits = ChangedFiles::Complete(vec![file("test_m.py"), file("m.py")]);
+        let reported = (Some("Divide whole"), Some("true division"));
+        let message = loop_fix_message(&view, &state, reported, "+1/-1", &edits);
+        assert!(message.starts_with("fix(m): divide whole\n"), "{message}");
+        let errors = message.split("Cause: ").next().unwrap_or_default();
+        assert!(
+            errors.contains("unit: rounds_up") && errors.matches("F401").count() == 1,
+            "{message}"
+        );
+    }
 
     #[test]
     fn a_commit_tells_error_cause_fix_and_attempt() {
