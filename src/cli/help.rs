@@ -34,6 +34,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_loop_command_shows_its_own_example() {
+        for (words, text) in SECTIONS
+            .iter()
+            .filter(|(words, _)| words.starts_with("loop "))
+        {
+            let call = format!("loopgate {words}");
+            assert!(text.contains(&call), "{words}: {text}");
+        }
+    }
+
+    #[test]
     fn every_text_is_that_of_a_command() {
         let command = with_texts(super::super::Cli::command(), "");
         for words in SECTIONS
