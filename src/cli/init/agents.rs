@@ -33,7 +33,8 @@ pub fn files(
     let name = repository.map_or_else(|| "OWNER/REPO".to_owned(), ToString::to_string);
     let instructions = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
     let mut files = vec![block(root, INSTRUCTIONS, &instructions)?];
-    if !CLAUDE.iter().any(|path| imports(root, path)) {
+    let has_them = |path: &&str| imports(root, path) || repeats(root, path);
+    if !CLAUDE.iter().any(has_them) {
         files.push(block(root, CLAUDE[0], include_str!("templates/claude.md"))?);
     }
     if let Some(action) = action.filter(|_| sets_up_copilot(root)) {
@@ -84,6 +85,28 @@ fn imports(root: &Path, path: &str) -> bool {
     };
     let text = fs::read_to_string(root.join(path)).unwrap_or_default();
     same().is_some() || text.split_whitespace().any(is_import) && !text.contains(BEGIN)
+}
+
+/// Whether a file of Claude's holds every line that people wrote into `AGENTS.md`: with an import they would be read
+/// twice.
+fn repeats(root: &Path, path: &str) -> bool {
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    let (instructions, claude) = (read(INSTRUCTIONS), read(path));
+    let lines = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    };
+    let (own, there) = (lines(&without_block(&instructions)), lines(&claude));
+    !own.is_empty() && own.iter().all(|line| there.contains(line)) && !claude.contains(BEGIN)
+}
+
+/// A text without our block.
+fn without_block(text: &str) -> String {
+    let Some((before, ours)) = text.split_once(BEGIN) else {
+        return text.to_owned();
+    };
+    let after = ours.split_once(END).map_or("", |(_, after)| after);
+    format!("{before}{after}")
 }
 
 /// A file with our block in it: in place of the one that is there, else at the end.
@@ -206,6 +229,26 @@ fn changed(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_claudes_that_repeats_the_instructions_is_left() {
+        let is_written = |instructions: &str, claude: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join(INSTRUCTIONS), instructions).unwrap();
+            fs::write(folder.path().join(CLAUDE[0]), claude).unwrap();
+            let files = files(folder.path(), None, None).unwrap();
+            files.iter().any(|file| file.path == CLAUDE[0])
+        };
+        let (rules, other) = ("# Rules\n\nRun `make`.\n", "Be brief.\n");
+        assert!(!is_written(rules, rules));
+        assert!(!is_written(rules, &format!("{rules}\n{other}")), "and more");
+        let with_block = format!("{rules}\n{BEGIN} -->\nours\n{END}\n");
+        assert!(!is_written(&with_block, rules), "a second time");
+        assert!(!is_written(rules, "See @AGENTS.md\n"));
+        assert!(is_written(rules, other), "others");
+        assert!(is_written(rules, "# Rules\n"), "a part");
+        assert!(is_written("", other), "none to repeat");
+    }
 
     fn write(root: &Path) -> usize {
         let files = hook_files(root, true).unwrap();
