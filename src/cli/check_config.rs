@@ -68,12 +68,15 @@ pub async fn run(arguments: &CheckConfigArguments) -> CommandResult {
 
 /// The file that is named, else the one here; its name and text.
 fn own(arguments: &CheckConfigArguments) -> Result<(String, String), CliError> {
-    output::read_named(
-        arguments
-            .file
-            .as_deref()
-            .unwrap_or(Path::new(working_tree::CONFIGURATION)),
-    )
+    let usual = Path::new(working_tree::CONFIGURATION);
+    if arguments.file.is_none() && !usual.exists() {
+        return Err(CliError::bad_data(format!(
+            "there is no {} here: `loopgate init` writes one; else name the file, or ask GitHub with --repository \
+             OWNER/REPO",
+            usual.display()
+        )));
+    }
+    output::read_named(arguments.file.as_deref().unwrap_or(usual))
 }
 
 /// Checks the file by itself first: errors in the file are reported without the network.

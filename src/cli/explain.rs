@@ -61,6 +61,7 @@ pub(super) async fn look(
     PullRequest { repository, number }: &PullRequest,
 ) -> Result<Preview, CliError> {
     let online = Online::as_anybody()?;
+    online.reach(repository).await?;
     let installation = online.installation(repository).await?;
     let job = ReconcileRequest {
         installation,

@@ -130,7 +130,7 @@ pub(super) fn not_readable(of: &PullRequest, error: Error) -> CliError {
         Error::NotFound { .. } => CliError::bad_data(format!(
             "there is no pull request {of}, or it is not shown to these credentials"
         )),
-        error => CliError::unavailable(error),
+        error => error.into(),
     }
 }
 

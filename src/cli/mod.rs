@@ -38,7 +38,10 @@ mod working_tree;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{
+    CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    error::{ContextKind, ContextValue},
+};
 use clap_complete::Shell;
 
 use loopgate_core::RepoName;
@@ -190,11 +193,15 @@ impl CliError {
     }
 }
 
-/// A fault of a room below ends a subcommand with [`exit::UNAVAILABLE`]; what is wrong with its input has a code of its
-/// own.
-impl<E: std::error::Error> From<E> for CliError {
+/// A fault of a room below ends a subcommand with [`exit::UNAVAILABLE`], and names what to do about GitHub's; what is
+/// wrong with its input has a code of its own.
+impl<E: std::error::Error + 'static> From<E> for CliError {
     fn from(error: E) -> Self {
-        Self::unavailable(error)
+        let any: &dyn std::error::Error = &error;
+        match any.downcast_ref() {
+            Some(of_github) => Self::unavailable(online::with_remedy(of_github)),
+            None => Self::unavailable(error),
+        }
     }
 }
 
@@ -211,6 +218,7 @@ pub fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
+            let error = with_tip(error);
             // Printing only fails when the output is not read.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() {
@@ -243,6 +251,22 @@ pub fn main() -> ExitCode {
             ExitCode::from(stop.code)
         }
     }
+}
+
+/// The error with a tip that fits: words where a subcommand is expected are a task, and resemble none.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(words)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    if words.contains(char::is_whitespace) {
+        let tip = format!("a task is set up with: loopgate loop new \"{words}\"");
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![tip.into()]),
+        );
+    }
+    error
 }
 
 /// Keeps what this process was started with from all others of this user: on Linux none of them reads its environment
@@ -326,6 +350,19 @@ async fn run(cli: Cli) -> CommandResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_in_the_place_of_a_subcommand_are_a_task() {
+        let tip = |words: &[&str]| {
+            let refused = Cli::command().try_get_matches_from(words).unwrap_err();
+            with_tip(refused).to_string()
+        };
+        let said = tip(&["loopgate", "loop", "fix it"]);
+        assert!(said.contains("loopgate loop new \"fix it\""), "{said}");
+        assert!(!said.contains("'init'"), "{said}");
+        let mistyped = tip(&["loopgate", "loop", "nex"]);
+        assert!(mistyped.contains("'next'"), "{mistyped}");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -9,8 +9,8 @@ use super::CliError;
 pub use crate::github::PullRequest;
 use crate::{
     github::{
-        ApiUrl, AppCredentials, AppName, AppSlug, Client, Credentials, FeedbackReader, Github,
-        GithubObjects, Pacing, Secret, Setup, registration::StoredApp,
+        ApiUrl, AppCredentials, AppName, AppSlug, Client, Credentials, Error, FeedbackReader,
+        Github, GithubObjects, Pacing, Secret, Setup, registration::StoredApp,
     },
     proof::Signer,
     refs::LocalRepository,
@@ -90,6 +90,31 @@ impl Online {
         Ok(self.github.client(self.installation(repository).await?))
     }
 
+    /// A client for a repository that GitHub shows to these credentials.
+    ///
+    /// # Errors
+    /// Where it does not, or GitHub cannot be asked.
+    pub async fn shown(&self, repository: &RepoName) -> Result<Client, CliError> {
+        let client = self.client(repository).await?;
+        client.repo(repository).see().await?;
+        Ok(client)
+    }
+
+    /// Asks whether GitHub answers for a repository, be it shown or not.
+    ///
+    /// # Errors
+    /// Where it does not answer, or does not take the credentials.
+    pub async fn reach(&self, repository: &RepoName) -> Result<(), CliError> {
+        let seen = self.client(repository).await?.repo(repository).see().await;
+        Ok(seen.or_else(|error| {
+            if error.is_refusal() {
+                Ok(())
+            } else {
+                Err(error)
+            }
+        })?)
+    }
+
     /// Reads the feedback on a pull request.
     pub async fn feedback_on(
         &self,
@@ -103,6 +128,26 @@ impl Online {
         }
         Ok(FeedbackReader::new(client, repository, number, bot))
     }
+}
+
+/// An error of GitHub's, and what to do about it.
+pub fn with_remedy(error: &Error) -> String {
+    let remedy = match error {
+        Error::Unauthorized { .. } => {
+            "GITHUB_TOKEN is wrong or has expired: set another, or none for a public repository"
+        }
+        _ if error.is_wait() => {
+            "60 requests an hour are allowed without a token, 5,000 with one: wait, set GITHUB_TOKEN, or run `gh auth login`"
+        }
+        _ if error.is_outage() => {
+            "see whether this machine reaches GitHub (a proxy, LOOPGATE_GITHUB_API_URL), and githubstatus.com"
+        }
+        _ => {
+            "see whether the name is right; what is private needs a token that may read it, in GITHUB_TOKEN or by \
+             `gh auth login`"
+        }
+    };
+    format!("{error}; {remedy}")
 }
 
 /// <https://cli.github.com/manual/gh_auth_token>
@@ -250,7 +295,7 @@ impl RunSource {
     /// The repository on GitHub, or else the one around the current directory.
     pub(super) async fn open(repository: Option<&RepoName>) -> Result<Self, CliError> {
         if let Some(repository) = repository {
-            let client = Online::as_anybody()?.client(repository).await?;
+            let client = Online::as_anybody()?.shown(repository).await?;
             return Ok(Self::OnGithub(GithubObjects::new(
                 client,
                 repository.clone(),

@@ -168,7 +168,12 @@ pub fn resync(arguments: &ResyncArguments) -> CommandResult {
 /// One plain HTTP request, so that an image without a shell or curl can check itself.
 pub fn health(address: SocketAddr) -> CommandResult {
     let (status, _) = exchange(address, "GET", "/healthz", "", Duration::from_secs(2))
-        .map_err(|error| CliError::unavailable(format!("no answer from {address}: {error}")))?;
+        .map_err(|error| {
+            CliError::unavailable(format!(
+                "no answer from {address}: {error}. Is `loopgate serve` running there? --listen or LOOPGATE_LISTEN says \
+                 where it listens"
+            ))
+        })?;
     match status.as_str() {
         "200" => Ok(exit::OK),
         status => Err(CliError::unavailable(format!("{address} answers {status}"))),

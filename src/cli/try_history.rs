@@ -170,7 +170,7 @@ pub(super) async fn changed_last(
     let listed = observer
         .changed_last(client.repo(repository), state, most)
         .await;
-    let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
+    let listed = listed?;
     Ok((client, observer, rights, listed))
 }
 
@@ -190,7 +190,7 @@ pub(super) async fn read_each<T>(
             Ok(one) => all.push(one),
             Err(error) if error.is_refusal() => left_out.push(format!("#{} ({error})", one.number)),
             Err(error) => {
-                stopped = Some(with_remedy(&error));
+                stopped = Some(online::with_remedy(&error));
                 break;
             }
         }
@@ -198,26 +198,6 @@ pub(super) async fn read_each<T>(
     }
     bar.finish_and_clear();
     (all, left_out, stopped)
-}
-
-/// An error of GitHub's, and what to do about it.
-fn with_remedy(error: &Error) -> String {
-    let remedy = match error {
-        Error::Unauthorized { .. } => {
-            "GITHUB_TOKEN is wrong or has expired: set another, or none for a public repository"
-        }
-        _ if error.is_wait() => {
-            "60 requests an hour are allowed without a token, 5,000 with one: wait, set GITHUB_TOKEN, or run `gh auth login`"
-        }
-        _ if error.is_outage() => {
-            "see whether this machine reaches GitHub (a proxy, LOOPGATE_GITHUB_API_URL), and githubstatus.com"
-        }
-        _ => {
-            "see whether the name is right; what is private needs a token that may read it, in GITHUB_TOKEN or by \
-             `gh auth login`"
-        }
-    };
-    format!("{error}; {remedy}")
 }
 
 /// What earlier runs made of pull requests, in a folder of the user's cache; nowhere without one. What was not known

@@ -155,6 +155,9 @@ pub(super) async fn verify(
         progress::show_detected(*is_unconfigured, detected);
     }
     policy.gates.clear();
+    if policy.verify.checks.is_empty() {
+        return Err(nothing_to_run(&checkout));
+    }
     let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
     let only = Some(&named).filter(|named| !named.is_empty());
     let plan = Plan::new(&policy.verify.checks, only, &checkout.git, arguments.jobs);
@@ -164,15 +167,7 @@ pub(super) async fn verify(
     let mut kinds = plan.checks.values().map(|planned| planned.kind);
     let lacks_tests = detected.is_some() && only.is_none() && !kinds.any(CheckKind::is_of_tests);
     if plan.checks.is_empty() {
-        let lacks = match checkout.root.join(CONFIGURATION).is_file() {
-            true => "has no check with `run:`",
-            false => "is not there",
-        };
-        return Err(CliError::bad_data(format!(
-            "there is no check to run here: {CONFIGURATION} {lacks}, and {} is no project whose usual checks are known. Add \
-             a check with `run:` under verify.checks.",
-            checkout.root.display()
-        )));
+        return Err(nothing_to_run(&checkout));
     }
     let mut base_evidence = None;
     if let Some(path) = &arguments.base_evidence {
@@ -244,6 +239,19 @@ pub(super) async fn verify(
         lacks_tests,
         feedback,
     }))
+}
+
+/// No check is configured or known that can be run here.
+fn nothing_to_run(checkout: &Checkout) -> CliError {
+    let lacks = match checkout.root.join(CONFIGURATION).is_file() {
+        true => "has no check with `run:`",
+        false => "is not there",
+    };
+    CliError::bad_data(format!(
+        "there is no check to run here: {CONFIGURATION} {lacks}, and {} is no project whose usual checks are known. Add \
+         a check with `run:` under verify.checks.",
+        checkout.root.display()
+    ))
 }
 
 /// Runs the checks, and the tests of the change beside them, into their evidence, which is whole unless it was stopped.

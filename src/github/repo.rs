@@ -2,6 +2,7 @@
 
 use std::{fmt, ops::Deref};
 
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{
@@ -46,6 +47,14 @@ impl Deref for Repo<'_> {
 }
 
 impl Repo<'_> {
+    /// Asks whether GitHub shows it.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`](super::Error); not found where it does not.
+    pub(crate) async fn see(&self) -> Result<()> {
+        self.get::<IgnoredAny>(&self.root()).await.map(drop)
+    }
+
     /// The path of the repository itself: `/repos/{owner}/{name}`. Both parts are plain by construction.
     pub(crate) fn root(&self) -> String {
         format!("/repos/{}", self.name)

@@ -493,4 +493,14 @@ async fn a_repository_that_is_not_shown_is_told_with_what_to_do() {
         "{}",
         said.err
     );
+    for command in ["stats", "patterns"] {
+        let words = ["memory", command, "--repository", "acme/wigdets"];
+        let said_too = run(&github, &As::Nobody, here.path(), &words);
+        assert_eq!(said_too.code, Some(69), "{}{}", said_too.out, said_too.err);
+        assert!(
+            said_too.err.contains("see whether the name is right"),
+            "{}",
+            said_too.err
+        );
+    }
 }
