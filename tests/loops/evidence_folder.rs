@@ -19,6 +19,25 @@ fn verify(project: &Project, more: &[&str]) -> Ran {
 }
 
 #[test]
+fn a_working_tree_that_passes_is_pushed_next_and_merged_by_nobody() {
+    let project = Project::with("", "");
+    project.write(
+        "calc.sh",
+        "total() { echo $(($1 + $2 + $3)); }\ngreatest() { printf '%s\\n' \"$@\" | sort -n | tail -1; }\n",
+    );
+    verify(&project, &[]).ended_with(0);
+    let mut feedback = project.loopgate(&["feedback"]);
+    let said = Ran::of(feedback.output().expect("the program")).ended_with(0);
+    assert!(
+        said.out
+            .contains("Next: author: push it, and open a pull request"),
+        "{}",
+        said.out
+    );
+    assert!(!said.out.contains("merge"), "{}", said.out);
+}
+
+#[test]
 fn a_loop_runs_where_git_ignores_the_evidence() {
     let project = Project::fixed_by(REPAIRS, "");
     project.write(".gitignore", "loopgate-evidence/\n");
