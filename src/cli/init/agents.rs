@@ -33,9 +33,12 @@ pub fn files(
     let name = repository.map_or_else(|| "OWNER/REPO".to_owned(), ToString::to_string);
     let instructions = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
     let mut files = vec![block(root, INSTRUCTIONS, &instructions)?];
-    let has_them = |path: &&str| imports(root, path) || repeats(root, path);
-    if !CLAUDE.iter().any(has_them) {
-        files.push(block(root, CLAUDE[0], include_str!("templates/claude.md"))?);
+    if !CLAUDE.iter().any(|path| imports(root, path)) {
+        let repeating = CLAUDE.into_iter().find(|path| repeats(root, path));
+        files.push(match repeating {
+            Some(path) => block(root, path, &instructions)?,
+            None => block(root, CLAUDE[0], include_str!("templates/claude.md"))?,
+        });
     }
     if let Some(action) = action.filter(|_| sets_up_copilot(root)) {
         let text = COPILOT_STEPS.replace("@INSTALL@", &install(Some(action)));
@@ -88,7 +91,7 @@ fn imports(root: &Path, path: &str) -> bool {
 }
 
 /// Whether a file of Claude's holds every line that people wrote into `AGENTS.md`: with an import they would be read
-/// twice.
+/// twice, so it gets our lines as `AGENTS.md` does.
 fn repeats(root: &Path, path: &str) -> bool {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let (instructions, claude) = (read(INSTRUCTIONS), read(path));
@@ -96,8 +99,11 @@ fn repeats(root: &Path, path: &str) -> bool {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         lines.map(str::to_owned).collect()
     };
-    let (own, there) = (lines(&without_block(&instructions)), lines(&claude));
-    !own.is_empty() && own.iter().all(|line| there.contains(line)) && !claude.contains(BEGIN)
+    let (own, there) = (
+        lines(&without_block(&instructions)),
+        lines(&without_block(&claude)),
+    );
+    !own.is_empty() && own.iter().all(|line| there.contains(line))
 }
 
 /// A text without our block.
@@ -231,23 +237,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_claudes_that_repeats_the_instructions_is_left() {
-        let is_written = |instructions: &str, claude: &str| {
+    fn a_file_of_claudes_that_repeats_the_instructions_gets_ours_and_no_import() {
+        let written = |instructions: &str, claude: &str| {
             let folder = tempfile::tempdir().unwrap();
             fs::write(folder.path().join(INSTRUCTIONS), instructions).unwrap();
             fs::write(folder.path().join(CLAUDE[0]), claude).unwrap();
-            let files = files(folder.path(), None, None).unwrap();
-            files.iter().any(|file| file.path == CLAUDE[0])
+            let mut files = files(folder.path(), None, None).unwrap().into_iter();
+            files
+                .find(|file| file.path == CLAUDE[0])
+                .map(|file| (file.text.contains("@AGENTS.md"), file.text))
         };
         let (rules, other) = ("# Rules\n\nRun `make`.\n", "Be brief.\n");
-        assert!(!is_written(rules, rules));
-        assert!(!is_written(rules, &format!("{rules}\n{other}")), "and more");
-        let with_block = format!("{rules}\n{BEGIN} -->\nours\n{END}\n");
-        assert!(!is_written(&with_block, rules), "a second time");
-        assert!(!is_written(rules, "See @AGENTS.md\n"));
-        assert!(is_written(rules, other), "others");
-        assert!(is_written(rules, "# Rules\n"), "a part");
-        assert!(is_written("", other), "none to repeat");
+        let (imports, once) = written(rules, rules).unwrap();
+        assert!(!imports && once.contains("loopgate verify"), "{once}");
+        assert!(
+            !written(rules, &format!("{rules}\n{other}")).unwrap().0,
+            "and more"
+        );
+        assert_eq!(written(&once, &once).unwrap().1, once, "a second time");
+        assert_eq!(written(rules, "See @AGENTS.md\n"), None);
+        assert!(written(rules, other).unwrap().0, "others");
+        assert!(written(rules, "# Rules\n").unwrap().0, "a part");
+        assert!(written("", other).unwrap().0, "none to repeat");
     }
 
     fn write(root: &Path) -> usize {
