@@ -15,6 +15,7 @@ const CORE: &[&str] = &[
     "untrusted",
     "evidence",
     "observed",
+    "workflow",
     "source_files",
     "policy",
     "failure",

@@ -138,7 +138,7 @@ async fn everything_the_decision_needs_is_observed() {
 }
 
 #[tokio::test]
-async fn a_first_look_costs_sixteen_reads_and_an_unchanged_one_ten_that_are_free() {
+async fn a_first_look_costs_nineteen_reads_and_an_unchanged_one_ten_that_are_free() {
     let bench = Bench::new().await;
     let team = bench
         .sim
@@ -174,10 +174,10 @@ async fn a_first_look_costs_sixteen_reads_and_an_unchanged_one_ten_that_are_free
         .await
         .unwrap()
         .unwrap();
-    // Reading the state ref comes on top, here and below.
+    // Reading the state ref comes on top, here and below. Three are the workflows at the base, by their content.
     let first = bench.sim.request_counts();
     assert!(
-        first.total <= 15 && first.writes == 0,
+        first.total <= 18 && first.writes == 0,
         "{first:?} {:#?}",
         paths(&bench)
     );
