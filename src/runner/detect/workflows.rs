@@ -175,7 +175,7 @@ impl CheckRuns {
     ) -> Vec<Self> {
         let script = Script::of(&job, workflow);
         let whole = Self {
-            name: called(job.name(), job.id),
+            name: called(&job.name(), job.id),
             glob: job.check_runs(),
             kind: kind(title, &job, &script),
             tests: script.tests,
@@ -191,7 +191,8 @@ impl CheckRuns {
         let jobs = called
             .jobs()
             .filter(|job| !excludes_pull_requests(job.key("if").as_str().unwrap_or_default()));
-        let within = jobs.flat_map(|inner| Self::of(inner, called, job.name(), all, depth - 1));
+        let name = job.name();
+        let within = jobs.flat_map(|inner| Self::of(inner, called, &name, all, depth - 1));
         let mut within: Vec<Self> = within.collect();
         let Some(first) = within.first().map(|run| run.kind) else {
             return vec![whole];
@@ -218,7 +219,9 @@ impl CheckRuns {
 
 /// What a job is evidence of. The name that people read comes before the id that they do not.
 fn kind(title: &str, job: &Job<'_>, script: &Script) -> CheckKind {
-    let by_name = [job.name(), job.id].into_iter().find_map(kind_of_words);
+    let by_name = [job.name().as_str(), job.id]
+        .into_iter()
+        .find_map(kind_of_words);
     let (by_command, by_title) = (script.kind(), kind_of_words(title));
     match by_name {
         // A job that builds or lints, and tests, fails with the tests.

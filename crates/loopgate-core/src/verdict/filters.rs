@@ -59,7 +59,7 @@ impl BaseWorkflows {
                 continue;
             };
             all.workflows.push(BaseWorkflow {
-                name: path.trim_start_matches(WORKFLOWS).to_owned(),
+                name: path.strip_prefix(WORKFLOWS).unwrap_or(&path).to_owned(),
                 excluded_by: workflow.excluded_by(&change),
                 workflow,
             });
@@ -73,11 +73,11 @@ impl BaseWorkflows {
         for of in &self.workflows {
             let mut jobs = of.workflow.jobs();
             let fed_by = jobs.find(|job| {
-                source.may_take(job.name(), Some(ACTIONS))
+                source.may_take(&job.name(), Some(ACTIONS))
                     || source.name.as_str() == job.check_runs()
             });
             if let Some(job) = fed_by {
-                let skipped = of.skipped(job.name())?;
+                let skipped = of.skipped(&job.name())?;
                 first.get_or_insert(skipped);
             }
         }
@@ -89,7 +89,7 @@ impl BaseWorkflows {
         let mut first = None;
         for of in &self.workflows {
             let job = of.workflow.jobs().next()?;
-            let skipped = of.skipped(job.name())?;
+            let skipped = of.skipped(&job.name())?;
             first.get_or_insert(skipped);
         }
         first.filter(|_| !self.is_partial)

@@ -143,8 +143,13 @@ impl Filter {
         let patterns: Vec<FilterPattern> =
             texts.into_iter().map(parse).collect::<Result<_, _>>()?;
         let filter = Self { key, patterns };
-        let negates = filter.patterns.iter().any(|pattern| pattern.is_negative);
-        if there.next().is_some() || filter.ignores() && negates {
+        let mut negative = filter.patterns.iter().map(|pattern| pattern.is_negative);
+        // What is ignored is not negated, and what is selected not only.
+        let is_odd = match filter.ignores() {
+            true => negative.any(|is_negative| is_negative),
+            false => negative.all(|is_negative| is_negative),
+        };
+        if there.next().is_some() || is_odd {
             return Err(Unevaluated);
         }
         Ok(Some(filter))
@@ -313,6 +318,8 @@ mod tests {
                 Some(BranchesIgnore),
             ),
             // What cannot be evaluated keeps nothing out.
+            (of("branches", "'!main'"), &["a.rs"], None),
+            (of("paths", ""), &["a.rs"], None),
             (
                 of("paths-ignore", "'docs/**', '!docs/a.md'"),
                 &["docs/b.md"],

@@ -34,10 +34,14 @@ impl<'a> Job<'a> {
         &self.job[name]
     }
 
-    /// Its name as it is written, expressions and all: that of its check run where it is skipped before they are
-    /// evaluated.
-    pub fn name(&self) -> &'a str {
-        self.key("name").as_str().unwrap_or(self.id).trim()
+    /// Its name as GitHub reads it, expressions and all: that of its check run where it is skipped before they are
+    /// evaluated. Without one, its id.
+    pub fn name(&self) -> String {
+        let name = scalar(self.key("name")).unwrap_or_default();
+        match name.trim() {
+            "" => self.id.to_owned(),
+            name => name.to_owned(),
+        }
     }
 
     /// A text without its expressions.
@@ -73,7 +77,8 @@ impl<'a> Job<'a> {
 
     /// A glob over what stands before the slash, where it calls a workflow.
     pub fn own_check_runs(&self) -> String {
-        let (mut glob, mut rest) = (String::new(), self.name());
+        let name = self.name();
+        let (mut glob, mut rest) = (String::new(), name.as_str());
         // An expression may be empty, and then the blanks beside it may be gone.
         while let Some((before, expression)) = rest.split_once("${{") {
             let (expression, after) = expression.split_once("}}").unwrap_or((expression, ""));
@@ -87,7 +92,7 @@ impl<'a> Job<'a> {
             rest = after;
         }
         glob.push_str(&steady(rest));
-        if !self.matrix().is_null() && !self.name().contains("${{") && self.calls().is_none() {
+        if !self.matrix().is_null() && !name.contains("${{") && self.calls().is_none() {
             glob.push_str(" (*)");
         }
         while glob.contains("**") {
@@ -105,11 +110,9 @@ impl<'a> Job<'a> {
     fn values(&self, expression: &str) -> Option<String> {
         let mut path = expression.strip_prefix("matrix.")?.split('.');
         let (axis, inner) = (path.next()?, Vec::from_iter(path));
-        let value = |of: &Value| match inner.iter().fold(of, |value, key| &value[*key]) {
-            Value::String(text) if !text.is_empty() && !text.contains("${{") => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            Value::Bool(is) => Some(is.to_string()),
-            _ => None,
+        let value = |of: &Value| {
+            let text = scalar(inner.iter().fold(of, |value, key| &value[*key]))?;
+            (!text.is_empty() && !text.contains("${{")).then_some(text)
         };
         let matrix = self.matrix().as_object()?;
         let included = match matrix.get("include") {
@@ -145,6 +148,17 @@ impl<'a> Job<'a> {
             }
             _ => Some("*".to_owned()),
         }
+    }
+}
+
+/// A value as GitHub writes it into a name: `1.20` is a number, and `1.2`.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) if number.is_f64() => Some(number.as_f64()?.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(is) => Some(is.to_string()),
+        _ => None,
     }
 }
 
@@ -197,6 +211,29 @@ mod tests {
             ("{ uses: a, strategy: { matrix: { os: [a] } } }", "unit / *"),
         ] {
             assert_eq!(check_runs(job), glob, "{job}");
+        }
+    }
+
+    /// As GitHub's own parser reads them (`findings/workflow-names-of-numbers.sh`).
+    #[test]
+    fn a_name_is_what_github_reads_not_what_is_written() {
+        for (name, read) in [
+            ("1.20", "1.2"),
+            ("0x1F", "31"),
+            (".5", "0.5"),
+            ("1e3", "1000"),
+            ("true", "true"),
+            ("1_000", "1_000"),
+            ("yes", "yes"),
+            ("null", "unit"),
+            ("''", "unit"),
+        ] {
+            let job: Value = serde_yaml::from_str(&format!("name: {name}")).unwrap();
+            let job = Job {
+                id: "unit",
+                job: &job,
+            };
+            assert_eq!(job.name(), read, "{name}");
         }
     }
 

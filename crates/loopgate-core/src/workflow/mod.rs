@@ -20,6 +20,8 @@ pub struct Workflow(Value);
 impl Workflow {
     /// Reads a file's text; `None` if it is no YAML mapping, or larger than 1 MiB.
     pub fn parse(text: &str) -> Option<Self> {
+        // Some editors begin a file with it, and the parser takes no text with one.
+        let text = text.trim_start_matches('\u{feff}');
         let document = (text.len() <= LARGEST)
             .then(|| serde_yaml::from_str::<Value>(text))
             .and_then(Result::ok)?;
@@ -59,5 +61,45 @@ fn texts(list: &Value) -> Option<Vec<&str>> {
     match list {
         Value::Array(items) => items.iter().map(Value::as_str).collect(),
         one => Some(vec![one.as_str()?]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workflow_is_read_as_editors_and_people_write_it() {
+        let titles = |text: &str| {
+            let workflow = Workflow::parse(text)?;
+            workflow.event("pull_request")?;
+            Some(
+                workflow
+                    .jobs()
+                    .map(|job| job.id.to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let jobs = "jobs: { b: {}, a: { env: { 1: x } } }";
+        for on in [
+            "on: pull_request",
+            "on: [push, pull_request]",
+            "\u{feff}on: { pull_request: }",
+        ] {
+            assert_eq!(
+                titles(&format!("{on}\n{jobs}")).unwrap(),
+                ["b", "a"],
+                "{on}"
+            );
+        }
+        for text in [
+            "",
+            "a",
+            "on: push",
+            "on: [pull_request",
+            &" ".repeat(LARGEST + 1),
+        ] {
+            assert_eq!(titles(text), None);
+        }
     }
 }
