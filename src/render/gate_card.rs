@@ -203,6 +203,7 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
     let (variant, beside) = match (report.status, report.rejection()) {
         (GateStatus::NotApplicable | GateStatus::Approved, _) => return None,
         (_, Some(objection)) => ("rejected", context! { name, by => objection.by.as_str() }),
+        _ if eligible.only_hope => ("only_author", context! { name }),
         _ if eligible.people.is_empty()
             && eligible.teams.is_empty()
             && eligible.permission.is_none() =>
@@ -314,7 +315,7 @@ pub fn notes(report: &GateReport, links: &Links, of_set_up: bool) -> Shown<Markd
     let fell_out = eligible
         .fell_out
         .iter()
-        .filter(|(login, _)| !is_answered(login));
+        .filter(|(login, _)| !is_answered(login) && !eligible.only_hope);
     let fell_out = fell_out.filter_map(|(login, refusal)| {
         let variant = messages::variant_name(refusal);
         let (did, switch) = (word("fell_out", &variant), word("fell_out_key", &variant));

@@ -134,13 +134,18 @@ fn asked(subject: &Subject<'_>, report: &GateReport, post: &Post, mentions: Mark
     let by = subject.approve_by(&report.name);
     let name = context! { name => report.name.as_str() };
     let who = words::approvers(report);
+    let how = match report.eligible.only_hope {
+        true => markdown("gate_how", &"only_author", name.clone()),
+        false => markdown("approve_how", &by, name.clone()),
+    };
     context! {
         marker => Markdown::ours(marker(post)),
         gate => report.name.as_str(),
         who => if report.needed > 1 { format!("{who}; {} approvals are needed", report.needed) } else { who },
         mentions,
         // What to write, or where to click.
-        how => markdown("approve_how", &by, name.clone()),
+        how,
+        only_author => report.eligible.only_hope,
         // "comment `security rejected`", after "to turn it down".
         reject => markdown("approve_reject", &by, name),
     }

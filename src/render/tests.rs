@@ -4,6 +4,8 @@ use super::*;
 use loopgate_core::{
     deciding::Decision,
     evidence::{CheckKind, Outcome},
+    gate::EligibleApprovers,
+    observed::Permission,
     policy::{ChecklistMode, ReportSection},
     state::Reviewer,
 };
@@ -132,6 +134,37 @@ fn gate_requests() {
     for (_, text) in pull_request(&decision, &snapshot, &policy, None).posts {
         assert!(!text.contains(" @"), "nobody is called on a draft: {text}");
     }
+}
+
+#[test]
+fn a_gate_that_only_its_author_could_open_says_so_and_what_helps() {
+    let mut decision = fixtures::open_security_gate_with_an_outsider();
+    let mut gates = decision.view.gates.iter_mut();
+    let open = gates.find(|gate| gate.is_closed()).unwrap();
+    open.eligible = EligibleApprovers {
+        permission: Some(Permission::Maintain),
+        only_hope: true,
+        ..EligibleApprovers::default()
+    };
+    let gate = open.name.clone();
+    decision.surface.posts = vec![Post::GateRequest { gate, round: 1 }];
+    let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+    let rendered = pull_request(&decision, &snapshot, &policy, None);
+    let request = only_post(&rendered);
+    let remedy = "in `gates.security.approvers` on the base branch, or let authors approve with \
+                  `gates.security.allow_author: true`.";
+    for said in [
+        "**Who decides:** nobody yet.",
+        "Nobody can open it yet: only its author could",
+        remedy,
+    ] {
+        assert!(request.contains(said), "{said}: {request}");
+    }
+    let status = rendered.status_comment;
+    for said in ["only its author could, and may not", remedy] {
+        assert!(status.contains(said), "{said}: {status}");
+    }
+    assert!(!status.contains("anyone with"), "{status}");
 }
 
 #[test]

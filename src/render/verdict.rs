@@ -315,9 +315,9 @@ pub(super) fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) ->
 }
 
 fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
-    let who = subject
-        .gate(gate)
-        .map_or_else(|| "its approvers".to_owned(), words::approvers);
+    let report = subject.gate(gate);
+    let who = report.map_or_else(|| "its approvers".to_owned(), words::approvers);
+    let only_author = report.is_some_and(|report| report.eligible.only_hope);
     let closed = subject
         .decision
         .view
@@ -327,7 +327,7 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
     sentence(
         "gated",
-        context! { passes => subject.decision.view.evidence_stage >= Stage::Document, closed, gate => gate.as_str(), who },
+        context! { passes => subject.decision.view.evidence_stage >= Stage::Document, closed, gate => gate.as_str(), who, only_author },
     )
 }
 

@@ -123,6 +123,9 @@ pub fn deed(part: Part, action: &NextAction) -> &'static str {
 /// members to see.
 pub fn approvers(gate: &GateReport) -> String {
     let eligible = &gate.eligible;
+    if eligible.only_hope {
+        return "nobody yet".to_owned();
+    }
     let mut who: Vec<String> = eligible.people.iter().map(ToString::to_string).collect();
     if who.len() > MOST_APPROVERS {
         let more = who.split_off(MOST_APPROVERS).len();
