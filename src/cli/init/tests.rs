@@ -330,7 +330,7 @@ fn ci_that_is_there_is_followed_and_not_doubled() {
     insta::assert_snapshot!(checks, @"
     workflows: ['.github/workflows/ci.yml', '.github/workflows/docs.yml', '.github/workflows/lint.yaml']
       test: { kind: test, from: { check: 'test (*)', app: github-actions } }
-      msrv: { kind: build, from: { check: 'MSRV *', app: github-actions } }
+      msrv: { kind: build, from: { check: 'MSRV*', app: github-actions } }
       all-green: { kind: test, from: { check: '?all? green?', app: github-actions } }
       docs: { kind: docs, from: { check: 'docs', app: github-actions } }
       clippy: { kind: lint, from: { check: 'Clippy', app: github-actions } }

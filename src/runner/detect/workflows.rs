@@ -274,12 +274,7 @@ fn words(name: &str) -> Vec<String> {
     let outside = name
         .split_once('(')
         .map_or(name.as_str(), |(before, _)| before);
-    let shown = if outside.contains(char::is_alphabetic) {
-        outside
-    } else {
-        &name
-    };
-    let words = shown.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = outside.split(|c: char| !c.is_ascii_alphanumeric());
     words
         .filter(|word| word.contains(|c: char| c.is_ascii_alphabetic()))
         .map(str::to_owned)
@@ -450,7 +445,7 @@ jobs:
         ];
         let expected = [
             job("checks-lint", "checks / lint", Lint),
-            job("checks-unit", "checks / unit *", Test),
+            job("checks-unit", "checks / unit*", Test),
             job("cd", "cd* / *", Test),
             job("remote", "remote / *", Custom),
         ];
@@ -470,6 +465,7 @@ jobs:
             ),
             ("Build, lint and test all the crates", "ci", "ci"),
             ("1.2", "3", "job"),
+            ("${{ matrix.cc }} (C++17)", "linux", "linux"),
         ] {
             assert_eq!(called(name, id), expected, "{name}");
         }

@@ -75,14 +75,25 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A glob over what stands before the slash, where it calls a workflow.
+    /// A glob over what stands before the slash, where it calls a workflow. What a matrix lists stands in it only
+    /// where nothing else would: a new value is to be followed too.
     pub fn own_check_runs(&self) -> String {
+        let any = self.glob(|_| None);
+        if any.contains(char::is_alphanumeric) {
+            any
+        } else {
+            self.glob(|expression| self.values(expression))
+        }
+    }
+
+    /// A glob over its name; `values` is what an expression may become, anything where it does not say.
+    fn glob(&self, values: impl Fn(&str) -> Option<String>) -> String {
         let name = self.name();
         let (mut glob, mut rest) = (String::new(), name.as_str());
         // An expression may be empty, and then the blanks beside it may be gone.
         while let Some((before, expression)) = rest.split_once("${{") {
             let (expression, after) = expression.split_once("}}").unwrap_or((expression, ""));
-            let values = self.values(expression.trim());
+            let values = values(expression.trim());
             let (before, after) = match values {
                 Some(_) => (before, after),
                 None => (before.trim_end(), after.trim_start()),
@@ -246,39 +257,46 @@ mod tests {
         };
         for (name, matrix, glob) in [
             (
-                "on ${{ matrix.os }}",
+                "${{ matrix.os }}",
                 "{ os: [linux, macos] }",
-                "on {linux,macos}",
+                "{linux,macos}",
             ),
             (
-                "on ${{matrix.os}}",
+                "${{matrix.os}}",
                 "{ os: [ubuntu-22.04, ubuntu-24.04] }",
-                "on ubuntu-*",
+                "ubuntu-*",
             ),
             ("${{ matrix.go }}", "{ go: [1.25, 1.26] }", "*"),
+            (
+                "${{ matrix.os }} ${{ matrix.go }}",
+                "{ os: [a], go: [1.26] }",
+                "a *",
+            ),
             (
                 "${{ matrix.t.name }}",
                 "{ t: [{ name: a }, { name: b }] }",
                 "{a,b}",
             ),
             (
-                "${{ matrix.t }} x",
+                "${{ matrix.t }}",
                 "{ include: [{ t: a }, { t: b }] }",
-                "{a,b} x",
+                "{a,b}",
             ),
             (
-                "${{ matrix.t }} x",
+                "${{ matrix.t }}",
                 "{ t: [c], include: [{ t: a }, { k: 1 }] }",
-                "{a,c} x",
+                "{a,c}",
             ),
+            ("(${{ matrix.t }})", "{ t: ['a,b', c] }", "({a?b,c})"),
             // One may be empty, or is computed.
-            ("${{ matrix.t }} x", "{ k: [1], include: [{ t: a }] }", "*x"),
+            ("${{ matrix.t }}", "{ k: [1], include: [{ t: a }] }", "*"),
             (
-                "x ${{ matrix.t }}",
+                "${{ matrix.t }}",
                 "\"${{ fromJSON(needs.a.outputs.b) }}\"",
-                "x*",
+                "*",
             ),
-            ("x ${{ matrix.t }}", "{ t: ['a,b', c] }", "x {a?b,c}"),
+            // A new value is followed too.
+            ("on ${{ matrix.os }}", "{ os: [linux, macos] }", "on*"),
         ] {
             assert_eq!(of(name, matrix), glob, "{name} {matrix}");
         }
