@@ -18,6 +18,7 @@ mod disputes;
 mod elsewhere;
 mod emulator_driver;
 mod endings;
+mod first_hour;
 mod gates;
 mod held_runs;
 mod job_logs;
