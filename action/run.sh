@@ -36,6 +36,6 @@ esac
 # The checks read the environment of every process of this user. This shell becomes the program, which no process can
 # read, and what the program does not need is not in its environment at all.
 unset GITHUB_ENV GITHUB_PATH GITHUB_STATE BASH_ENV LOOPGATE_PROGRAM_SHA256
-# The runner reads both streams by themselves. In one, a command stands where it was written, and not among the lines
-# between which commands are stopped.
+# The runner reads the two streams apart. In one, a command stands where it was written, and never between the lines
+# that stop commands.
 exec "$program" "${arguments[@]}" 2>&1
