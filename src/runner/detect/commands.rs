@@ -207,39 +207,43 @@ fn is_preparation(command: &str) -> bool {
         || words.any(|word| word == "install")
 }
 
-/// The lines of a script that test and stand alone: of one that changes folders or branches nothing is known.
+/// Words of the shell after which a line means something else.
+const CHANGING: [&str; 10] = [
+    "cd", "pushd", "if", "for", "while", "case", "export", "set", "source", ".",
+];
+
+/// The lines of a script that test and stand alone: of one that changes folders or branches nothing is known, nor of one
+/// that runs outside the repository.
 fn test_lines(script: &str, directory: &str) -> Vec<TestLine> {
+    let directory = directory.trim_start_matches("./").trim_end_matches('/');
+    let is_inside = !directory.starts_with('/') && !directory.split('/').any(|part| part == "..");
     let lines: Vec<&str> = script.lines().map(str::trim).collect();
-    let depends = |line: &&&str| {
-        let first = line.split_whitespace().next().unwrap_or_default();
-        [
-            "cd", "pushd", "if", "for", "while", "case", "export", "set", "source", ".",
-        ]
-        .contains(&first)
-            || line.ends_with(['\\', '{', '('])
-            || line.contains("<<")
-    };
-    if lines.len() > 1 && lines.iter().any(|line| depends(&line)) || directory.contains("${{") {
+    let is_plain = lines.len() == 1 || !lines.iter().any(|line| changes_others(line));
+    if !is_inside || !is_plain || directory.contains("${{") {
         return Vec::new();
     }
-    let stands_alone = |line: &&&str| {
-        let first = line.split_whitespace().next().unwrap_or_default();
-        !line.contains(['$', '`', '\\']) && !matches!(first, "sudo" | "docker" | "cd")
-    };
-    let tests = |line: &&&str| {
-        let kinds: Vec<_> = commands(line).map(kind_of_command).collect();
-        kinds.contains(&Some(Test)) && commands(line).all(|one| !one.contains("install"))
-    };
-    let found = lines.iter().filter(stands_alone).filter(tests);
+    let found = lines.into_iter().filter(|line| tests_alone(line));
     found
         .map(|line| TestLine {
-            run: (*line).to_owned(),
-            directory: directory
-                .trim_start_matches("./")
-                .trim_matches('/')
-                .to_owned(),
+            run: line.to_owned(),
+            directory: directory.to_owned(),
         })
         .collect()
+}
+
+/// Whether the lines after it depend on this one, or go on with it.
+fn changes_others(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    CHANGING.contains(&first) || line.ends_with(['\\', '{', '(']) || line.contains("<<")
+}
+
+/// Whether a line tests here as it does in a workflow: without variables, other rights, containers and installations.
+fn tests_alone(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    !line.contains(['$', '`', '\\'])
+        && !matches!(first, "sudo" | "docker" | "cd")
+        && !line.contains("install")
+        && commands(line).any(|command| kind_of_command(command) == Some(Test))
 }
 
 #[cfg(test)]
@@ -307,5 +311,8 @@ mod tests {
         assert_eq!(of("make test", "${{ matrix.dir }}"), [""; 0]);
         assert_eq!(of("pip install tox && tox", ""), [""; 0]);
         assert_eq!(of("sudo make test", ""), [""; 0]);
+        for outside in ["..", "a/../../b", "/tmp"] {
+            assert_eq!(of("make test", outside), [""; 0], "{outside}");
+        }
     }
 }
