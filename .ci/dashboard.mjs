@@ -37,6 +37,11 @@ function placeOf(path) {
   return path.startsWith("/") ? address + path : path;
 }
 
+// Whether it is shown, in time: a click does not wait for the page that it leads to.
+function appears(locator) {
+  return locator.waitFor({ timeout: 10_000 }).then(() => true, () => false);
+}
+
 // What is wrong with a page as it is shown now.
 async function examine(page, view, path, index) {
   for (const state of ["folded", "open"]) {
@@ -121,10 +126,12 @@ for (const [view, options] of views) {
   await page.goto(address + "/");
   await page.getByLabel("My login").fill("bob");
   await page.getByRole("button", { name: "What is waiting for me" }).click();
-  if (!page.url().includes("/me?login=bob")) wrong.push(`without JavaScript: the form led to ${page.url()}`);
+  await page.waitForURL(/\/me\?login=bob/, { timeout: 10_000 })
+    .catch(() => wrong.push(`without JavaScript: the form led to ${page.url()}`));
   await page.goto(address + "/");
   await page.locator(".inbox .title a").first().click();
-  if (!/\/pull\/\d+$/.test(page.url())) wrong.push(`without JavaScript: the list led to ${page.url()}`);
+  await page.waitForURL(/\/pull\/\d+$/, { timeout: 10_000 })
+    .catch(() => wrong.push(`without JavaScript: the list led to ${page.url()}`));
   await page.locator("summary").filter({ hasText: "newest first: each link" }).click();
   await page.locator("a[href*='?at=']").last().click();
   await page.getByText("As it was on").waitFor({ timeout: 10_000 })
@@ -201,6 +208,7 @@ async function signIn(view, options, secret, seen, hidden) {
   expect(tools.status === 200 && (await tools.json()).result.tools.length === 5, `/mcp answers ${tools.status}`);
   await page.getByRole("link", { name: "Tokens" }).click();
   const row = page.getByRole("row", { name: `laptop <${view}>` });
+  expect(await appears(row), "the token is not listed");
   expect(!(await page.content()).includes(token), "the token is shown again");
   expect(!(await row.innerText()).includes("never"), "that it was used is not shown");
   const document = await (await context.request.get(`${address}/tokens.json`)).json();
@@ -208,10 +216,10 @@ async function signIn(view, options, secret, seen, hidden) {
   expect(new Ajv({ strict: false, validateFormats: false }).validate(schema, document), "/tokens.json does not fit its schema");
   await see("/tokens used");
   await row.getByRole("button", { name: "Revoke" }).click();
+  expect(await appears(page.getByText("You have no tokens.")), "a revoked token is listed");
   expect((await ask()).status === 401, "a revoked token works");
-  expect(await page.getByText("You have no tokens.").count() === 1, "a revoked token is listed");
   await page.getByRole("button", { name: "Sign out" }).click();
-  expect(await page.getByRole("link", { name: "Sign in with GitHub" }).count() === 1, "still signed in");
+  expect(await appears(page.getByRole("link", { name: "Sign in with GitHub" })), "still signed in");
   expect((await page.goto(`${address}/tokens`)).status() === 401, "tokens are shown to a stranger");
   await context.close();
 }
@@ -260,7 +268,7 @@ async function seesTheDemo(view, options, pulls, plays) {
     expect(box && box.y + box.height <= options.viewport.height, `${who} does not see at once that something waits: ${JSON.stringify(box)}`);
   }
   await page.locator(".names a").filter({ hasText: "bob" }).click();
-  expect(await page.getByRole("heading", { level: 1, name: "1 waits for bob" }).count() === 1, "what waits for bob is not found by one click");
+  expect(await appears(page.getByRole("heading", { level: 1, name: "1 waits for bob" })), "what waits for bob is not found by one click");
   const deed = page.locator(".inbox .go").first();
   const box = await deed.boundingBox();
   expect(/^Decide/.test(await deed.innerText()), `bob is asked to ${await deed.innerText()}`);
