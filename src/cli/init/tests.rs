@@ -228,7 +228,8 @@ jobs:
     let of = |run: &str| {
         format!("on: workflow_call\njobs: {{ build: {{ steps: [{{ run: {run} }}] }} }}")
     };
-    let (lint, test) = (of("make lint"), of("make test"));
+    let lint = of("make lint");
+    let test = of("make test");
     let files = [
         (".github/workflows/ci.yml", ci),
         (".github/workflows/_lint.yml", lint.as_str()),
@@ -242,7 +243,7 @@ jobs:
 
     # Their jobs, by the names of their check runs. What a job is evidence of follows from its name and commands.
     # ci.yml has `paths-ignore`: where that keeps it from a pull request, nothing is expected of its jobs. Where
-    # code changes and no test or build runs, a person is asked.
+    # code changes and no test or build runs, it waits until somebody else with write access releases it.
     checks:
       test: { kind: test, from: { check: 'cd* / *', app: github-actions } }
       # The jobs lint and test have check runs of one name, so they are one check, and tests by its strictest.

@@ -222,7 +222,8 @@ fn kind(title: &str, job: &Job<'_>, script: &Script) -> CheckKind {
     let by_name = [job.name().as_str(), job.id]
         .into_iter()
         .find_map(kind_of_words);
-    let (by_command, by_title) = (script.kind(), kind_of_words(title));
+    let by_command = script.kind();
+    let by_title = kind_of_words(title);
     match by_name {
         // A job that builds or lints, and tests, fails with the tests.
         Some(Build | Lint) if by_command == Some(Test) => Test,

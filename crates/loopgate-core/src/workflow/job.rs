@@ -120,7 +120,8 @@ impl<'a> Job<'a> {
     /// list them, or one may be empty.
     fn values(&self, expression: &str) -> Option<String> {
         let mut path = expression.strip_prefix("matrix.")?.split('.');
-        let (axis, inner) = (path.next()?, Vec::from_iter(path));
+        let axis = path.next()?;
+        let inner = Vec::from_iter(path);
         let value = |of: &Value| {
             let text = scalar(inner.iter().fold(of, |value, key| &value[*key]))?;
             (!text.is_empty() && !text.contains("${{")).then_some(text)

@@ -69,6 +69,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_that_grows_by_its_aliases_is_none() {
+        let mut text = "on: pull_request\na0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
+        for nth in 1..10 {
+            let before = vec![format!("*a{}", nth - 1); 8].join(", ");
+            text.push_str(&format!("a{nth}: &a{nth} [{before}]\n"));
+        }
+        assert_eq!(Workflow::parse(&text), None);
+    }
+
+    #[test]
     fn a_workflow_is_read_as_editors_and_people_write_it() {
         let titles = |text: &str| {
             let workflow = Workflow::parse(text)?;
