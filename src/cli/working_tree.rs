@@ -257,6 +257,7 @@ pub(super) fn pull_request(
             sha: base,
             scope: CheckScope::DefaultBranch,
             open_pattern: None,
+            earlier_names: BTreeSet::new(),
         },
         labels: BTreeSet::new(),
         declared_type: None,

@@ -87,6 +87,12 @@ pub(super) struct Branch {
     pub protected: bool,
 }
 
+/// The name in the same answer.
+#[derive(Deserialize)]
+pub(super) struct BranchName {
+    pub name: String,
+}
+
 /// `GET …/git/trees/{sha}`.
 #[derive(Default, Deserialize)]
 pub(super) struct Tree {

@@ -14,7 +14,7 @@ use crate::{
         error::OrAbsent as _,
         path,
         ttl_cache::TtlCache,
-        wire::{Branch, BranchRule, ObjectRef, RuleParameters, TreeEntry},
+        wire::{Branch, BranchName, BranchRule, ObjectRef, RuleParameters, TreeEntry},
     },
 };
 use loopgate_core::{
@@ -41,9 +41,18 @@ const CODEOWNERS_LIMIT: usize = 3 << 20;
 
 /// The base branch; none when it was deleted.
 pub(super) async fn branch(repo: Repo<'_>, name: &str) -> Result<Option<Branch>> {
-    repo.get(&repo.path(format!("branches/{}", path::escape_path(name))))
-        .await
-        .or_absent()
+    repo.get(&branch_path(repo, name)).await.or_absent()
+}
+
+/// The name that a branch has today. GitHub redirects the earlier names of a renamed branch, until another branch takes
+/// them (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
+pub(super) async fn present_name(repo: Repo<'_>, name: &str) -> Result<Option<String>> {
+    let found: Option<BranchName> = repo.get(&branch_path(repo, name)).await.or_absent()?;
+    Ok(found.map(|branch| branch.name))
+}
+
+fn branch_path(repo: Repo<'_>, name: &str) -> String {
+    repo.path(format!("branches/{}", path::escape_path(name)))
 }
 
 /// The policy in force at a commit of the base branch, on top of the organisation's defaults; none where neither

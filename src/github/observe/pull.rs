@@ -132,6 +132,7 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
             sha: wire.base.sha,
             scope: CheckScope::DefaultBranch,
             open_pattern: None,
+            earlier_names: BTreeSet::new(),
         },
         labels: wire.labels.into_iter().map(|label| label.name).collect(),
         declared_type: None,

@@ -1,5 +1,7 @@
 //! The second step of reading a pull request: what the decision needs beside its [`PullRequestFacts`].
 
+use std::collections::BTreeSet;
+
 use super::{
     LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullReading,
     PullRequestFacts, Target, base,
@@ -23,6 +25,9 @@ use loopgate_core::{
 
 /// Reviewers whose rights are looked up beside those whom gates ask about, and people who pressed a button.
 const MOST_REVIEWERS: usize = 50;
+
+/// Names of other base branches that are looked up, the newest first.
+const MOST_BASE_NAMES: usize = 5;
 
 /// Puts what is read into its place.
 async fn put<T>(place: &mut T, read: impl Future<Output = Result<T>>) -> Result<()> {
@@ -58,6 +63,7 @@ impl Observer {
         };
         let (pull, tip) = (&facts.pull, facts.base.tip);
         let mut read = Snapshot::default();
+        let mut earlier_names = BTreeSet::new();
         let (
             results,
             assigned,
@@ -85,6 +91,7 @@ impl Observer {
             put(&mut read.stack, reading.stack()),
             put(&mut read.queue, reading.queue()),
             put(&mut read.codeowners, reading.codeowners()),
+            put(&mut earlier_names, reading.earlier_names()),
             put(
                 &mut read.base_folders,
                 base::folders(repo, tip, &facts.changes.files, &policy)
@@ -95,6 +102,7 @@ impl Observer {
         makers::mark_update_merges(repo, &mut facts.changes, &policy).await?;
         facts.pull.pull_request.head.known_since = known_since;
         facts.pull.pull_request.declared_type = declared_type;
+        facts.pull.pull_request.base.earlier_names = earlier_names;
         let reading = PullReading {
             observer: self,
             repo,
@@ -214,6 +222,28 @@ impl PullReading<'_> {
         let (evidence, (base_checks, awaits_logs)) = futures::try_join!(evidence, check_details)?;
         let workflow_runs = evidence::with_jobs(repo, &listed, &evidence).await?;
         Ok((evidence, workflow_runs, base_checks, awaits_logs))
+    }
+
+    /// The names of other base branches in the record that lead to the present one: it was renamed since. A branch
+    /// that was deleted, or is another one, answers for itself.
+    async fn earlier_names(&self) -> Result<BTreeSet<String>> {
+        let present = &self.facts.pull.pull_request.base.branch;
+        let record = self.previous.map(|state| &state.first_seen_heads);
+        let mut names: Vec<&str> = Vec::new();
+        for seen in record.into_iter().flatten().rev() {
+            let name = seen.base.as_deref().unwrap_or(present);
+            if name != present && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.truncate(MOST_BASE_NAMES);
+        let mut found = BTreeSet::new();
+        for name in names {
+            if config::present_name(self.repo, name).await?.as_ref() == Some(present) {
+                found.insert(name.to_owned());
+            }
+        }
+        Ok(found)
     }
 
     async fn required_approvals(&self) -> Result<u32> {

@@ -271,12 +271,21 @@ pub struct Head {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Base {
     pub branch: String,
+    /// Earlier names of the branch, as far as they were asked about: GitHub redirects them to it.
+    pub earlier_names: BTreeSet<String>,
     pub sha: Sha,
     /// What the names of our check runs say about it.
     pub scope: CheckScope,
     /// A pattern of `branches:` that it matches, whose name its checks do not bear because people can make such
     /// branches.
     pub open_pattern: Option<String>,
+}
+
+impl Base {
+    /// Whether a branch of this name, at any time, was this branch.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.branch == name || self.earlier_names.contains(name)
+    }
 }
 
 /// The files a pull request changes.

@@ -220,6 +220,11 @@ impl Admin {
         self.act(|world, actor| world.set_default_branch(actor, world.repo_named(repo)?, branch))
     }
 
+    /// Renames a branch; the old name redirects.
+    pub fn rename_branch(&self, repo: &RepoName, from: &str, to: &str) -> Result<(), Refused> {
+        self.act(|world, actor| world.rename_branch(actor, world.repo_named(repo)?, (from, to)))
+    }
+
     /// Renames a repository; the old name redirects.
     pub fn rename_repo(&self, repo: &RepoName, name: &str) -> Result<RepoName, Refused> {
         let renamed = format!("{}/{name}", repo.owner());

@@ -14,7 +14,7 @@ use crate::{
     world::{
         World,
         app::{Area, Level},
-        repo::{Activity, ProtectionSource},
+        repo::{Activity, ProtectionSource, Repo},
     },
 };
 
@@ -91,13 +91,21 @@ fn below_branch(world: &mut World, call: &Call) -> Answer {
 
 fn branch(world: &mut World, call: &Call, name: &str) -> Answer {
     let repo = world.repo(call.read(world, CONTENTS)?)?;
-    let missing = || Refused::new(StatusCode::NOT_FOUND, "Branch not found");
-    Ok(Reply::ok(json::branch(
-        world,
-        repo,
-        name,
-        repo.branch(name).ok_or_else(missing)?,
-    )))
+    match (repo.branch(name), repo.renamed_branches.get(name)) {
+        (Some(tip), _) => Ok(Reply::ok(json::branch(world, repo, name, tip))),
+        (None, Some(to)) => Err(moved_branch(world, repo, to)),
+        (None, None) => Err(Refused::new(StatusCode::NOT_FOUND, "Branch not found")),
+    }
+}
+
+/// 301 to a branch's present name
+/// (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
+fn moved_branch(world: &World, repo: &Repo, name: &str) -> Refused {
+    let location = format!(
+        "{}/repositories/{}/branches/{name}",
+        world.base_url, repo.id
+    );
+    Refused::new(StatusCode::MOVED_PERMANENTLY, "Moved Permanently").header("location", location)
 }
 
 /// Classic protection only; rulesets answer through [`rules`].

@@ -8,7 +8,7 @@ use crate::{
     world::{
         RepoId, World,
         app::Actor,
-        issue::MergeState,
+        issue::{Issue, MergeState},
         journal::{Force, What},
         repo::StaleReviews,
     },
@@ -48,6 +48,23 @@ impl World {
         }
         for number in bases {
             self.base_moved(actor, repo, number, after)?;
+        }
+        Ok(())
+    }
+
+    /// Pull requests from and into a branch that was renamed.
+    pub(super) fn follow_renamed_branch(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        (from, to): (&str, &str),
+    ) -> Result<(), Refused> {
+        self.branch_moved(actor, repo, from, None, None)?;
+        let into = |issue: &&Issue| issue.pull.as_ref().is_some_and(|it| it.base_branch == from);
+        let open = self.repo(repo)?.open_pulls().filter(into);
+        let numbers: Vec<_> = open.map(|issue| issue.number).collect();
+        for number in numbers {
+            self.pull_mut(repo, number)?.base_branch = to.to_owned();
         }
         Ok(())
     }

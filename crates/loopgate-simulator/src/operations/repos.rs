@@ -82,6 +82,7 @@ impl World {
             owner,
             name: name.to_owned(),
             former_names: Vec::new(),
+            renamed_branches: BTreeMap::new(),
             visibility,
             is_archived: false,
             network,
@@ -162,6 +163,45 @@ impl World {
         let from = std::mem::replace(&mut found.default_branch, branch.to_owned());
         let changes = json!({ "default_branch": { "from": from } });
         self.emit(Event::in_repo("repository", "edited", repo, actor).with("changes", changes));
+        Ok(())
+    }
+
+    /// Renames a branch: its protection and the pull requests into it go with it, pull requests from it are closed, and
+    /// its former name redirects
+    /// (<https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-branches-in-your-repository/renaming-a-branch>).
+    /// Which events GitHub sends is written nowhere but for the default branch, so no other is sent.
+    pub fn rename_branch(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        (from, to): (&str, &str),
+    ) -> Result<(), Refused> {
+        let found = self.repo(repo)?;
+        let is_default = found.default_branch == from;
+        let role = if is_default || found.protections.contains_key(from) {
+            Role::Admin
+        } else {
+            Role::Write
+        };
+        self.need(actor, repo, role)?;
+        let found = self.repo_mut(repo)?;
+        let tip = found.branch(from).ok_or_else(Refused::not_found)?;
+        if found.branch(to).is_some() {
+            return Err(Refused::invalid("Branch", "new_name", "already_exists"));
+        }
+        found.refs.remove(&format!("refs/heads/{from}"));
+        found.refs.insert(format!("refs/heads/{to}"), tip);
+        if let Some(rules) = found.protections.remove(from) {
+            found.protections.insert(to.to_owned(), rules);
+        }
+        found.renamed_branches.remove(to);
+        found
+            .renamed_branches
+            .insert(from.to_owned(), to.to_owned());
+        self.follow_renamed_branch(actor, repo, (from, to))?;
+        if is_default {
+            self.set_default_branch(actor, repo, to)?;
+        }
         Ok(())
     }
 

@@ -32,6 +32,8 @@ pub struct Repo {
     pub default_branch: String,
     /// Full names (`refs/heads/main`) to object ids.
     pub refs: BTreeMap<String, Sha>,
+    /// Branches that were renamed: the former name to the name after it. GitHub redirects the former.
+    pub renamed_branches: BTreeMap<String, String>,
     /// Moves of branches, oldest first.
     pub activities: Vec<Activity>,
     /// By lower-case name.

@@ -74,12 +74,8 @@ impl OneGate<'_> {
 
     /// Whether what was seen then is what stands there now.
     fn covers(&self, seen: &HeadObservation) -> Result<Sha, Refusal> {
-        let pull_request = &self.snapshot.pull_request;
-        if let Some(then) = seen
-            .base
-            .as_ref()
-            .filter(|then| **then != pull_request.base.branch)
-        {
+        let base = &self.snapshot.pull_request.base;
+        if let Some(then) = seen.base.as_ref().filter(|then| !base.is_named(then)) {
             return Err(Refusal::BaseChanged { seen: then.clone() });
         }
         let Some(then) = seen.gates.get(self.name) else {
@@ -88,7 +84,7 @@ impl OneGate<'_> {
         let stands = match self.policy.invalidate_on_push {
             InvalidateOnPush::Matching => self.is_same_diff(seen, then)?,
             InvalidateOnPush::Any => {
-                seen.sha == pull_request.head.sha && self.is_same_diff(seen, then)?
+                seen.sha == self.snapshot.pull_request.head.sha && self.is_same_diff(seen, then)?
             }
             InvalidateOnPush::Never => true,
         };

@@ -1,5 +1,7 @@
 //! What an approval is bound to.
 
+use std::collections::BTreeSet;
+
 use chrono::TimeDelta;
 
 use super::super::world::*;
@@ -368,6 +370,25 @@ fn retargeting_derives_the_gate_again() {
         }
     );
     assert_eq!(world.report().approvals[0].by, login("alice"));
+}
+
+#[test]
+fn a_renamed_base_voids_no_approval() {
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    let base = &mut world.snapshot.pull_request.base;
+    base.branch = "trunk".into();
+    base.earlier_names = BTreeSet::from(["main".into()]);
+    world.reconcile();
+    assert!(world.is_approved());
+    // Another branch, that once had another name.
+    world.snapshot.pull_request.base.earlier_names = BTreeSet::from(["next".into()]);
+    assert_eq!(
+        world.refusal(),
+        Refusal::BaseChanged {
+            seen: "main".into()
+        }
+    );
 }
 
 #[test]
