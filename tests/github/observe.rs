@@ -138,7 +138,7 @@ async fn everything_the_decision_needs_is_observed() {
 }
 
 #[tokio::test]
-async fn a_first_look_costs_nineteen_reads_and_an_unchanged_one_ten_that_are_free() {
+async fn a_first_look_costs_twenty_reads_and_an_unchanged_one_ten_that_are_free() {
     let bench = Bench::new().await;
     let team = bench
         .sim
@@ -174,10 +174,11 @@ async fn a_first_look_costs_nineteen_reads_and_an_unchanged_one_ten_that_are_fre
         .await
         .unwrap()
         .unwrap();
-    // Reading the state ref comes on top, here and below. Three are the workflows at the base, by their content.
+    // Reading the state ref comes on top, here and below. Three are the workflows at the base, by their content; one is
+    // who may write, for all pull requests of the repository for five minutes.
     let first = bench.sim.request_counts();
     assert!(
-        first.total <= 18 && first.writes == 0,
+        first.total <= 19 && first.writes == 0,
         "{first:?} {:#?}",
         paths(&bench)
     );

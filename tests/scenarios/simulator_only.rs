@@ -10,7 +10,7 @@ use loopgate::github::{
     ReconcileResult, Secret, Setup, SystemClock,
 };
 use loopgate_simulator::{
-    CheckSpec, Conclusion, Conditional, Config, Harm, Pr, PullSpec, RequestFault, Simulator,
+    CheckSpec, Conclusion, Conditional, Config, Harm, Pr, PullSpec, RequestFault, Role, Simulator,
     StatusState,
 };
 
@@ -108,6 +108,8 @@ async fn the_only_person_with_write_access_accepts_what_their_change_weakens() {
         .admin()
         .set_base_role("acme", None)
         .unwrap();
+    // No event announces it: what was read of people's rights is believed for five minutes.
+    world.wait(TimeDelta::minutes(6));
     world
         .person("olga")
         .says(&pr, "/loop resume --accept tampering")
@@ -116,6 +118,74 @@ async fn the_only_person_with_write_access_accepts_what_their_change_weakens() {
     assert!(look.has_label("loop:passed"), "{look:?}");
     let sentence = "olga, the only person with write access, accepted that tests/sums.rs: the test “adds” is removed.";
     assert!(look.status().contains(sentence), "{}", look.status());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_maintainer_who_is_alone_in_an_organisation_is_told_that_nobody_can_open_a_gate() {
+    let world = World::quick(None).await;
+    let gate = "version: 1\ngates: { deploy: off, security: {} }\n";
+    let repo = world.repository("alone", &[(".github/loopgate.yml", gate)]);
+    let request = async |title: &str| {
+        let login = [("src/auth/login.rs", "pub fn login() {}\n")];
+        let pr = world.person("olga").opens(&repo, title, &login).await;
+        let look = world.look(&pr);
+        let requests = look.marked("<!-- loopgate:gate:security:");
+        assert_eq!(requests.len(), 1, "{look:?}");
+        requests[0].to_owned()
+    };
+    let alone = request("feat: sign in").await;
+    assert!(alone.contains("Nobody can open it yet"), "{alone}");
+    let admin = world.simulator().admin();
+    admin
+        .add_collaborator(&repo, "bob", Role::Maintain)
+        .unwrap();
+    let of_two = request("feat: sign in again").await;
+    assert!(!of_two.contains("Nobody can open it yet"), "{of_two}");
+}
+
+/// GitHub moves the pull requests of a renamed branch to its new name. What was approved is the same change into the
+/// same branch.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renamed_default_branch_voids_no_approval() {
+    let world = World::quick(None).await;
+    let gate = "version: 1\ngates: { deploy: off, security: { approvers: { users: [bob] } } }\n";
+    let repo = world.repository("renamed", &[(".github/loopgate.yml", gate)]);
+    let login = [("src/auth/login.rs", "pub fn login() {}\n")];
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &login)
+        .await;
+    world.person("bob").says(&pr, "security approved").await;
+    let gates = |world: &World| {
+        world
+            .look(&pr)
+            .concluded("loopgate / gates")
+            .map(str::to_owned)
+    };
+    assert_eq!(gates(&world).as_deref(), Some("success"));
+
+    let admin = world.simulator().admin();
+    admin.rename_branch(&repo, "main", "trunk").unwrap();
+    world.settle().await;
+    let pull_request = world.simulator().pull_request(&pr).unwrap();
+    assert_eq!(pull_request.base_branch, "trunk");
+    assert_eq!(
+        gates(&world).as_deref(),
+        Some("success"),
+        "{:?}",
+        world.look(&pr)
+    );
+
+    // Another branch takes the old name: nothing says any more that it was this one.
+    let other = [("README.md", "Another main.\n")];
+    world.person("olga").pushes_to(&repo, "main", &other).await;
+    world.person("alice").says(&pr, "/loop explain").await;
+    assert_eq!(
+        gates(&world).as_deref(),
+        Some("action_required"),
+        "{:?}",
+        world.look(&pr)
+    );
 }
 
 /// A request for approval is never changed again: it waits for who decides.

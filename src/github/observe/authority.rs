@@ -34,6 +34,7 @@ pub(in crate::github) struct Registry {
     logins: TtlCache<Login, Result<Account, Unusable>>,
     teams: TtlCache<(RepoName, TeamSlug), Result<Members, Unusable>>,
     organisations: TtlCache<String, Organisation>,
+    writers: TtlCache<RepoName, Option<BTreeMap<UserId, Permission>>>,
 }
 
 /// Which teams an organisation has, or why that is not known.
@@ -45,6 +46,7 @@ impl Registry {
         self.logins.clear();
         self.teams.clear();
         self.organisations.clear();
+        self.writers.clear();
     }
 
     pub(super) async fn look_up(
@@ -83,17 +85,12 @@ impl Registry {
             self.person(repo, *id, login)
                 .map_ok(|standing| (*id, standing))
         });
-        // Everybody with write access, if they are needed and GitHub lists them.
         let writers = async {
-            let listed = if questions.writers {
-                collaborators(repo).await?.ok()
+            if questions.writers {
+                self.writers(repo).await
             } else {
-                None
-            };
-            let write = |(account, permission): (Account, Permission)| {
-                (permission >= Permission::Write).then_some(account.id)
-            };
-            Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
+                Ok(None)
+            }
         };
         let (teams, logins, people, writers) = futures::try_join!(
             try_join_all(teams),
@@ -128,6 +125,23 @@ impl Registry {
             teams,
             writers,
         })
+    }
+
+    /// Everybody with write access, if GitHub lists them.
+    async fn writers(&self, repo: Repo<'_>) -> Result<Option<BTreeMap<UserId, Permission>>> {
+        let ask = async || {
+            let listed = collaborators(repo).await?.ok();
+            Ok(listed.map(|people| {
+                let people = people.into_iter();
+                people
+                    .filter(|(_, permission)| *permission >= Permission::Write)
+                    .map(|(account, permission)| (account.id, permission))
+                    .collect()
+            }))
+        };
+        self.writers
+            .recall_or_ask(repo.name.clone(), &repo, Option::is_some, ask)
+            .await
     }
 
     /// One person's rights, teams aside.

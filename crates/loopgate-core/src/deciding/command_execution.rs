@@ -474,7 +474,7 @@ fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
     let writers = snapshot.authority.writers.iter().flatten();
     let is_alone = run.next.author == Some(AuthorKind::Person)
         && by.id == snapshot.pull_request.author.id
-        && writers.eq([&by.id]);
+        && writers.map(|(id, _)| id).eq([&by.id]);
     is_alone || !gate::wrote(snapshot, by)
 }
 

@@ -249,8 +249,12 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let alone = |agents: &[&str], writers: &[u64]| {
         let mut story = Story::opened();
         weaken(&mut story);
-        story.snapshot.authority.writers =
-            Some(writers.iter().copied().map(crate::UserId::new).collect());
+        story.snapshot.authority.writers = Some(
+            writers
+                .iter()
+                .map(|id| (crate::UserId::new(*id), crate::observed::Permission::Write))
+                .collect(),
+        );
         story.policy.coding_agents = agents.iter().map(|name| login(name)).collect();
         story.push(1, &[], &["parses"]);
         story

@@ -377,17 +377,35 @@ impl<'a> ResolvedApprovers<'a> {
                 .is_some()
         };
         let others = named.iter().any(|id| *id != author.id && !contributed(*id));
-        // On a person's own repository, only the owner has more than write.
-        let owns = author
-            .login
-            .as_str()
-            .eq_ignore_ascii_case(self.snapshot.repository.owner());
         match self.known.permission {
             _ if others => false,
             None => named.contains(&author.id),
-            Some(least) => owns && least >= Permission::Maintain,
+            Some(least) => self.is_only_one_with(least, contributed),
         }
     }
+
+    /// Whether the author has this permission, and nobody else has who wrote no part of the change.
+    fn is_only_one_with(&self, least: Permission, contributed: impl Fn(UserId) -> bool) -> bool {
+        let author = self.snapshot.pull_request.author.id;
+        let Some(writers) = &self.snapshot.authority.writers else {
+            // On a person's own repository, only the owner has more than write.
+            return owns(self.snapshot) && least >= Permission::Maintain;
+        };
+        let mut able = writers
+            .iter()
+            .filter(|(_, permission)| **permission >= least);
+        least >= Permission::Write
+            && writers.get(&author).is_some_and(|own| *own >= least)
+            && able.all(|(id, _)| *id == author || contributed(*id))
+    }
+}
+
+/// Whether the author owns the repository.
+pub(super) fn owns(snapshot: &Snapshot) -> bool {
+    let author = &snapshot.pull_request.author.login;
+    author
+        .as_str()
+        .eq_ignore_ascii_case(snapshot.repository.owner())
 }
 
 /// Whether somebody may decide a gate as a whole. Code owners may where they own every owned file of the change.

@@ -66,6 +66,39 @@ fn an_author_who_is_the_only_hope_is_told_so() {
 }
 
 #[test]
+fn an_author_who_alone_has_the_permission_is_the_only_hope() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    let (author, alice) = (account("author").id, account("alice").id);
+    for (writers, only_hope) in [
+        (vec![(author, Permission::Admin)], true),
+        (
+            vec![(author, Permission::Maintain), (alice, Permission::Write)],
+            true,
+        ),
+        (
+            vec![(author, Permission::Admin), (alice, Permission::Maintain)],
+            false,
+        ),
+        (vec![(author, Permission::Write)], false),
+        (vec![(alice, Permission::Write)], false),
+    ] {
+        world.snapshot.authority.writers = Some(writers.iter().copied().collect());
+        let said = world.report().eligible.only_hope;
+        assert_eq!(said, only_hope, "{writers:?}");
+    }
+    // Who has the right and wrote a part of the change may not approve it either.
+    let both = [(author, Permission::Admin), (alice, Permission::Admin)];
+    world.snapshot.authority.writers = Some(both.into_iter().collect());
+    world
+        .snapshot
+        .commits
+        .items
+        .push(commit("alice", "feat: more"));
+    assert!(world.report().eligible.only_hope);
+}
+
+#[test]
 fn a_committer_does_not_approve() {
     let mut world = World::new();
     world.snapshot.commits.items.push(commit("alice", "Mend"));
