@@ -323,13 +323,16 @@ fn groups(runs: &[&RunLine], name: impl Fn(&RunLine) -> Option<String>) -> Vec<G
     members.into_iter().map(group).collect()
 }
 
+/// Of an even number of runs, the mean of the two in the middle.
 fn median(runs: &[&RunLine]) -> Option<u64> {
     let mut seconds: Vec<u64> = runs
         .iter()
         .filter_map(|line| line.seconds_to_green)
         .collect();
     seconds.sort_unstable();
-    seconds.get(seconds.len().checked_sub(1)? / 2).copied()
+    let above = *seconds.get(seconds.len() / 2)?;
+    let below = seconds[(seconds.len() - 1) / 2];
+    Some(below.midpoint(above))
 }
 
 /// Fewer runs say nothing.
