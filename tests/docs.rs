@@ -371,6 +371,88 @@ fn one_compiler_builds_everything() {
     }
 }
 
+/// An action that is pinned anywhere here, as `tests/contract/actions.json` has it.
+#[derive(serde::Deserialize)]
+struct PinnedAction {
+    action: String,
+    version: String,
+    commit: String,
+    /// `runs.using` of its `action.yml` at that commit; of a composite one, that of the actions in it.
+    using: String,
+}
+
+#[derive(serde::Deserialize)]
+struct PinnedActions {
+    /// The newest runtime that GitHub's runners have for actions in JavaScript.
+    newest: String,
+    pinned: Vec<PinnedAction>,
+}
+
+/// The files that name actions for GitHub to run: here, in what `init` writes, and in what people copy.
+fn files_with_actions() -> Vec<String> {
+    let mut found = Vec::new();
+    for folder in [
+        ".github",
+        "action",
+        "src/cli/init/templates",
+        "src/runner/data",
+    ] {
+        entries(&root().join(folder), &mut found);
+    }
+    let here = found
+        .iter()
+        .filter_map(|path| path.strip_prefix(root()).ok()?.to_str());
+    let is_text = |path: &&str| path.ends_with(".yml") || path.ends_with(".toml");
+    let files = here.filter(is_text).map(str::to_owned);
+    files.chain(documents()).collect()
+}
+
+/// What `uses:` names by a whole commit, each with the version behind it: `actions/checkout@…`, `v7.0.1`.
+fn pins_of(text: &str) -> Vec<(String, String)> {
+    let is_pin = |name: &str| {
+        let commit = name.split_once('@').map_or("", |(_, commit)| commit);
+        commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let uses = text
+        .lines()
+        .filter_map(|line| line.split_once("uses: "))
+        .map(|(_, named)| named.split_once(" # ").unwrap_or((named, "")));
+    uses.filter(|(name, _)| is_pin(name))
+        .map(|(name, version)| (name.to_owned(), version.trim().to_owned()))
+        .collect()
+}
+
+/// GitHub takes old runtimes from its runners: what runs on one warns first and fails then. `tests/contract/actions.mjs`
+/// holds the table against the actions themselves.
+#[test]
+fn every_pinned_action_runs_on_the_newest_runtime() {
+    let table: PinnedActions = serde_json::from_str(&text_of("tests/contract/actions.json"))
+        .expect("the table of pinned actions");
+    let mut unused: BTreeSet<String> = BTreeSet::new();
+    let mut known = BTreeSet::new();
+    for row in table.pinned {
+        let name = format!("{}@{}", row.action, row.commit);
+        let runtimes = [
+            table.newest.clone(),
+            format!("composite of {}", table.newest),
+        ];
+        assert!(
+            runtimes.contains(&row.using),
+            "{name} runs on {}",
+            row.using
+        );
+        unused.insert(name.clone());
+        known.insert((name, row.version));
+    }
+    for file in files_with_actions() {
+        for pin in pins_of(&text_of(&file)) {
+            assert!(known.contains(&pin), "{file}: {pin:?} is not in the table");
+            unused.remove(&pin.0);
+        }
+    }
+    assert!(unused.is_empty(), "nothing uses {unused:?}");
+}
+
 /// The blocks of a document that are in YAML.
 fn yaml_blocks(text: &str) -> Vec<&str> {
     text.split("\n```yaml\n")
