@@ -206,25 +206,48 @@ text_form!(
 );
 
 /// A team as `org/slug`, compared without regard to ASCII case and written in lower case.
+///
+/// The slug of an enterprise's team, which each of its organisations may have, is `ent:` and a plain slug
+/// (<https://docs.github.com/en/rest/enterprise-teams/enterprise-teams>): what stands in a path is escaped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TeamSlug(RepoName);
+pub struct TeamSlug {
+    org: String,
+    slug: String,
+}
+
+/// Begins the slug of an enterprise's team.
+const OF_ENTERPRISE: &str = "ent:";
 
 impl TeamSlug {
     pub fn org(&self) -> &str {
-        self.0.owner()
+        &self.org
     }
 
     pub fn slug(&self) -> &str {
-        self.0.name()
+        &self.slug
+    }
+
+    /// Whether an enterprise has it, and its organisations only use it.
+    pub fn is_of_enterprise(&self) -> bool {
+        self.slug.starts_with(OF_ENTERPRISE)
     }
 }
 
 text_form!(
     TeamSlug,
     "a team as org/slug",
-    "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$",
-    |text| text.to_ascii_lowercase().parse().ok().map(Self),
-    |team, f| team.0.fmt(f)
+    "^[A-Za-z0-9_-]+/(ent:)?[A-Za-z0-9._-]+$",
+    |text| {
+        let lower = text.to_ascii_lowercase();
+        let (org, slug) = lower.split_once('/')?;
+        let plain = slug.strip_prefix(OF_ENTERPRISE).unwrap_or(slug);
+        let _: RepoName = format!("{org}/{plain}").parse().ok()?;
+        Some(Self {
+            org: org.to_owned(),
+            slug: slug.to_owned(),
+        })
+    },
+    |team, f| write!(f, "{}/{}", team.org, team.slug)
 );
 
 /// Names that people write in the configuration, and how a text is recognised as one.
@@ -535,6 +558,16 @@ mod tests {
         for bad in ["", "Security", "-x", "a b", &"x".repeat(41)] {
             assert!(bad.parse::<GateName>().is_err(), "{bad}");
         }
+        for bad in [
+            "acme/",
+            "acme/ent:",
+            "acme/ent:a:b",
+            "acme/x:y",
+            "ent:acme/x",
+            "acme/ent:a/b",
+        ] {
+            assert!(bad.parse::<TeamSlug>().is_err(), "{bad}");
+        }
     }
 
     #[test]
@@ -542,6 +575,11 @@ mod tests {
         assert_eq!("Acme/Widgets".parse::<RepoName>(), "acme/widgets".parse());
         assert_eq!("Alice".parse::<Login>(), "aLICE".parse());
         assert_ne!("alice".parse::<Login>(), "alice[bot]".parse());
+        let [team, of_enterprise] =
+            ["Acme/Security", "acme/ENT:Security"].map(|text| text.parse::<TeamSlug>().unwrap());
+        assert_eq!((team.slug(), team.is_of_enterprise()), ("security", false));
+        assert_eq!(of_enterprise.to_string(), "acme/ent:security");
+        assert!(of_enterprise.is_of_enterprise());
     }
 
     #[test]

@@ -252,7 +252,8 @@ pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account
 }
 
 async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>> {
-    let base = format!("/orgs/{}/teams/{}", team.org(), team.slug());
+    // The slug of an enterprise's team holds a colon.
+    let base = format!("/orgs/{}/teams/{}", team.org(), path::escape(team.slug()));
     let (access, members) = (
         format!("{base}/repos/{}", repo.name),
         format!("{base}/members"),

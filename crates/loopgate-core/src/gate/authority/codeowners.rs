@@ -25,13 +25,20 @@ pub enum Owner {
 impl Owner {
     fn parse(word: &str) -> Option<Self> {
         match word.strip_prefix('@') {
-            Some(team) if team.contains('/') => team.parse().ok().map(Self::Team),
+            Some(team) if team.contains('/') => Self::team(team),
             Some(login) => login.parse().ok().map(Self::User),
             None => {
                 let (local, domain) = word.split_once('@')?;
                 (!local.is_empty() && domain.contains('.')).then(|| Self::Email(word.to_owned()))
             }
         }
+    }
+
+    /// A team that GitHub lets own code, as a team of an enterprise may not
+    /// (<https://github.com/orgs/community/discussions/210450>).
+    fn team(name: &str) -> Option<Self> {
+        let team: TeamSlug = name.parse().ok()?;
+        (!team.is_of_enterprise()).then_some(Self::Team(team))
     }
 
     /// The person or team; none of an address.
@@ -235,6 +242,18 @@ mod tests {
         !OwnerRules::parse(&format!("{pattern} @a"))
             .owners(path)
             .is_empty()
+    }
+
+    #[test]
+    fn a_team_of_an_enterprise_owns_nothing() {
+        let text = "* @acme/owners\na @acme/ent:owners\n";
+        let rules = OwnerRules::parse(text);
+        assert_eq!(
+            rules.owners("a"),
+            [Owner::Team("acme/owners".parse().unwrap())],
+            "GitHub skips a line with such an owner"
+        );
+        assert_eq!(owner_mentions(text)[1].owner, None);
     }
 
     #[test]
