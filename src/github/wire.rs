@@ -1,5 +1,7 @@
 //! Shapes that several answers of the API share. Only the fields that are used; unknown values are tolerated.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,6 +45,47 @@ impl From<User> for Account {
             id: user.id,
             login,
             kind,
+        }
+    }
+}
+
+/// Who owns an App, or has it installed: GitHub's answers show an enterprise in another form than accounts
+/// (<https://docs.github.com/en/rest/apps/apps>).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "WireHolder")]
+pub(super) enum Holder {
+    Person(String),
+    Organisation(String),
+    /// By its slug.
+    Enterprise(String),
+}
+
+#[derive(Deserialize)]
+struct WireHolder {
+    login: Option<String>,
+    slug: Option<String>,
+    #[serde(rename = "type", default)]
+    kind: String,
+}
+
+impl TryFrom<WireHolder> for Holder {
+    type Error = &'static str;
+
+    fn try_from(holder: WireHolder) -> Result<Self, Self::Error> {
+        match (holder.login, holder.slug) {
+            (Some(login), _) if holder.kind == "Organization" => Ok(Self::Organisation(login)),
+            (Some(login), _) => Ok(Self::Person(login)),
+            (None, Some(slug)) => Ok(Self::Enterprise(slug)),
+            (None, None) => Err("an account has no `login`, and an enterprise no `slug`"),
+        }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person(login) | Self::Organisation(login) => f.write_str(login),
+            Self::Enterprise(slug) => write!(f, "the enterprise {slug}"),
         }
     }
 }

@@ -239,7 +239,7 @@ impl SetupPages {
         let asked_by: Vec<_> = progress
             .asked_by
             .iter()
-            .map(|(who, on)| (who.to_string(), on.to_string()))
+            .map(|(who, on)| (who.to_string(), on.clone()))
             .collect();
         let values = context! {
             stage => "installing", slug => &app.slug, file => app.file.display().to_string(),

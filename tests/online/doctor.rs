@@ -511,3 +511,118 @@ async fn who_waits_for_an_installation_is_named() {
         "{line}"
     );
 }
+
+/// An answer of GitHub's with this done to its JSON.
+fn with(
+    body: axum::body::Bytes,
+    parts: &mut http::response::Parts,
+    change: fn(&mut Value),
+) -> Vec<Option<axum::body::Bytes>> {
+    let mut answer = serde_json::from_slice(&body).unwrap();
+    change(&mut answer);
+    parts.headers.remove(header::CONTENT_LENGTH);
+    vec![Some(answer.to_string().into())]
+}
+
+/// An enterprise as GitHub shows it: without a login.
+fn enterprise() -> Value {
+    json!({ "id": 3, "node_id": "x", "name": "Big", "slug": "big", "html_url": "https://github.com/enterprises/big",
+            "avatar_url": "x", "created_at": null, "updated_at": null })
+}
+
+/// An installation on an enterprise, and one whose account is gone, as GitHub's description has both.
+fn other_installations() -> [Value; 2] {
+    let on = |account: Value| {
+        json!({ "id": 9002, "account": account, "html_url": "https://github.com/x", "suspended_at": null,
+                "permissions": { "enterprise_organization_installations": "write" }, "events": [] })
+    };
+    let mut gone = on(Value::Null);
+    gone["permissions"] = json!({
+        "contents": "write", "pull_requests": "write", "issues": "write", "checks": "write", "actions": "write",
+        "statuses": "read", "merge_queues": "read", "metadata": "read",
+    });
+    [on(enterprise()), gone]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_of_an_enterprise_is_examined_as_any_other() {
+    let it = Installation::healthy().await;
+    let owned = |parts: &mut http::response::Parts, body| {
+        with(body, parts, |app| {
+            app["owner"] = enterprise();
+            app["events"]
+                .as_array_mut()
+                .unwrap()
+                .retain(|event| event != "status");
+        })
+    };
+    it.harm("^/app$", Harm::Alter(owned));
+    let installed = |parts: &mut http::response::Parts, body| {
+        with(body, parts, |list| {
+            list.as_array_mut().unwrap().extend(other_installations());
+        })
+    };
+    it.harm("^/app/installations$", Harm::Alter(installed));
+    let (_, told) = it.examined().await;
+    let lines = told["lines"].as_array().unwrap();
+    let wrong: Vec<_> = lines
+        .iter()
+        .filter(|line| line["outcome"] != "healthy")
+        .collect();
+    assert_eq!((wrong.len(), lines.len()), (1, 17), "{told:#}");
+    let link = wrong[0]["link"].as_str().unwrap();
+    assert!(
+        link.ends_with("/enterprises/big/settings/apps/loopgate/permissions"),
+        "{link}"
+    );
+}
+
+/// What is not known is not ticked, and the way to the machine is not blamed for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_is_not_known() {
+    let it = Installation::healthy().await;
+    it.answering(
+        "^/app/installations$",
+        json!([{ "account": { "id": 3 }, "html_url": "x" }]),
+    );
+    let (_, told) = it.examined().await;
+    let lines = told["lines"].as_array().unwrap();
+    for check in ["installations", "accepted-permissions"] {
+        let line = lines.iter().find(|line| line["check"] == check).unwrap();
+        assert_eq!(line["outcome"], "unknown", "{line}");
+        let remedy = line["remedy"].as_str().unwrap();
+        assert!(remedy.contains("a form that this version"), "{remedy}");
+    }
+    let it = Installation::healthy().await;
+    it.answering("^/app$", json!({ "id": 1, "slug": "loopgate" }));
+    let (_, told) = it.examined().await;
+    let app = told["lines"].as_array().unwrap().last().unwrap();
+    assert_eq!(app["check"], "app");
+    assert!(
+        app["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("a form that this version"),
+        "{app}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_enterprise_has_no_repositories() {
+    let it = Installation::healthy().await;
+    let alone = |parts: &mut http::response::Parts, body| {
+        with(body, parts, |list| {
+            let [on_enterprise, _] = other_installations();
+            *list = json!([on_enterprise]);
+        })
+    };
+    it.harm("^/app/installations$", Harm::Alter(alone));
+    let (_, told) = it.examined().await;
+    let line = told["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|line| line["check"] == "installations");
+    let message = line.unwrap()["message"].as_str().unwrap();
+    assert!(message.contains("on an enterprise alone"), "{message}");
+}

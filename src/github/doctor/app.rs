@@ -8,12 +8,12 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Expected, Finding, Found, Lookup, Outcome, asked};
+use super::{Expected, Finding, Found, Lookup, Outcome, UNKNOWN_FORM, asked};
 use crate::github::{
     Client, DeliveryAttempt, Error, Github, Result,
     error::OrAbsent as _,
     registration::{self, Access, Arrival, NEEDS, Need},
-    wire::User,
+    wire::Holder,
 };
 use loopgate_core::AppId;
 
@@ -26,7 +26,7 @@ type Attempts = Lookup<Vec<DeliveryAttempt>>;
 pub(super) struct AppSettings {
     pub id: AppId,
     pub slug: String,
-    owner: User,
+    owner: Holder,
     permissions: Permissions,
     events: Vec<String>,
     html_url: String,
@@ -35,7 +35,8 @@ pub(super) struct AppSettings {
 /// An entry of `GET /app/installations`.
 #[derive(Deserialize)]
 pub(super) struct AppInstallation {
-    account: User,
+    /// None where GitHub does not name it.
+    account: Option<Holder>,
     html_url: String,
     suspended_at: Option<String>,
     permissions: Permissions,
@@ -49,18 +50,31 @@ impl AppSettings {
             .html_url
             .split_once("/apps/")
             .map_or(self.html_url.as_str(), |(web, _)| web);
-        match self.owner.kind.as_str() {
-            "Organization" => format!(
-                "{web}/organizations/{}/settings/apps/{}{below}",
-                self.owner.login, self.slug
-            ),
-            _ => format!("{web}/settings/apps/{}{below}", self.slug),
-        }
+        let of = match &self.owner {
+            Holder::Person(_) => String::new(),
+            Holder::Organisation(login) => format!("/organizations/{login}"),
+            Holder::Enterprise(slug) => format!("/enterprises/{slug}"),
+        };
+        format!("{web}{of}/settings/apps/{}{below}", self.slug)
     }
 
     /// Where it is installed on further accounts.
     pub fn installation_page(&self) -> String {
         format!("{}/installations/new", self.html_url)
+    }
+}
+
+impl AppInstallation {
+    fn account(&self) -> String {
+        match &self.account {
+            Some(account) => account.to_string(),
+            None => "an account that GitHub does not name".to_owned(),
+        }
+    }
+
+    /// An enterprise has no repositories of its own, and grants nothing that is needed there.
+    const fn has_repositories(&self) -> bool {
+        !matches!(self.account, Some(Holder::Enterprise(_)))
     }
 }
 
@@ -75,6 +89,7 @@ pub(super) fn reached(github: &Github, app: &Result<AppSettings>) -> Found {
     };
     let is_away = error.is_outage() || error.is_wait();
     let remedy = match error {
+        Error::Unreadable { .. } => UNKNOWN_FORM,
         _ if is_away => {
             "see whether this machine reaches GitHub (a proxy, a firewall, LOOPGATE_GITHUB_API_URL), and githubstatus.com"
         }
@@ -166,18 +181,20 @@ pub(super) fn installations(
     installations: &Lookup<Vec<AppInstallation>>,
 ) -> Found {
     let installations = installations.as_ref().map_err(Clone::clone)?;
-    if installations.is_empty() {
-        let finding = Finding::fault(
-            "the App is installed nowhere",
-            "install it on your repositories",
-        );
+    if !installations.iter().any(AppInstallation::has_repositories) {
+        let message = if installations.is_empty() {
+            "the App is installed nowhere"
+        } else {
+            "the App is installed on an enterprise alone, which has no repositories"
+        };
+        let finding = Finding::fault(message, "install it on your repositories");
         return Err(finding.at(app.installation_page()));
     }
     let suspended = installations.iter().filter(|it| it.suspended_at.is_some());
     let found = suspended.map(|it| {
         let message = format!(
             "the installation on {} is suspended: nothing happens there",
-            it.account.login
+            it.account()
         );
         Finding::fault(message, "end the suspension on the installation's page")
             .at(it.html_url.as_str())
@@ -187,22 +204,26 @@ pub(super) fn installations(
 
 /// Permissions that the App asks for and an account has not accepted yet.
 pub(super) fn accepted(app: &AppSettings, installations: &Lookup<Vec<AppInstallation>>) -> Found {
-    let pending = installations.iter().flatten().filter_map(|it| {
-        let asked =
-            lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
-        // A person has no members.
-        let asked =
-            asked.filter(|need| need.permission != "members" || it.account.kind == "Organization");
-        let asked: Vec<_> = asked.map(named).collect();
-        let message = format!(
-            "{} has not accepted what the App asks for by now: {}",
-            it.account.login,
-            asked.join(", ")
-        );
-        let remedy = "an owner of the account accepts it there (Review request)";
-        (!asked.is_empty()).then(|| Finding::fault(message, remedy).at(it.html_url.as_str()))
-    });
-    Ok(pending.collect())
+    let installations = installations.as_ref().map_err(Clone::clone)?;
+    let concerned = installations.iter().filter(|it| it.has_repositories());
+    Ok(concerned.filter_map(|it| not_accepted(app, it)).collect())
+}
+
+fn not_accepted(app: &AppSettings, installation: &AppInstallation) -> Option<Finding> {
+    // A person has no members.
+    let has_members = matches!(installation.account, Some(Holder::Organisation(_)));
+    let asked = lacking(&installation.permissions)
+        .filter(|need| app.permissions.contains_key(need.permission))
+        .filter(|need| has_members || need.permission != "members");
+    let asked: Vec<_> = asked.map(named).collect();
+    let message = format!(
+        "{} has not accepted what the App asks for by now: {}",
+        installation.account(),
+        asked.join(", ")
+    );
+    let remedy = "an owner of the account accepts it there (Review request)";
+    let finding = Finding::fault(message, remedy).at(installation.html_url.as_str());
+    (!asked.is_empty()).then_some(finding)
 }
 
 pub(super) async fn requests(client: &Client) -> Found {

@@ -7,7 +7,7 @@ mod app;
 mod repository;
 
 pub use super::registration::Arrival;
-use super::{DeliveryAttempt, Github, Result};
+use super::{DeliveryAttempt, Error, Github, Result};
 use crate::proof::Signer;
 pub use crate::render::{DoctorLine as Line, DoctorOutcome as Outcome};
 use loopgate_core::RepoName;
@@ -20,6 +20,9 @@ pub struct Expected {
     /// What signs statements about merges.
     pub signer: Option<Signer>,
 }
+
+/// Pages of installations read at most: 3,000 of them.
+const MOST_PAGES: usize = 30;
 
 /// What a check finds. The name of the check is added to it in [`lines_of`].
 type Finding = Line;
@@ -58,10 +61,20 @@ impl Line {
 /// GitHub's answer, or the finding that it is unknown.
 type Lookup<T> = Result<T, Finding>;
 
+/// What to do about an answer that is there and cannot be read: neither the network nor time mends that.
+const UNKNOWN_FORM: &str = "GitHub answers in a form that this version of Loopgate does not know: take a newer one, or report \
+                            it with this line";
+
 /// GitHub's answer; without one a finding that `what` is unknown.
 fn asked<T>(what: &str, answer: Result<T>) -> Lookup<T> {
-    let unknown = |error| format!("GitHub does not say {what}: {error}");
-    answer.map_err(|error| Finding::new(Outcome::Unknown, unknown(error), "ask again later"))
+    answer.map_err(|error| {
+        let remedy = match &error {
+            Error::Unreadable { .. } => UNKNOWN_FORM,
+            _ => "ask again later",
+        };
+        let message = format!("GitHub does not say {what}: {error}");
+        Finding::new(Outcome::Unknown, message, remedy)
+    })
 }
 
 /// Examines the App, and a repository if one is named. Nothing is written but a wish to deliver the newest webhook
@@ -84,7 +97,10 @@ pub async fn examine(
         app::reached(github, &app),
     ));
     let Ok(app) = app else { return lines };
-    let installed = client.fetch("/app/installations?per_page=100").await;
+    let installed = client
+        .list_until("/app/installations", MOST_PAGES, |_| false)
+        .await
+        .map(|listing| listing.items);
     let installed = asked("where the App is installed", installed);
     // The newest hundred, newest first.
     let attempts = client

@@ -231,18 +231,19 @@ fn hidden_refs(
             "put the App on its bypass list, or set `state: { backend: comment }`",
         )
     });
-    Ok(mirrored
-        .chain(ruled)
-        .chain(rulesets.as_ref().err().cloned())
-        .collect())
+    let unknown = requirements.as_ref().err().into_iter();
+    let unknown = unknown.chain(rulesets.as_ref().err()).cloned();
+    Ok(mirrored.chain(ruled).chain(unknown).collect())
 }
 
 fn agent(configuration: &Lookup<CheckedConfiguration>) -> Found {
-    let policy = configuration
-        .iter()
-        .filter_map(|configuration| configuration.policy.as_ref());
-    let fixers = policy
-        .flat_map(|policy| std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior));
+    let configuration = configuration.as_ref().map_err(Clone::clone)?;
+    let Some(policy) = &configuration.policy else {
+        let message = "its configuration is not valid, so which fixer it names is not known";
+        let remedy = "correct it first";
+        return Err(Finding::new(Outcome::Unknown, message, remedy));
+    };
+    let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
     let deaf = fixers
         .filter_map(Fixer::mentioned)
         .filter(|login| AnswersApps::of(login) == AnswersApps::Never);

@@ -27,7 +27,7 @@ pub use stored::{StoredApp, make_folder};
 
 use super::{
     AppCredentials, AppName, Client, Credentials, Error, Github, Result, Secret, Setup,
-    error::OrAbsent as _, path, retry::Repeat,
+    error::OrAbsent as _, path, retry::Repeat, wire::Holder,
 };
 use loopgate_core::{AppId, Login};
 
@@ -253,8 +253,8 @@ pub fn nonce() -> String {
 pub struct InstallationProgress {
     /// The accounts it is installed on.
     pub installed_on: Vec<Login>,
-    /// Who could only ask an owner to install it, and on which account.
-    pub asked_by: Vec<(Login, Login)>,
+    /// Who could only ask an owner to install it, and on which account or enterprise.
+    pub asked_by: Vec<(Login, String)>,
     /// The HTTP status that answered the newest delivery; 0 if no answer came.
     pub newest_delivery: Option<u16>,
 }
@@ -288,15 +288,16 @@ impl InstallationProgress {
     }
 }
 
-/// Who asked for an installation, and on which account
+/// Who asked for an installation, and on which account or enterprise
 /// (<https://docs.github.com/en/rest/apps/apps#list-installation-requests-for-the-authenticated-app>).
-pub(super) async fn requests(client: &Client) -> Result<Vec<(Login, Login)>> {
+pub(super) async fn requests(client: &Client) -> Result<Vec<(Login, String)>> {
     let asked = client
         .fetch::<Vec<Value>>("/app/installation-requests?per_page=100")
         .await?;
+    let account = |it: &Value| Holder::deserialize(&it["account"]).ok();
     Ok(asked
         .iter()
-        .filter_map(|it| Some((login(&it["requester"])?, login(&it["account"])?)))
+        .filter_map(|it| Some((login(&it["requester"])?, account(it)?.to_string())))
         .collect())
 }
 
