@@ -32,7 +32,7 @@ const MOST_PAGES: usize = 10;
 /// Comments asked about in one look, the newest first.
 const MOST_EDITED: usize = 20;
 /// <https://docs.github.com/en/graphql/reference/interfaces#comment>, `userContentEdits`.
-const EDITS: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { databaseId \
+const EDITS: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { id \
                      userContentEdits(first: 50) { nodes { editedAt editor { login ... on User { databaseId } \
                      ... on Bot { databaseId } } } } } } }";
 
@@ -208,15 +208,17 @@ impl PullReading<'_> {
             .rev()
             .filter(unheard)
             .take(MOST_EDITED);
-        let ids: Vec<&str> = asked
-            .filter_map(|comment| comments.nodes.get(&comment.id).map(String::as_str))
+        // GraphQL's own number of a comment has 32 bits, and comments have more by now.
+        let by_node: BTreeMap<&str, CommentId> = asked
+            .filter_map(|comment| Some((comments.nodes.get(&comment.id)?.as_str(), comment.id)))
             .collect();
-        if ids.is_empty() {
+        if by_node.is_empty() {
             return Ok(Vec::new());
         }
+        let ids: Vec<&str> = by_node.keys().copied().collect();
         let mut found = Vec::new();
         for node in repo.graphql_nodes(EDITS, &ids).await? {
-            let Some(comment) = node["databaseId"].as_u64().map(CommentId::new) else {
+            let Some(comment) = node["id"].as_str().and_then(|id| by_node.get(id).copied()) else {
                 continue;
             };
             let mut editors = BTreeSet::new();

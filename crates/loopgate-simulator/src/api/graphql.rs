@@ -301,7 +301,7 @@ fn node(world: &World, id: &str) -> Value {
             json!({ "editedAt": json::time(edit.at), "editor": editor })
         })
         .collect();
-    json!({ "databaseId": comment, "userContentEdits": { "nodes": edits } })
+    json!({ "id": id, "userContentEdits": { "nodes": edits } })
 }
 
 /// The author and the co-authors, each with the account that the address belongs to.
