@@ -148,6 +148,8 @@ loopgate_core::words! {
         NothingToAsk = "nothing_to_ask",
         /// Sent by a repository's own webhook, not to an installation of the App.
         NoInstallation = "no_installation",
+        /// Of a merge queue, and it does not say in which repository.
+        NoRepository = "no_repository",
     }
 }
 

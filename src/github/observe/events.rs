@@ -257,9 +257,12 @@ impl PullReading<'_> {
             ..
         } = *self;
         let pull_request = &facts.pull.pull_request;
-        let has_news = hints
-            .iter()
-            .any(|hint| matches!(hint, Hint::Dequeued { .. } | Hint::QueueGroup(_)));
+        let has_news = hints.iter().any(|hint| {
+            matches!(
+                hint,
+                Hint::Enqueued | Hint::Dequeued { .. } | Hint::QueueGroup(_)
+            )
+        });
         let is_unsettled = previous.is_some_and(|state| state.queue.is_unsettled());
         if pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
             return Ok(None);

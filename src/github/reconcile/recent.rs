@@ -188,6 +188,10 @@ impl Fact {
                                 .is_some_and(|removal| removal.at + CLOCK_SKEW >= *at)
                     })
             }
+            Hint::Enqueued => {
+                let queue = observation.snapshot.queue.as_ref();
+                !is_open || queue.is_some_and(|queue| queue.is_queued)
+            }
             Hint::Reopened => is_open,
             _ => true,
         };
@@ -206,7 +210,7 @@ fn replaces(later: &Hint, earlier: &Hint) -> bool {
         | (Hint::CommentEdited { comment: later, .. }, Hint::CommentEdited { comment, .. }) => {
             later == comment
         }
-        (Hint::Dequeued { .. }, Hint::Dequeued { .. }) => true,
+        (Hint::Dequeued { .. } | Hint::Enqueued, Hint::Dequeued { .. } | Hint::Enqueued) => true,
         (Hint::Reopened, Hint::Closed) | (Hint::Closed, Hint::Reopened) => true,
         _ => false,
     }

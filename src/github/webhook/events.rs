@@ -1,16 +1,19 @@
 //! One function for each webhook event that concerns pull requests.
 
 use loopgate_core::{
-    CheckRunId, RepoName, Sha,
+    CheckRunId, RepoName, Sha, UserId,
     gate::may_speak,
-    observed::{Actor, AnnouncedPush, Hint, OwnCheck},
+    observed::{AnnouncedPush, Hint, OwnCheck},
 };
 
-use serde::{Deserialize as _, de::IgnoredAny};
+use serde::de::IgnoredAny;
 
 use super::{
     CheckNews, Irrelevant, PayloadError, Reader, Routed, Target, Work,
-    payload::{Payload, PayloadGroup, PayloadPull, PushedCommit, Run, read_part, tree},
+    payload::{
+        Id, Payload, PayloadGroup, PayloadPull, PayloadRepository, PushedCommit, Run, read_part,
+        tree,
+    },
 };
 use crate::github::marker::Marker;
 
@@ -46,8 +49,8 @@ const ADDED_REPOSITORIES: usize = 100;
 /// The events that are routed.
 const ROUTED: &str = "pull_request issue_comment pull_request_review pull_request_review_comment \
                       pull_request_review_thread check_run check_suite status workflow_run push merge_group \
-                      installation installation_repositories repository team membership member organization \
-                      github_app_authorization";
+                      installation installation_repositories installation_target repository team membership member \
+                      organization github_app_authorization";
 
 /// Reads an event, from any sender.
 pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, PayloadError> {
@@ -87,7 +90,10 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
                 }),
             )
         }
-        // `stacked` is in GitHub's description of its webhooks; no event there announces that a stack was dissolved.
+        ("pull_request", "enqueued") => reader.pull(event, Some(Hint::Enqueued)),
+        // `stacked` comes where a pull request joins a stack
+        // (<https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>); no event
+        // announces that a stack was dissolved.
         (
             "pull_request",
             "edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review"
@@ -103,10 +109,7 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
             let review = reader.of(event.review.as_ref(), "review")?.id;
             let hint = match action {
                 "submitted" => Some(Hint::ReviewWritten { review }),
-                "edited" => event
-                    .sender
-                    .clone()
-                    .map(|by| Hint::ReviewEdited { review, by }),
+                "edited" => event.sender().map(|by| Hint::ReviewEdited { review, by }),
                 _ => None,
             };
             reader.by_others(event)?.pull(event, hint)
@@ -148,13 +151,13 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
         ("merge_group", action @ ("checks_requested" | "destroyed"))
             if action == "checks_requested" || event.reason.as_deref() != Some("merged") =>
         {
-            reader.group(
-                event,
-                reader.of(read_part(&event.merge_group), "merge_group")?,
-            )
+            let group = reader.of(read_part(&event.merge_group), "merge_group")?;
+            // GitHub's description lets it come without: of which repository it is, nothing else there says.
+            require(event.repository.is_some(), Irrelevant::NoRepository)?;
+            reader.group(event, group)
         }
         ("installation", "created" | "unsuspend" | "new_permissions_accepted") => {
-            reader.installation(event, None)
+            reader.installation(event)
         }
         ("installation", "deleted" | "suspend") | ("repository", "archived" | "deleted") => {
             irrelevant(Irrelevant::NothingToAsk)
@@ -168,40 +171,23 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
         ("repository", "edited") if tree(&event.changes)["default_branch"].is_object() => {
             reader.work(event, Target::Repository, None)
         }
+        // Who may approve has changed. All rights that are known there are forgotten, so that it does not matter whose:
+        // of an account that is deleted meanwhile, and of some teams, GitHub gives no name.
         (
             "team",
             "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository",
-        ) => {
-            let (organization, team) = (tree(&event.organization), tree(&event.team));
-            let named = organization["login"].as_str().zip(team["slug"].as_str());
-            let team = named
-                .and_then(|(organization, slug)| format!("{organization}/{slug}").parse().ok());
-            reader.rights(
-                event,
-                Hint::TeamChanged {
-                    team: reader.of(team, "team")?,
-                },
-            )
-        }
-        ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => reader
-            .rights(
-                event,
-                Hint::MemberChanged {
-                    member: reader.of(read_part(&event.member), "member")?,
-                },
-            ),
-        ("organization", "member_added" | "member_removed") => {
-            let member = reader.of(
-                Actor::deserialize(&tree(&event.membership)["user"]).ok(),
-                "membership.user",
-            )?;
-            reader.rights(event, Hint::MemberChanged { member })
-        }
+        )
+        | ("membership", "added" | "removed")
+        | ("member", "added" | "edited" | "removed")
+        | ("organization", "member_added" | "member_removed") => reader.rights(event),
+        // The account has another name, and each of its repositories with it.
+        ("organization" | "installation_target", "renamed") => reader.installation(event),
         // GitHub sends it to every App, which cannot choose not to get it
         // (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>).
-        ("github_app_authorization", "revoked") => Ok(Routed::Withdrawn(
-            reader.of(event.sender.as_ref(), "sender")?.id,
-        )),
+        ("github_app_authorization", "revoked") => {
+            let sender: Option<Id<UserId>> = read_part(&event.sender);
+            Ok(Routed::Withdrawn(reader.of(sender, "sender")?.id))
+        }
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
@@ -236,7 +222,7 @@ fn head_moved(reader: &Reader<'_>, event: &Payload) -> RouteResult {
         // The sender of the event that announces a push has pushed.
         _ => {
             if let (Some(before), Some(after), Some(by)) =
-                (event.before, event.after, event.sender.clone())
+                (event.before, event.after, event.sender())
             {
                 hints.push(Hint::Pushed(AnnouncedPush { before, after, by }));
             }
@@ -259,7 +245,7 @@ fn issue_comment(reader: &Reader<'_>, event: &Payload) -> RouteResult {
         is_a_post || [now, before].into_iter().flatten().any(may_speak),
         Irrelevant::Chat,
     )?;
-    let (comment, by) = (written.id, event.sender.clone());
+    let (comment, by) = (written.id, event.sender());
     let hint = match event.action.as_str() {
         "edited" => by
             .zip(written.updated_at)
@@ -279,13 +265,11 @@ fn issue_comment(reader: &Reader<'_>, event: &Payload) -> RouteResult {
 
 fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult {
     let run = reader.of(event.check_run.as_ref(), "check_run")?;
-    let ours = run
-        .app
-        .as_ref()
-        .is_some_and(|app| app.id == reader.own.app_id);
+    let app = run.app();
+    let ours = app.as_ref().is_some_and(|app| app.id == reader.own.app_id);
     let (check_run, by) = (
         CheckRunId::new(reader.of(run.id, "check_run.id")?),
-        event.sender.clone(),
+        event.sender(),
     );
     let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
@@ -302,7 +286,7 @@ fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult 
             let hints = named(run.pull_requests.as_deref())
                 .into_iter()
                 .chain(completed);
-            let app = run.app.as_ref().and_then(|app| app.slug.clone());
+            let app = app.and_then(|app| app.slug);
             let news = run.name.clone().map(|name| CheckNews::Run { name, app });
             return Ok(reader.head(event, run.head_sha, hints)?.with(news));
         }
@@ -326,21 +310,19 @@ fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult 
 
 fn check_suite(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult {
     let suite = reader.of(event.check_suite.as_ref(), "check_suite")?;
-    let ours = suite
-        .app
-        .as_ref()
-        .is_some_and(|app| app.id == reader.own.app_id);
+    let app = suite.app();
+    let ours = app.as_ref().is_some_and(|app| app.id == reader.own.app_id);
     let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
-            let app = suite.app.as_ref().and_then(|app| app.slug.clone());
+            let app = app.and_then(|app| app.slug);
             let named = named(suite.pull_requests.as_deref());
             return Ok(reader
                 .head(event, suite.head_sha, named)?
                 .with(app.map(|app| CheckNews::Suite { app })));
         }
         "rerequested" if !ours => return irrelevant(Irrelevant::NotOurs),
-        "rerequested" => event.sender.clone().map(|by| Hint::CheckSuiteRerequested {
+        "rerequested" => event.sender().map(|by| Hint::CheckSuiteRerequested {
             sha: suite.head_sha,
             by,
         }),
@@ -382,19 +364,18 @@ fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let is_moved = event.created != Some(true) && event.deleted != Some(true);
     require(is_moved, Irrelevant::NothingThatGoverns)?;
     // Commits that a forced push took away are in no list, and one without commits moved the branch to older ones.
-    let unlisted = event.forced == Some(true)
-        || event.commits.is_empty()
-        || event.commits.len() >= PUSH_COMMITS;
-    let touches = |what: fn(&str) -> bool| {
-        unlisted || event.commits.iter().any(|commit| touches(commit, what))
-    };
+    let commits = event.commits.as_deref().unwrap_or_default();
+    let unlisted =
+        event.forced == Some(true) || commits.is_empty() || commits.len() >= PUSH_COMMITS;
+    let touches =
+        |what: fn(&str) -> bool| unlisted || commits.iter().any(|commit| touches(commit, what));
     // The organisation's defaults are `loopgate.yml` in the repository `<org>/.github`.
     let holds_defaults = event.repository.as_ref().is_some_and(|repository| {
         repository.full_name.name() == ".github"
             && repository.default_branch.as_deref() == Some(branch)
     });
     if holds_defaults && touches(|path| path == "loopgate.yml") {
-        return reader.installation(event, None);
+        return reader.installation(event);
     }
     // The files of a base branch that decide over its pull requests; GitHub reads CODEOWNERS in these three places.
     let governs = |path: &str| {
@@ -422,28 +403,24 @@ fn touches(commit: &PushedCommit, what: fn(&str) -> bool) -> bool {
         || lists.into_iter().flatten().flatten().any(|path| what(path))
 }
 
+/// Where GitHub does not list them all, the whole installation is looked at.
 fn repositories_added(reader: &Reader<'_>, event: &Payload) -> RouteResult {
-    if event.repositories_added.len() > ADDED_REPOSITORIES {
-        return reader.installation(event, None);
+    let added: Vec<PayloadRepository> = read_part(&event.repositories_added).unwrap_or_default();
+    if added.is_empty() || added.len() > ADDED_REPOSITORIES {
+        return reader.installation(event);
     }
-    let named = event
-        .repositories_added
-        .iter()
-        .map(|repository| repository.full_name.clone());
-    let targets: Vec<_> = named.map(Target::Repository).collect();
-    let targets = Some(targets).filter(|targets| !targets.is_empty());
-    reader.anywhere(event, reader.of(targets, "repositories_added")?, None)
+    let targets = added
+        .into_iter()
+        .map(|repository| Target::Repository(repository.full_name));
+    reader.anywhere(event, targets.collect(), None)
 }
 
 impl Reader<'_> {
     /// For an event that is no echo of our own write.
     fn by_others(&self, event: &Payload) -> Result<&Self, NoWork> {
-        let sender = event.sender.as_ref().map(|sender| &sender.login);
-        require(
-            sender.is_none() || sender != self.own.bot.as_ref(),
-            Irrelevant::OwnEvent,
-        )
-        .map(|()| self)
+        let sender = event.sender().map(|sender| sender.login);
+        let is_ours = sender.is_some() && sender == self.own.bot;
+        require(!is_ours, Irrelevant::OwnEvent).map(|()| self)
     }
 
     /// Work on the pull request that the payload holds.
@@ -490,15 +467,15 @@ impl Reader<'_> {
         )
     }
 
-    fn installation(&self, event: &Payload, hint: Option<Hint>) -> RouteResult {
-        self.anywhere(event, vec![Target::Installation], hint)
+    fn installation(&self, event: &Payload) -> RouteResult {
+        self.anywhere(event, vec![Target::Installation], None)
     }
 
-    /// Who may approve has changed. Which open pull requests that affects is found later, with the hint.
-    fn rights(&self, event: &Payload, changed: Hint) -> RouteResult {
+    /// All that may be affected is looked at, since a look at a repository or installation forgets the rights there.
+    fn rights(&self, event: &Payload) -> RouteResult {
         match &event.repository {
-            Some(_) => self.work(event, Target::Repository, Some(changed)),
-            None => self.installation(event, Some(changed)),
+            Some(_) => self.work(event, Target::Repository, None),
+            None => self.installation(event),
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Payload {
     pub action: String,
     pub repository: Option<PayloadRepository>,
     pub installation: Option<Id<InstallationId>>,
-    pub sender: Option<Actor>,
+    pub sender: Part,
     pub pull_request: Option<PayloadPull>,
     /// Of `synchronize` and of a push: the commits before and after.
     pub before: Option<Sha>,
@@ -44,14 +44,8 @@ pub(super) struct Payload {
     pub created: Option<bool>,
     pub deleted: Option<bool>,
     pub forced: Option<bool>,
-    #[serde(default)]
-    pub commits: Vec<PushedCommit>,
-    #[serde(default)]
-    pub repositories_added: Vec<PayloadRepository>,
-    pub organization: Part,
-    pub team: Part,
-    pub member: Part,
-    pub membership: Part,
+    pub commits: Option<Vec<PushedCommit>>,
+    pub repositories_added: Part,
     pub merge_group: Part,
     pub reason: Option<String>,
     /// Of `workflow_dispatch`.
@@ -69,6 +63,14 @@ pub(super) fn read_part<T: DeserializeOwned>(part: &Part) -> Option<T> {
 /// What a part holds, or null.
 pub(super) fn tree(part: &Part) -> Value {
     read_part(part).unwrap_or_default()
+}
+
+impl Payload {
+    /// Who caused the event. None where GitHub names no account, or one by a login that none can have, as imported
+    /// identities are: then nothing is known of who it was.
+    pub fn sender(&self) -> Option<Actor> {
+        read_part(&self.sender)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,11 +120,19 @@ pub(super) struct Run {
     pub id: Option<u64>,
     pub name: Option<String>,
     pub head_sha: Sha,
-    pub app: Option<App>,
+    /// [`App`], which has an id of null where it is gone.
+    app: Part,
     pub pull_requests: Option<Vec<PayloadPull>>,
     /// What started a workflow run.
     pub event: Option<String>,
     pub head_branch: Option<String>,
+}
+
+impl Run {
+    /// The App that made it, where that is known.
+    pub fn app(&self) -> Option<App> {
+        read_part(&self.app)
+    }
 }
 
 #[derive(Debug, Deserialize)]

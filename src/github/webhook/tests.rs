@@ -1,9 +1,11 @@
 //! Tables of events and where they go.
 
 use proptest::prelude::*;
+use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::{Value, json};
 
-use super::*;
+use super::{payload::Payload, *};
+use crate::github::wire::App;
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, ReviewId, UserId,
     observed::{Actor, AnnouncedPush},
@@ -104,6 +106,10 @@ fn pull_request_events() {
     assert_eq!(
         routed("pull_request", body("closed")),
         work(pull(12), vec![Hint::Closed])
+    );
+    assert_eq!(
+        routed("pull_request", body("enqueued")),
+        work(pull(12), vec![Hint::Enqueued])
     );
     for action in [
         "edited",
@@ -583,36 +589,110 @@ fn installations_repositories_and_teams() {
     );
     let described = edited(json!({ "description": { "from": null } }));
     assert_eq!(described, Ok(Routed::Irrelevant(Irrelevant::UnknownAction)));
+}
 
-    let organization = json!({ "login": "Acme" });
-    let team = Hint::TeamChanged {
-        team: "acme/security".parse().unwrap(),
-    };
-    let body =
-        json!({ "action": "edited", "team": { "slug": "security" }, "organization": organization });
-    assert_eq!(routed("team", body), work(repo(), vec![team.clone()]));
-    let body = json!({ "action": "deleted", "team": { "slug": "security" }, "organization": organization,
-                       "repository": null });
-    assert_eq!(routed("team", body), work(Target::Installation, vec![team]));
-    let member = Hint::MemberChanged { member: alice() };
-    let person = json!({ "id": 7, "login": "alice" });
-    let body = json!({ "action": "removed", "member": person, "team": { "deleted": true }, "repository": null });
-    assert_eq!(
-        routed("membership", body),
-        work(Target::Installation, vec![member.clone()])
-    );
-    let body =
-        json!({ "action": "member_removed", "membership": { "user": person }, "repository": null });
-    assert_eq!(
-        routed("organization", body),
-        work(Target::Installation, vec![member.clone()])
-    );
-    for action in ["added", "edited", "removed"] {
-        let body = json!({ "action": action, "member": person });
+/// Who may approve has changed: all rights there are forgotten by a look, whoever it was, and whether GitHub says it or
+/// not.
+#[test]
+fn rights_are_forgotten_without_a_name() {
+    let [person, team] = [
+        json!({ "id": 7, "login": "alice" }),
+        json!({ "slug": "security" }),
+    ];
+    let of_enterprise = json!({ "slug": "ent:security", "type": "enterprise" });
+    for (event, body) in [
+        ("team", json!({ "action": "edited", "team": team })),
+        ("team", json!({ "action": "edited", "team": of_enterprise })),
+        ("team", json!({ "action": "deleted", "team": { "id": 1 } })),
+        (
+            "membership",
+            json!({ "action": "removed", "member": person, "team": { "deleted": true } }),
+        ),
+        ("membership", json!({ "action": "removed", "member": null })),
+        ("member", json!({ "action": "edited", "member": null })),
+        (
+            "organization",
+            json!({ "action": "member_removed", "membership": { "user": person } }),
+        ),
+        (
+            "organization",
+            json!({ "action": "member_removed", "membership": { "user": null } }),
+        ),
+        ("organization", json!({ "action": "member_added" })),
+    ] {
+        let mut everywhere = body.clone();
+        everywhere["repository"] = Value::Null;
         assert_eq!(
-            routed("member", body),
-            work(repo(), vec![member.clone()]),
-            "{action}"
+            routed(event, everywhere),
+            work(Target::Installation, vec![]),
+            "{event} {body}"
+        );
+        assert_eq!(
+            routed(event, body.clone()),
+            work(Target::Repository(repository()), vec![]),
+            "{event} {body}"
+        );
+    }
+}
+
+#[test]
+fn an_account_with_a_new_name_is_looked_at_whole() {
+    let renamed = json!({ "action": "renamed", "changes": { "login": { "from": "old" } }, "repository": null });
+    for event in ["organization", "installation_target"] {
+        assert_eq!(
+            routed(event, renamed.clone()),
+            work(Target::Installation, vec![]),
+            "{event}"
+        );
+    }
+}
+
+/// GitHub documents these as null, or as left out: <https://docs.github.com/en/webhooks/webhook-events-and-payloads>.
+#[test]
+fn what_github_leaves_open_is_no_fault() {
+    let everywhere = work(Target::Installation, vec![]);
+    for added in [json!(null), json!([])] {
+        let body = json!({ "action": "added", "repositories_added": added });
+        assert_eq!(routed("installation_repositories", body), everywhere);
+    }
+    let body =
+        json!({ "action": "removed", "repositories_added": null, "repositories_removed": null });
+    assert_eq!(
+        routed("installation_repositories", body),
+        nothing(Irrelevant::UnknownAction)
+    );
+    let suite =
+        json!({ "head_sha": SHA, "app": { "id": null, "slug": null }, "pull_requests": null });
+    assert_eq!(
+        routed(
+            "check_suite",
+            json!({ "action": "completed", "check_suite": suite })
+        ),
+        work(head(), vec![])
+    );
+    let group = json!({ "head_sha": SHA, "base_sha": BASE, "base_ref": "refs/heads/main" });
+    let body = json!({ "action": "checks_requested", "merge_group": group, "repository": null });
+    assert_eq!(
+        routed("merge_group", body),
+        nothing(Irrelevant::NoRepository)
+    );
+    let comment =
+        json!({ "id": 1, "body": "security approved", "updated_at": "2026-11-20T10:15:00Z" });
+    let issue = json!({ "number": 12, "pull_request": {} });
+    for login in ["maría", "a.b", ""] {
+        let sender = json!({ "id": 7, "login": login });
+        let body =
+            json!({ "action": "edited", "comment": comment, "issue": issue, "sender": sender });
+        assert_eq!(
+            routed("issue_comment", body),
+            work(pull(12), vec![]),
+            "{login:?}: by somebody who cannot be named"
+        );
+        let body = json!({ "action": "revoked", "sender": sender });
+        assert_eq!(
+            routed("github_app_authorization", body),
+            Ok(Routed::Withdrawn(UserId::new(7))),
+            "{login:?}"
         );
     }
 }
@@ -684,6 +764,68 @@ fn what_cannot_be_read_is_said_without_quoting_it() {
         route("star", &b"[".repeat(1_000_000), &own(), received_at()),
         Err(PayloadError::NotJson { .. })
     ));
+}
+
+/// Notes the fields of a struct that is about to be read, and reads nothing.
+struct FieldsOf(&'static [&'static str]);
+
+impl<'de> Deserializer<'de> for &mut FieldsOf {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(serde::de::Error::custom("it is no struct"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+fn fields_of<'de, T: Deserialize<'de>>() -> Value {
+    let mut fields = FieldsOf(&[]);
+    T::deserialize(&mut fields).err();
+    json!(fields.0)
+}
+
+/// `tests/contract/check.mjs` looks for each of them in GitHub's description. Where a place has several names, it is
+/// enough that one of them has the field.
+#[test]
+fn what_is_read_of_webhooks_is_written_down() {
+    let fields = json!({
+        "": fields_of::<Payload>(),
+        "sender": fields_of::<Actor>(),
+        "installation": fields_of::<payload::Id<InstallationId>>(),
+        "review": fields_of::<payload::Id<ReviewId>>(),
+        "repository": fields_of::<payload::PayloadRepository>(),
+        "repositories_added": ["full_name"],
+        "pull_request": fields_of::<payload::PayloadPull>(),
+        "pull_request.head pull_request.base": fields_of::<payload::PayloadSide>(),
+        "issue": fields_of::<payload::Issue>(),
+        "comment": fields_of::<payload::PayloadComment>(),
+        "check_run check_suite workflow_run": fields_of::<payload::Run>(),
+        "check_run.app check_suite.app": fields_of::<App>(),
+        "commits": fields_of::<payload::PushedCommit>(),
+        "merge_group": fields_of::<payload::PayloadGroup>(),
+        "requested_action": ["identifier"],
+        "changes": ["body", "default_branch"],
+    });
+    let written = serde_json::to_string_pretty(&fields).unwrap() + "\n";
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/contract/webhook-fields.json"
+    );
+    loopgate_written::assert_written(file, &written);
 }
 
 const EVENTS: [&str; 17] = [

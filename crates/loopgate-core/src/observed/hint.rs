@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::QueueGroup;
-use crate::{CheckRunId, CommentId, Login, PrNumber, ReviewId, Sha, TeamSlug, Timestamp, UserId};
+use crate::{CheckRunId, CommentId, Login, PrNumber, ReviewId, Sha, Timestamp, UserId};
 
 /// An account as an event names it. Compare ids; the login is for people to read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,13 +93,11 @@ pub enum Hint {
     QueueGroup(Box<QueueGroup>),
     /// The pull request left its merge queue, by GitHub's clock at the earliest then.
     Dequeued { at: Timestamp },
+    /// The pull request came into its merge queue.
+    Enqueued,
     /// Pull requests that the event named for its commit. Empty for forks and no proof otherwise: a place to look
     /// first, nothing more.
     NamedPulls { pulls: Vec<PrNumber> },
-    /// A team, or who is in it, or what it can read, changed.
-    TeamChanged { team: TeamSlug },
-    /// Somebody joined or left the organisation or one of its teams.
-    MemberChanged { member: Actor },
 }
 
 impl Hint {
