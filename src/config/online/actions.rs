@@ -2,7 +2,7 @@
 
 use super::{Check, Spot};
 use loopgate_core::{
-    gate::online_facts::{ActionUse, ActionsPolicy, AllowedActions, DefaultToken},
+    gate::online_facts::{ActionUse, ActionsPolicy, AllowedActions, DefaultToken, SelectedActions},
     policy::{CheckPolicy, CheckSource},
 };
 
@@ -124,36 +124,58 @@ impl Check<'_> {
                 let hint = "allow selected actions under Settings, Actions, General, and Loopgate's among them";
                 self.warn(VERIFY, message, hint);
             }
-            AllowedActions::Selected(patterns)
-                if by_action && !patterns.iter().any(|one| lets_in(one, owner)) =>
-            {
-                let message = format!(
-                    "{repository} runs selected actions only, and no pattern names Loopgate's"
-                );
-                self.warn(
-                    VERIFY,
-                    message,
-                    format!(
-                        "add `{}/action@*` under Settings, Actions, General",
-                        crate::published()
-                    ),
-                );
-            }
-            AllowedActions::Selected(patterns)
-                if by_action && !patterns.iter().any(|one| lets_in(one, "actions")) =>
-            {
-                let message = format!(
-                    "{repository} runs none of GitHub's own actions, and Loopgate's uploads evidence by one"
-                );
-                self.warn(
-                    VERIFY,
-                    message,
-                    "allow actions created by GitHub under Settings, Actions, General",
-                );
-            }
+            AllowedActions::Selected(selected) if by_action => self.selected(selected),
             _ => {}
         }
     }
+
+    /// Whether Loopgate's Action, and GitHub's that it uses, are among the selected ones. Of a verified creator's nothing
+    /// is known here: GitHub does not say who is one.
+    fn selected(&mut self, selected: &SelectedActions) {
+        let (repository, owner) = (&self.survey.repository, self.survey.repository.owner());
+        let SelectedActions {
+            patterns,
+            of_verified,
+        } = selected;
+        let lets_in = |owner| patterns.iter().any(|one| lets_in(one, owner));
+        let (message, hint) = match (lets_in(owner), lets_in("actions"), of_verified) {
+            (true, true, _) => return,
+            (false, _, false) => (
+                format!("{repository} runs selected actions only, and no pattern names Loopgate's"),
+                allow_ours(),
+            ),
+            (false, _, true) => (
+                format!(
+                    "{repository} runs selected actions and those of verified creators, and no pattern names \
+                     Loopgate's: GitHub does not say whether who publishes it is verified"
+                ),
+                format!("if its job does not start, {}", allow_ours()),
+            ),
+            (true, false, false) => (
+                format!(
+                    "{repository} runs none of GitHub's own actions, and Loopgate's uploads evidence by one"
+                ),
+                ALLOW_GITHUBS.to_owned(),
+            ),
+            (true, false, true) => (
+                format!(
+                    "{repository} runs selected actions and those of verified creators, and no pattern names GitHub's \
+                     own, by one of which Loopgate's uploads evidence: whether they are among the verified is not known"
+                ),
+                format!("if its job does not start, {ALLOW_GITHUBS}"),
+            ),
+        };
+        self.warn(VERIFY, message, hint);
+    }
+}
+
+const ALLOW_GITHUBS: &str = "allow actions created by GitHub under Settings, Actions, General";
+
+fn allow_ours() -> String {
+    format!(
+        "add `{}/action@*` under Settings, Actions, General",
+        crate::published()
+    )
 }
 
 /// Whether a pattern of allowed actions may mean Loopgate's: who publishes it is not known here.

@@ -4,7 +4,9 @@ use super::*;
 use crate::config::load;
 use loopgate_core::{
     Login, UserId,
-    gate::online_facts::{ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile},
+    gate::online_facts::{
+        ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, SelectedActions,
+    },
     observed::{Account, AccountKind, Authority, Permission, Standing, Unusable},
 };
 
@@ -146,9 +148,14 @@ fn policies_that_keep_evidence_from_coming_are_named() {
         let gates = gate("{ users: [alice, bob] }");
         format!("verify:\n  checks:\n    unit: {{ kind: test, {source} }}\n{gates}")
     };
-    let patterns = |patterns: &[&str]| {
-        AllowedActions::Selected(patterns.iter().map(|&one| one.to_owned()).collect())
+    let allowed_by = |patterns: &[&str], of_verified| {
+        let patterns = patterns.iter().map(|&one| one.to_owned()).collect();
+        AllowedActions::Selected(SelectedActions {
+            patterns,
+            of_verified,
+        })
     };
+    let patterns = |patterns: &[&str]| allowed_by(patterns, false);
     let selected = |pattern: &str| patterns(&[pattern, "actions/*"]);
     for (source, allowed, holds, expected) in [
         (run, AllowedActions::All, false, &[][..]),
@@ -180,6 +187,22 @@ fn policies_that_keep_evidence_from_coming_are_named() {
             false,
             &["W", "none of GitHub's own actions"],
         ),
+        (
+            run,
+            allowed_by(&["actions/*"], true),
+            false,
+            &[
+                "W",
+                "GitHub does not say whether who publishes it is verified",
+            ],
+        ),
+        (
+            run,
+            allowed_by(&["acme/*"], true),
+            false,
+            &["W", "whether they are among the verified is not known"],
+        ),
+        (run, allowed_by(&["acme/*", "actions/*"], true), false, &[]),
         (run, AllowedActions::All, true, &["W", "Approve and run"]),
     ] {
         let said = told_of(&text(source), allowed.clone(), holds);

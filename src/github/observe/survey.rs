@@ -19,7 +19,8 @@ use loopgate_core::{
     gate::{
         AuthorityQuestions,
         online_facts::{
-            ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, Survey, questions,
+            ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, SelectedActions,
+            Survey, questions,
         },
     },
     policy::Policy,
@@ -244,7 +245,10 @@ fn policy_of(permissions: &Value, [selected, approval, workflows]: &[Value; 3]) 
             let patterns = patterns.filter_map(Value::as_str).map(str::to_owned);
             let by_github =
                 (selected["github_owned_allowed"] == true).then(|| "actions/*".to_owned());
-            AllowedActions::Selected(patterns.chain(by_github).collect())
+            AllowedActions::Selected(SelectedActions {
+                patterns: patterns.chain(by_github).collect(),
+                of_verified: selected["verified_allowed"] == true,
+            })
         }
         (true, _) => AllowedActions::All,
     };
@@ -268,7 +272,7 @@ mod tests {
     #[test]
     fn policies_are_read_as_github_writes_them() {
         let policy = |permissions: Value, approval: &str| {
-            let selected = json!({ "github_owned_allowed": true, "verified_allowed": false,
+            let selected = json!({ "github_owned_allowed": true, "verified_allowed": true,
                                    "patterns_allowed": ["acme/*"] });
             let approval = json!({ "approval_policy": approval });
             policy_of(&permissions, &[selected, approval, json!({})])
@@ -280,7 +284,10 @@ mod tests {
             ("local_only", AllowedActions::Local),
             (
                 "selected",
-                AllowedActions::Selected(vec!["acme/*".into(), "actions/*".into()]),
+                AllowedActions::Selected(SelectedActions {
+                    patterns: vec!["acme/*".into(), "actions/*".into()],
+                    of_verified: true,
+                }),
             ),
         ] {
             let found = policy(permissions(allowed), first);

@@ -80,10 +80,17 @@ pub enum AllowedActions {
     None,
     /// Only those of the repository's own account.
     Local,
-    /// Those that match one of these patterns, beside such as verified creators publish; GitHub's own are among them
-    /// where those are allowed.
-    Selected(Vec<String>),
+    Selected(SelectedActions),
     All,
+}
+
+/// The actions that match a pattern, and those of whole groups of creators.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SelectedActions {
+    /// GitHub's own are among them where those are allowed.
+    pub patterns: Vec<String>,
+    /// `verified_allowed`: also those of creators that GitHub has verified. Who they are, no answer says.
+    pub of_verified: bool,
 }
 
 /// A CODEOWNERS file and its path.
