@@ -298,6 +298,21 @@ impl Client {
         parse(path, &answer.body)
     }
 
+    /// Sends a change that must not be made twice, and that GitHub answers with what was made or with nothing at all:
+    /// null then.
+    ///
+    /// # Errors
+    /// As [`post`](Self::post).
+    pub(crate) async fn post_or_empty(&self, path: &str, body: &Value) -> Result<Value> {
+        let answer = self
+            .send_write(Method::POST, path, Some(body), Repeat::Never)
+            .await?;
+        if answer.body.is_empty() {
+            return Ok(Value::Null);
+        }
+        parse(path, &answer.body)
+    }
+
     /// Asks GraphQL. A question changes nothing, so it may be repeated.
     ///
     /// # Errors

@@ -104,7 +104,7 @@ pub use model::{
 };
 pub use plain::{folded, plain, wrapped};
 pub use planted::{PlantedSettings, planted_lines};
-pub use posts::{Announcement, Dispatch};
+pub use posts::{Announcement, Dispatch, with_run};
 pub use reflex::{
     loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_iteration,
     loop_list, loop_missing_test, loop_plan, loop_report, loop_status, loop_verdict,

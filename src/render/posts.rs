@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     Brevity, Feedback, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card,
-    markdown, marker, messages, sanitize::text, short_text, texts, words,
+    markdown, marker, messages, sanitize, sanitize::text, short_text, texts, words,
 };
 use loopgate_core::{
     CommentId, GateName, Login, TeamSlug,
@@ -270,6 +270,14 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> 
         branch: pull.head.branch.clone(),
         payload,
     })
+}
+
+/// The comment that a fixer was asked by, with the run that GitHub started for it; none where its address is none of the
+/// web.
+pub fn with_run(comment: &str, url: &str) -> Option<String> {
+    let url = sanitize::address(url)?;
+    let run = messages::markdown("fix_request", &"run", context! { url });
+    Some(format!("{}\n\n{run}\n", comment.trim_end()))
 }
 
 /// What a channel is given.

@@ -23,10 +23,10 @@ use crate::{
         ttl_cache::TtlCache,
         wire::{Branch, CheckRun, Repository},
     },
-    render::{Announcement, Dispatch},
+    render::{Announcement, Dispatch, with_run},
 };
 use loopgate_core::{
-    CheckRunId, PrNumber, RepoName, Sha, Timestamp,
+    CheckRunId, CommentId, PrNumber, RepoName, Sha, Timestamp,
     attempts::rerun::RerunRequest,
     deciding::MergedBranch,
     gate::{Reacted, ReactionKind},
@@ -188,7 +188,13 @@ impl Executor {
     }
 
     /// Posts a comment, unless people have deleted it again and again.
-    async fn comment(&self, place: &EffectPlace<'_>, body: &str, need: Need) -> Result<()> {
+    /// Posts a comment. Its id, where GitHub's answer has it.
+    async fn comment(
+        &self,
+        place: &EffectPlace<'_>,
+        body: &str,
+        need: Need,
+    ) -> Result<Option<CommentId>> {
         let marker = body.lines().next().unwrap_or_default().to_owned();
         let (key, now) = ((place.surface.pull(), marker), place.repo.now());
         if self.lately(&key, now) > MOST_REMADE {
@@ -211,11 +217,12 @@ impl Executor {
             .repo
             .post(&path, &json!({ "body": body }), Repeat::Never)
             .await?;
-        if let Some(id) = created["id"].as_u64() {
+        let id = created["id"].as_u64();
+        if let Some(id) = id {
             place.repo.created(&path, id, created);
         }
         self.posted.lock().entry(key).or_default().push(now);
-        Ok(())
+        Ok(id.map(CommentId::new))
     }
 
     /// Whether a post that is gone is made anew. Not for ever: what GitHub only refuses to change would be made anew
@@ -353,11 +360,14 @@ impl Executor {
                     )
                     .await?;
             }
-            Effect::CreateStatusComment { body } => self.comment(place, body, Need::Status).await?,
+            Effect::CreateStatusComment { body } => {
+                self.comment(place, body, Need::Status).await?;
+            }
             Effect::PostComment { body, dispatch, .. } => {
-                self.comment(place, body, Need::Comment).await?;
+                let comment = self.comment(place, body, Need::Comment).await?;
                 if let Some(dispatch) = dispatch {
-                    place.dispatch(dispatch).await?;
+                    let run = place.dispatch(dispatch).await?;
+                    place.link_run(comment, body, run).await;
                 }
             }
             Effect::UpdateComment { comment, body } => {
@@ -616,22 +626,57 @@ impl EffectPlace<'_> {
             .await
     }
 
-    /// Starts the fixer's workflow. A request whose answer is lost is not repeated: its comment is there already.
-    async fn dispatch(&self, dispatch: &Dispatch) -> Result<()> {
+    /// Starts the fixer's workflow, and returns the address of its run where GitHub names it. A request whose answer is
+    /// lost is not repeated: its comment is there already.
+    async fn dispatch(&self, dispatch: &Dispatch) -> Result<Option<String>> {
         match &dispatch.to {
             DispatchFixer::Repository { event_type } => {
                 let body = json!({ "event_type": event_type, "client_payload": dispatch.payload });
                 self.send(Method::POST, "dispatches", Some(&body), Repeat::Never)
                     .await
+                    .map(|()| None)
             }
             DispatchFixer::Workflow { file } => {
                 // Inputs are texts, and the workflow declares this one.
                 let inputs = json!({ "payload": dispatch.payload.to_string() });
                 let body = json!({ "ref": dispatch.branch, "inputs": inputs });
-                let below = format!("actions/workflows/{}/dispatches", path::escape(file));
-                self.send(Method::POST, &below, Some(&body), Repeat::Never)
-                    .await
+                self.start_workflow(file, body).await
             }
+        }
+    }
+
+    /// Asks for the run that is started. Older servers answer 204 without it, and may refuse the wish, which starts
+    /// nothing (<https://docs.github.com/en/rest/actions/workflows#create-a-workflow-dispatch-event>).
+    async fn start_workflow(&self, file: &str, body: Value) -> Result<Option<String>> {
+        const WISH: &str = "return_run_details";
+        let path = self.repo.path(format!(
+            "actions/workflows/{}/dispatches",
+            path::escape(file)
+        ));
+        let mut wish = body.clone();
+        wish[WISH] = json!(true);
+        let answer = match self.repo.post_or_empty(&path, &wish).await {
+            Err(Error::Rejected { message, .. }) if message.contains(WISH) => {
+                self.repo.post_or_empty(&path, &body).await
+            }
+            answer => answer,
+        };
+        Ok(answer?["html_url"].as_str().map(str::to_owned))
+    }
+
+    /// Links the fixer's run in the comment that announces it, which is right without that too.
+    async fn link_run(&self, comment: Option<CommentId>, body: &str, run: Option<String>) {
+        let linked = run.and_then(|url| with_run(body, &url));
+        let (Some(comment), Some(body)) = (comment, linked) else {
+            return;
+        };
+        let below = format!("issues/comments/{comment}");
+        let body = json!({ "body": body });
+        if let Err(error) = self
+            .send(Method::PATCH, &below, Some(&body), Repeat::Safe)
+            .await
+        {
+            tracing::debug!(%comment, %error, "the fixer's run is not linked");
         }
     }
 

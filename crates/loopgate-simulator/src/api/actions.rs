@@ -236,6 +236,8 @@ struct WorkflowDispatch {
     reference: String,
     #[serde(default)]
     inputs: Value,
+    #[serde(default)]
+    return_run_details: bool,
 }
 
 fn dispatch_workflow(world: &mut World, call: &Call) -> Answer {
@@ -247,7 +249,17 @@ fn dispatch_workflow(world: &mut World, call: &Call) -> Answer {
     let payload =
         json!({ "workflow": call.param("workflow"), "ref": wish.reference, "inputs": wish.inputs });
     world.dispatch(actor, repo, "workflow_dispatch", payload)?;
-    Ok(Reply::no_content())
+    if !wish.return_run_details {
+        return Ok(Reply::no_content());
+    }
+    // The run itself is not played: what it does is up to the test.
+    let (id, repo) = (world.sequence.number(), world.repo(repo)?);
+    let name = world.full_name(repo);
+    Ok(Reply::ok(json!({
+        "workflow_run_id": id,
+        "run_url": format!("{}/repos/{name}/actions/runs/{id}", world.base_url),
+        "html_url": format!("{}/{name}/actions/runs/{id}", world.pages_url),
+    })))
 }
 
 #[derive(Deserialize)]

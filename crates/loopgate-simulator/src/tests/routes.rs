@@ -221,6 +221,9 @@ async fn dispatches_and_the_journal() {
         .await
         .is(204);
     app.post(workflow, json!({ "ref": "none" })).await.is(422);
+    let wish_for_run = json!({ "ref": "main", "return_run_details": true });
+    let started = app.post(workflow, wish_for_run).await.is(200);
+    assert!(started["workflow_run_id"].is_u64(), "{started}");
     let happened = sim.journal(before);
     assert_eq!(
         happened[0].what,
@@ -234,7 +237,7 @@ async fn dispatches_and_the_journal() {
         .user("alice")
         .open_pull_request(&repo, PullSpec::new("x").file("x", "1\n"))
         .unwrap();
-    let opened = sim.journal(before + 2).pop().unwrap();
+    let opened = sim.journal(before + 3).pop().unwrap();
     assert_eq!(
         (opened.number, opened.what),
         (Some(pr.number), What::Opened)

@@ -593,6 +593,52 @@ async fn each_source_of_evidence_is_asked_for_again_once() {
     assert_eq!(bench.requests().await.len(), 4);
 }
 
+/// GitHub names the run that it starts, where it can: the comment that asked for it then links it.
+#[tokio::test]
+async fn the_run_of_a_fixers_workflow_is_linked() {
+    let page = "https://github.com/acme/widgets/actions/runs/77";
+    let details = ok(
+        200,
+        json!({ "workflow_run_id": 77, "run_url": "https://api.x", "html_url": page }),
+    );
+    let unknown = ok(
+        422,
+        json!({ "message": "\"return_run_details\" is not a permitted key." }),
+    );
+    for (answer, asked, is_linked) in [
+        (details, vec![true], true),
+        (ResponseTemplate::new(204), vec![true], false),
+        (unknown, vec![true, false], false),
+    ] {
+        let bench = Bench::new().await;
+        let created = ok(201, json!({ "id": 4_294_967_297_u64 }));
+        bench.answer("POST", "issues/12/comments", created).await;
+        bench
+            .answer("POST", "actions/workflows/fix.yml/dispatches", answer)
+            .await;
+        let below = "issues/comments/4294967297";
+        bench.answer("PATCH", below, ok(200, json!({}))).await;
+        let file = "fix.yml".into();
+        bench
+            .execute(&[ask(DispatchFixer::Workflow { file })])
+            .await
+            .unwrap();
+        let requests = bench.requests().await;
+        let wishes: Vec<bool> = requests
+            .iter()
+            .filter(|(_, path, _)| path.ends_with("dispatches"))
+            .map(|(_, _, body)| body["return_run_details"] == true)
+            .collect();
+        assert_eq!(wishes, asked);
+        let linked = requests.iter().find(|(_, path, _)| path == below);
+        let text = format!("asked\n\nIt works in [this run]({page}).\n");
+        assert_eq!(
+            linked.map(|(_, _, body)| &body["body"]),
+            is_linked.then_some(&json!(text))
+        );
+    }
+}
+
 fn ask(to: DispatchFixer) -> Effect {
     let payload = json!({ "schema": "loopgate.fix-request/v1", "attempt": 2 });
     let dispatch = Dispatch {
@@ -653,7 +699,8 @@ async fn a_fixer_elsewhere_is_told_after_its_comment_as_github_wants_it() {
             // Inputs of a workflow are texts.
             (
                 "actions/workflows/fix%20it.yml/dispatches".to_owned(),
-                json!({ "ref": "alice/round", "inputs": { "payload": payload.to_string() } })
+                json!({ "ref": "alice/round", "inputs": { "payload": payload.to_string() },
+                        "return_run_details": true })
             ),
         ]
     );
