@@ -1,11 +1,15 @@
 // Checks a transcript of the simulator (see crates/loopgate-simulator/src/transcript.rs) against GitHub's OpenAPI
-// description, GraphQL schema and webhook schemas: every request that was accepted, every answer, every payload. The
-// description names what its next versions change (`x-github-breaking-changes`), so the same exchanges are checked
-// against those, too.
+// description, GraphQL schema and webhook schemas: every request that was accepted, with its path and the parameters of
+// its query, every answer, every payload. The description names what its next versions change
+// (`x-github-breaking-changes`), so the same exchanges are checked against those, too. What Loopgate reads of a webhook
+// (webhook-fields.json, which a test writes) must be in the description of some event.
 //
 //   npm ci --prefix tests/contract
 //   LOOPGATE_SIMULATOR_TRANSCRIPT=target/simulator.jsonl cargo test -p loopgate-simulator
 //   node tests/contract/check.mjs target/simulator.jsonl
+//
+// With the folder of other descriptions behind it (its node_modules), it also says what became different since those in
+// the operations, events and queries that were seen.
 //
 // Exits 1 if something differs, or if the transcript is too small to mean anything.
 import { createReadStream, readFileSync } from "node:fs";
@@ -14,7 +18,7 @@ import { createInterface } from "node:readline";
 import { schema as published } from "@octokit/graphql-schema";
 import addFormats from "ajv-formats";
 import Ajv from "ajv";
-import { buildSchema, execute, parse, validate } from "graphql";
+import { TypeInfo, buildSchema, execute, parse, validate, visit, visitWithTypeInfo } from "graphql";
 
 const require = createRequire(import.meta.url);
 const read = (name) => JSON.parse(readFileSync(require.resolve(name), "utf8"));
@@ -139,6 +143,30 @@ const routesOf = (api) => Object.entries(api.paths)
   }))
   .sort((a, b) => b.fixed - a.fixed || b.path.length - a.path.length);
 
+/** Where GitHub answers outside its API: who signs in, and files behind an address that another answer gave. */
+const OUTSIDE = /^\/(login\/|_|raw\/)/;
+
+/** What the description says of a request's path and query. */
+function checkRequest(routes, { method, target, status }) {
+  const [path, query = ""] = target.split("?");
+  const route = routes.find((one) => one.method === method.toLowerCase() && one.pattern.test(decodeURI(path)));
+  if (!route) {
+    if (status < 400 && !OUTSIDE.test(path)) note(`${method} ${path.replace(/\d+/g, "N")} is not described`);
+    return;
+  }
+  const name = `${method} ${route.path}`;
+  if (route.operation.deprecated) note(`${name} is deprecated`);
+  const parameters = (route.operation.parameters ?? []).map((one) => pointed(apis[0][1], one));
+  const known = new Set(parameters.filter((one) => one.in === "query").map((one) => one.name));
+  for (const key of new URLSearchParams(query).keys()) {
+    if (!known.has(key)) note(`${name} has no parameter ${key}`);
+  }
+  used.add(name);
+}
+
+const pointed = (api, part) => (part?.$ref ? part.$ref.slice(2).split("/").reduce((at, key) => at[key], api) : part);
+const used = new Set();
+
 const routed = apis.map(([version, api]) => ({ version, api, routes: routesOf(api) }));
 const problems = new Map();
 const note = (text) => problems.set(text, (problems.get(text) ?? 0) + 1);
@@ -176,11 +204,24 @@ function selectedType(query, abstract) {
   return fragments.find((name) => possible.includes(name)) ?? possible[0];
 }
 
+/** No deprecated field, and no number of 32 bits of what has one of 64: such numbers are used up. */
+function checkFields(document) {
+  const types = new TypeInfo(graphql);
+  const Field = () => {
+    const [field, parent] = [types.getFieldDef(), types.getParentType()];
+    const isShort = field?.name === "databaseId" && parent.getFields().fullDatabaseId;
+    if (isShort) note(`GraphQL ${parent.name}.databaseId has 32 bits, and fullDatabaseId is there`);
+    if (field?.deprecationReason) note(`GraphQL ${parent.name}.${field.name} is deprecated: ${field.deprecationReason}`);
+  };
+  visit(document, visitWithTypeInfo(types, { Field }));
+}
+
 /** The query must be valid, and its answer must be what the query selects, in GitHub's types. */
 function checkGraphql({ sent, status, received }) {
   if (status !== 200 || received.errors) return false;
   const document = parse(sent.query);
   const invalid = validate(graphql, document);
+  checkFields(document);
   const { errors = [] } = invalid.length > 0 ? { errors: invalid } : execute({
     schema: graphql, document, rootValue: received.data, variableValues: sent.variables,
     fieldResolver: (source, _args, _context, info) => source[info.path.key],
@@ -197,6 +238,33 @@ function checkDelivery({ event, payload }) {
   for (const error of errorsOf("hooks" + pointer("definitions", name), payload)) note(`webhook ${name} ${error}`);
 }
 
+/** Every schema that a part of an event may have, by the names that lead there. */
+function partsAt(schema, names) {
+  const here = pointed(events, schema) ?? {};
+  const ways = [...(here.allOf ?? []), ...(here.oneOf ?? []), ...(here.anyOf ?? [])];
+  if (here.items) ways.push(here.items);
+  const among = ways.flatMap((one) => partsAt(one, names));
+  if (names.length === 0) return [here, ...among];
+  const next = here.properties?.[names[0]];
+  return next ? [...among, ...partsAt(next, names.slice(1))] : among;
+}
+
+/** What Loopgate reads of webhooks: each must be in what GitHub describes of some event. */
+const events = read("@octokit/openapi-webhooks/generated/api.github.com.json");
+const bodies = Object.values(events.webhooks).map(({ post }) => post.requestBody.content["application/json"].schema);
+function checkFieldsRead(fields) {
+  for (const [places, names] of Object.entries(fields)) {
+    const ways = places.split(" ").map((place) => place.split(".").filter(Boolean));
+    const parts = bodies.flatMap((body) => ways.flatMap((way) => partsAt(body, way)));
+    const known = new Set(parts.flatMap((part) => Object.keys(part.properties ?? {})));
+    for (const name of names) {
+      if (!known.has(name)) note(`webhooks: nothing has ${places ? `${places}.` : ""}${name}, which Loopgate reads`);
+    }
+  }
+}
+const fieldsRead = JSON.parse(readFileSync(new URL("webhook-fields.json", import.meta.url), "utf8"));
+checkFieldsRead(fieldsRead);
+
 let exchanges = 0;
 let queries = 0;
 let deliveries = 0;
@@ -207,10 +275,70 @@ for await (const line of createInterface({ input: createReadStream(process.argv[
     checkDelivery(entry);
   } else if (entry.target === "/graphql") {
     queries += checkGraphql(entry) ? 1 : 0;
-  } else if (routed.map((one) => checkExchange(one, entry)).every(Boolean)) {
-    exchanges += 1;
+  } else {
+    checkRequest(routed[0].routes, entry);
+    if (routed.map((one) => checkExchange(one, entry)).every(Boolean)) exchanges += 1;
   }
 }
+/** What a description says of a part: its parameters, answers and properties by name, each with its type. */
+function* saidOf(api, given, at = "", depth = 0) {
+  const part = pointed(api, given);
+  if (depth > 6 || !part || typeof part !== "object") return;
+  if (part.deprecated) yield [`${at} deprecated`, "yes"];
+  for (const one of part.parameters ?? []) yield [`${at} ?${pointed(api, one).name}`, "parameter"];
+  for (const [status, answer] of Object.entries(part.responses ?? {})) {
+    yield [`${at} ${status}`, "answer"];
+    yield* saidOf(api, pointed(api, answer).content?.["application/json"]?.schema, `${at} ${status} `, depth + 1);
+  }
+  const body = part.requestBody?.content?.["application/json"]?.schema;
+  if (body) yield* saidOf(api, body, `${at} body `, depth + 1);
+  for (const [name, one] of Object.entries(part.properties ?? {})) {
+    const { type, nullable } = pointed(api, one) ?? {};
+    yield [`${at}.${name}`, [type ?? "any", nullable ? "null" : []].flat().join("|")];
+    yield* saidOf(api, one, `${at}.${name}`, depth + 1);
+  }
+  for (const one of [...(part.allOf ?? []), ...(part.oneOf ?? []), ...(part.anyOf ?? [])]) yield* saidOf(api, one, at, depth);
+  if (part.items) yield* saidOf(api, part.items, `${at}[]`, depth + 1);
+}
+
+/** A property that is new is no news to a reader that passes over what it does not know. */
+function compare(name, was, is) {
+  for (const [path, type] of was) {
+    if (!is.has(path)) console.log(`gone: ${name}${path}`);
+    else if (is.get(path) !== type) console.log(`changed: ${name}${path} from ${type} to ${is.get(path)}`);
+  }
+  for (const [path, type] of is) {
+    if (!was.has(path) && ["parameter", "answer", "yes"].includes(type)) console.log(`new: ${name}${path}`);
+  }
+}
+
+/** What became different, since descriptions that lie elsewhere, in the operations that were seen and the fields read. */
+function changesSince(folder) {
+  const older = (name) => JSON.parse(readFileSync(`${folder}/${name}`, "utf8"));
+  const before = older("@octokit/openapi/generated/api.github.com.json");
+  for (const name of [...used].sort()) {
+    const [method, path] = name.split(" ");
+    const of = (api) => new Map(saidOf(api, api.paths[path]?.[method.toLowerCase()]));
+    compare(name, of(before), of(description));
+  }
+  const hooksBefore = older("@octokit/openapi-webhooks/generated/api.github.com.json");
+  const fieldsAt = new Map(
+    Object.entries(fieldsRead).flatMap(([places, names]) => places.split(" ").map((place) => [place, new Set(names)])),
+  );
+  const isRead = (path) => {
+    const names = path.replace(/^ body /, "").replaceAll("[]", "").split(".").filter(Boolean);
+    const place = names.slice(0, -1).join(".");
+    return fieldsAt.get(place)?.has(names.at(-1));
+  };
+  for (const name of Object.keys({ ...hooksBefore.webhooks, ...events.webhooks }).sort()) {
+    const of = (api) => new Map([...saidOf(api, api.webhooks[name]?.post)].filter(([path]) => isRead(path)));
+    if (!hooksBefore.webhooks[name]) console.log(`new: webhook ${name}`);
+    else if (!events.webhooks[name]) console.log(`gone: webhook ${name}`);
+    else compare(`webhook ${name}`, of(hooksBefore), of(events));
+  }
+}
+if (process.argv[3]) changesSince(process.argv[3]);
+
 const isKnown = (text) =>
   [...EXCUSED, ...(text.startsWith(VERSIONS[1]) ? GONE : [])].some(([pattern]) => pattern.test(text));
 const unexcused = [...problems].filter(([text]) => !isKnown(text));
