@@ -24,8 +24,31 @@ const SLOWEST = 1000; // milliseconds
 const AT_ONCE = 4;
 const INSTALLATION = { id: 9001, node_id: "x" };
 
-const resolved = (schema) =>
-  schema?.$ref ? resolved(schema.$ref.slice(2).split("/").reduce((at, key) => at[key], description)) : (schema ?? {});
+const pointed = (schema) => schema.$ref.slice(2).split("/").reduce((at, key) => at[key], description);
+const typesOf = (schema) => [schema.type ?? []].flat();
+
+/** A schema without references at its top; what must all hold is one. */
+function resolved(schema) {
+  if (!schema) return {};
+  if (schema.$ref) return resolved(pointed(schema));
+  const { allOf, ...rest } = schema;
+  return allOf ? [...allOf, rest].map(resolved).reduce(joined) : rest;
+}
+
+function joined(one, other) {
+  const [types, others] = [typesOf(one), typesOf(other)];
+  const both = types.length > 0 && others.length > 0 ? types.filter((type) => others.includes(type)) : [...types, ...others];
+  const properties = { ...one.properties };
+  for (const [key, more] of Object.entries(other.properties ?? {})) {
+    properties[key] = properties[key] ? { allOf: [properties[key], more] } : more;
+  }
+  return {
+    ...one, ...other,
+    ...(both.length > 0 ? { type: both } : {}),
+    ...(Object.keys(properties).length > 0 ? { properties } : {}),
+    required: [...(one.required ?? []), ...(other.required ?? [])],
+  };
+}
 
 // Texts that have a form which their schema does not say.
 const FORMS = [
@@ -33,10 +56,13 @@ const FORMS = [
   [/^full_name$/, "acme/widgets"],
   [/^(login|slug)$/, "alice"],
   [/(^|_)ref$/, "refs/heads/main"],
+  [/_at$/, "2026-11-20T10:15:00Z"],
 ];
 
 function text(schema, name) {
   if (schema.format === "date-time") return "2026-11-20T10:15:00Z";
+  if (schema.format === "date") return "2026-11-20";
+  if (schema.format === "email") return "alice@example.com";
   if (schema.format?.startsWith("uri")) return "https://github.com/acme/widgets";
   return FORMS.find(([named]) => named.test(name))?.[1] ?? "text";
 }
@@ -44,14 +70,14 @@ function text(schema, name) {
 /** A valid instance: `full` with every property, else with the required ones, and null where that is allowed. */
 function instance(given, full, name = "", depth = 0) {
   const schema = resolved(given);
-  const types = [schema.type ?? []].flat();
+  const types = typesOf(schema);
   const choices = (schema.oneOf ?? schema.anyOf ?? []).map(resolved);
-  const isNullable = schema.nullable || types.includes("null") || choices.some((one) => one.type === "null");
-  if (isNullable && (!full || depth > 8)) return null;
+  const isNull = (one) => typesOf(one).join() === "null";
+  const isNullable = schema.nullable || types.includes("null") || choices.some(isNull);
+  if (isNull(schema) || (isNullable && (!full || depth > 8))) return null;
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum.find((one) => one !== null) ?? null;
-  if (schema.allOf) return Object.assign({}, ...schema.allOf.map((one) => instance(one, full, name, depth)));
-  const chosen = choices.find((one) => one.type !== "null");
+  const chosen = choices.find((one) => !isNull(one));
   if (chosen && !schema.properties) return instance(chosen, full, name, depth);
   const type = types.find((one) => one !== "null") ?? (schema.properties ? "object" : "string");
   if (type === "array") return full && depth < 9 ? [instance(schema.items, full, name, depth + 1)] : [];
@@ -66,7 +92,7 @@ function instance(given, full, name = "", depth = 0) {
 /** Every payload, with the name it is reported by. */
 function* payloads() {
   for (const [name, { post }] of Object.entries(description.webhooks)) {
-    const event = post.externalDocs.url.split("#")[1];
+    const event = post.externalDocs.url.split("#")[1].replaceAll("-", "_");
     const { schema } = post.requestBody.content["application/json"];
     for (const full of [true, false]) {
       yield { event, name: `${name}, ${full ? "full" : "minimal"}`, payload: instance(schema, full) };
@@ -147,7 +173,9 @@ let slowest = 0;
 const waiting = bothWays();
 async function sender() {
   for (const delivery of waiting) {
-    const { status, words, took } = await sent(url, delivery);
+    let { status, words, took } = await sent(url, delivery);
+    // A machine that is busy with something else is not slow twice.
+    if (took > SLOWEST) ({ status, words, took } = await sent(url, delivery));
     slowest = Math.max(slowest, took);
     const answer = `${status} ${words}`;
     answers.set(answer, (answers.get(answer) ?? 0) + 1);

@@ -132,7 +132,8 @@ impl Check<'_> {
     /// Whether Loopgate's Action, and GitHub's that it uses, are among the selected ones. Of a verified creator's nothing
     /// is known here: GitHub does not say who is one.
     fn selected(&mut self, selected: &SelectedActions) {
-        let (repository, owner) = (&self.survey.repository, self.survey.repository.owner());
+        let repository = &self.survey.repository;
+        let owner = repository.owner();
         let SelectedActions {
             patterns,
             of_verified,

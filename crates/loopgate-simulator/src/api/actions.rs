@@ -253,7 +253,8 @@ fn dispatch_workflow(world: &mut World, call: &Call) -> Answer {
         return Ok(Reply::no_content());
     }
     // The run itself is not played: what it does is up to the test.
-    let (id, repo) = (world.sequence.number(), world.repo(repo)?);
+    let id = world.sequence.number();
+    let repo = world.repo(repo)?;
     let name = world.full_name(repo);
     Ok(Reply::ok(json!({
         "workflow_run_id": id,
