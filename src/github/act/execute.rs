@@ -187,8 +187,7 @@ impl Executor {
         sums
     }
 
-    /// Posts a comment, unless people have deleted it again and again.
-    /// Posts a comment. Its id, where GitHub's answer has it.
+    /// Posts a comment, unless people have deleted it again and again, and returns its id where GitHub's answer has it.
     async fn comment(
         &self,
         place: &EffectPlace<'_>,
