@@ -35,7 +35,10 @@ pub async fn run() -> CommandResult {
     let (from, to) = streams()?;
     let (transport, moving) = mcp::transport(from, to);
     let serving = async {
-        match Tools(Arc::clone(&session)).serve(transport).await {
+        match mcp::Session(Tools(Arc::clone(&session)))
+            .serve(transport)
+            .await
+        {
             Ok(running) => running
                 .waiting()
                 .await

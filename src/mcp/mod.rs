@@ -10,11 +10,11 @@ use futures::future::BoxFuture;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Extensions,
-        Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-        ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ClientNotification, ClientRequest,
+        ContentBlock, Extensions, Implementation, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ServerCapabilities, ServerConfig, ServerResult,
     },
-    service::RequestContext,
+    service::{NotificationContext, RequestContext, Service},
 };
 use serde_json::Value;
 use tokio::time::interval;
@@ -55,6 +55,36 @@ pub trait Toolbox: Send + Sync + 'static {
 
 /// The protocol, before those who answer.
 pub struct Tools<T>(pub Arc<T>);
+
+/// The protocol for one client that stays. Its newest version has no `ping`
+/// (<https://modelcontextprotocol.io/specification/2026-07-28/changelog>); clients that speak it ask all the same, and take an
+/// error for a dead server, so it is answered in each.
+pub struct Session<T>(pub Tools<T>);
+
+impl<T: Toolbox> Service<RoleServer> for Session<T> {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        if matches!(request, ClientRequest::PingRequest(_)) {
+            return Ok(ServerResult::empty(()));
+        }
+        self.0.handle_request(request, context).await
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.0.handle_notification(notification, context).await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        ServerHandler::get_info(&self.0)
+    }
+}
 
 impl<T: Toolbox> ServerHandler for Tools<T> {
     fn get_info(&self) -> ServerConfig {

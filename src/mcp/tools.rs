@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use schemars::{JsonSchema, generate::SchemaSettings, schema_for, transform::ReplaceBoolSchemas};
+use schemars::{
+    JsonSchema,
+    generate::SchemaSettings,
+    schema_for,
+    transform::{RecursiveTransform, ReplaceBoolSchemas, Transform as _},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -37,12 +42,24 @@ fn answer<T: JsonSchema>() -> schemars::Schema {
         .into_root_schema_for::<T>()
 }
 
-fn object(schema: schemars::Schema) -> JsonObject {
+fn object(mut schema: schemars::Schema) -> JsonObject {
+    RecursiveTransform(without_width).transform(&mut schema);
     match schema.to_value() {
         Value::Object(schema) => schema,
         _ => JsonObject::new(),
     }
 }
+
+/// Takes away how wide a number is: JSON Schema has no such format (<https://json-schema.org/understanding-json-schema/reference/type>),
+/// and clients write a warning for each that they do not know.
+fn without_width(schema: &mut schemars::Schema) {
+    let format = schema.get("format").and_then(Value::as_str);
+    if format.is_some_and(|format| WIDTHS.iter().any(|width| format.starts_with(width))) {
+        schema.remove("format");
+    }
+}
+
+const WIDTHS: [&str; 4] = ["uint", "int", "double", "float"];
 
 /// A tool.
 pub struct ToolEntry {
