@@ -18,6 +18,7 @@ mod feedback;
 mod help;
 mod init;
 mod inspect;
+mod kept_evidence;
 mod man;
 mod mcp;
 mod memory;

@@ -18,7 +18,7 @@ use super::{
     actions::{self, ActionsRun},
     exit,
     exit::FailOn,
-    feedback, output,
+    feedback, kept_evidence, output,
     output::Format,
     progress,
     working_tree::{self, CONFIGURATION},
@@ -228,6 +228,10 @@ pub(super) async fn verify(
     if !actions::is_here() {
         feedback.working_tree = working_tree::tree(&checkout.git, &arguments.evidence);
     }
+    // Of a commit, and all of its checks: what fails here is known again where it is the base.
+    if feedback.working_tree == Some(checkout.tree) && only.is_none() {
+        kept_evidence::keep(&checkout.git, &evidence);
+    }
     feedback.planted = planted;
     output::write(&directory.join(feedback::FILE), &feedback.written())?;
     Ok(Some(Verified {
@@ -378,7 +382,7 @@ fn unfinished(checkout: &Checkout, plan: &Plan, changes: Option<&Changes>) -> Ev
 }
 
 fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
-    let path = directory.join("evidence.json");
+    let path = directory.join(kept_evidence::FILE);
     let text = serde_json::to_string_pretty(evidence).map_err(CliError::bad_data)?;
     let write = || {
         // A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it

@@ -4,6 +4,7 @@
 //! `config/templates/`, single sentences in one named function each. Whatever came from outside passes through
 //! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`texts`]).
 
+mod agent_stop;
 mod amounts;
 mod annotations;
 mod answers;
@@ -70,6 +71,7 @@ use self::{
     summary::attempt_row,
     texts::{Brevity, Shown},
 };
+pub use agent_stop::{held_by_tree, held_by_verdict, held_unverified};
 pub use amounts::plural;
 pub use annotations::{
     CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced,

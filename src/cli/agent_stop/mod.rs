@@ -1,67 +1,70 @@
 //! `loopgate agent-stop`: what the stop hook of a coding agent asks before the agent ends its turn.
 //!
 //! ```text
-//! the head is pushed      → wait for the verdict on it      → retry: go on
-//! the tree is not pushed  → the last `loopgate verify` of it → it failed: go on
-//! anything else, any error, the third time on one head      → stop
+//! the head is pushed      → wait for the verdict on it        → retry: go on
+//! the tree is not pushed  → the last `loopgate verify` of it  → it failed, not only as the base does: go on
+//!                                                             → there is none of this tree: go on, once
+//! anything else, any error, the limits of `holds.rs`          → stop
 //! ```
 //!
-//! The formats: Claude Code (<https://code.claude.com/docs/en/hooks>, Stop), Codex
-//! (<https://developers.openai.com/codex/hooks>, Stop) and Cursor (<https://cursor.com/docs/agent/hooks>, stop).
+//! The formats: Claude Code (<https://code.claude.com/docs/en/hooks>, Stop), which Copilot CLI runs too, Codex
+//! (<https://developers.openai.com/codex/hooks>, Stop), Cursor (<https://cursor.com/docs/agent/hooks>, stop) and Gemini
+//! CLI (<https://geminicli.com/docs/hooks/reference>, AfterAgent).
 
-use std::{
-    io::Read as _,
-    path::{Path, PathBuf},
-};
+mod holds;
+mod turn;
 
-use chrono::TimeDelta;
+use std::{io::Read as _, path::Path, time::Duration};
+
+use chrono::{TimeDelta, Utc};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
+use self::{
+    holds::Holds,
+    turn::{Input, Question},
+};
 use super::{
-    CommandResult, exit, feedback,
+    CommandResult, exit, feedback, kept_evidence,
     online::{Online, PullRequest},
     output,
-    working_tree::{CONFIGURATION, EVIDENCE},
+    working_tree::{self, CONFIGURATION, EVIDENCE},
 };
 use crate::{
     github::webhook::Target,
-    render::{self, CAUTION, Reading, Until, defused},
-    runner::{Checkout, Worktree},
+    render::{self, Currency, Reading, Until},
+    runner::{Changes, Checkout, Worktree},
 };
-use loopgate_core::{Sha, deciding::DecisionWord, text::one_line};
+use loopgate_core::{Sha, deciding::DecisionWord, failure::fails_as_on_base};
 
-/// How long the verdict is waited for, within the time that the hooks are written with.
-const WAITS: TimeDelta = TimeDelta::minutes(8);
-/// How often an agent is held on one head, and in a row on whatever heads.
-const MOST_ON_HEAD: u32 = 3;
-const MOST_IN_A_ROW: u32 = 9;
+/// How long the verdict and other hooks are waited for, within the time that the hooks are written with.
+const WAITS: Duration = Duration::from_mins(8);
 const MOST_INPUT: u64 = 1 << 20;
-const MOST_REASON: usize = 2048;
-/// Failures that a reason names.
-const MOST_NAMED: usize = 8;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Agent {
     ClaudeCode,
     Codex,
     Cursor,
+    GeminiCli,
 }
 
-/// What is read of a hook's input.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Input {
-    /// Claude Code, Codex.
-    cwd: Option<PathBuf>,
-    /// Cursor.
-    workspace_roots: Vec<PathBuf>,
-    /// Cursor: `completed`, `aborted` or `error`.
-    status: Option<String>,
+/// How the work stands that an agent leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It passes, a person acts next, or it is not known.
+    MayStop,
+    /// The author repairs it.
+    Fails { reason: String },
+    /// The tree was edited, and nothing has verified it since.
+    Unverified { tree: Sha, reason: String },
 }
 
 pub async fn run(agent: Agent) -> CommandResult {
+    let asked_at = Utc::now();
     let mut text = String::new();
     // An input that cannot be read counts as empty: then the hook's own directory is used.
     let _ = std::io::stdin().take(MOST_INPUT).read_to_string(&mut text);
@@ -77,7 +80,14 @@ pub async fn run(agent: Agent) -> CommandResult {
     let folder = folder
         .or_else(|| std::env::current_dir().ok())
         .filter(|_| !was_ended);
-    if let Some(reason) = held(folder).await {
+    let question = Question {
+        agent,
+        ids: input.ids,
+        asked_at,
+    };
+    if let Some(folder) = folder
+        && let Some(reason) = held(&folder, &question).await
+    {
         output::document(&answer(agent, &reason).to_string());
     }
     Ok(exit::OK)
@@ -86,146 +96,108 @@ pub async fn run(agent: Agent) -> CommandResult {
 /// What makes the agent go on, in its own format.
 fn answer(agent: Agent, reason: &str) -> Value {
     match agent {
-        Agent::ClaudeCode | Agent::Codex => json!({ "decision": "block", "reason": reason }),
+        Agent::ClaudeCode | Agent::Codex | Agent::GeminiCli => {
+            json!({ "decision": "block", "reason": reason })
+        }
         Agent::Cursor => json!({ "followup_message": reason }),
     }
 }
 
 /// Why the agent is to go on; none where it may stop.
-async fn held(folder: Option<PathBuf>) -> Option<String> {
-    let checkout = Checkout::around(&folder?).ok()?;
-    let marks = Worktree::of(&checkout.git)
-        .ok()?
-        .private_dir
-        .with_file_name("loopgate-agent-stop");
-    let reason = if checkout.root.join(CONFIGURATION).is_file() {
-        failing(&checkout).await
-    } else {
-        None
-    };
-    let Some(reason) = reason else {
-        // The next failure begins a row of its own.
-        let _ = std::fs::remove_file(marks);
-        return None;
-    };
-    let before: Holds =
-        serde_json::from_slice(&std::fs::read(&marks).unwrap_or_default()).unwrap_or_default();
-    let on_head = if before.head == Some(checkout.head) {
-        before.on_head
-    } else {
-        0
-    };
-    if on_head >= MOST_ON_HEAD || before.in_a_row >= MOST_IN_A_ROW {
-        return None;
+async fn held(folder: &Path, question: &Question) -> Option<String> {
+    let until = Instant::now() + WAITS;
+    let checkout = Checkout::around(folder).ok()?;
+    let worktree = Worktree::of(&checkout.git).ok()?;
+    let mut holds = Holds::take(&worktree, until).await?;
+    if let Some(answer) = holds.answered(question) {
+        return answer;
     }
-    let holds = Holds {
-        head: Some(checkout.head),
-        on_head: on_head + 1,
-        in_a_row: before.in_a_row + 1,
-    };
-    // What cannot be counted cannot be bounded.
-    std::fs::write(&marks, serde_json::to_string(&holds).ok()?).ok()?;
-    Some(reason)
+    // While it waited for the other hook, the tree may have become another one.
+    let checkout = Checkout::around(folder).ok()?;
+    let standing = standing(&checkout, until).await;
+    holds.answer(question, checkout.head, standing, Utc::now())
 }
 
-/// How often the agent was held, in a file of the git folder.
-#[derive(Default, Serialize, Deserialize)]
-struct Holds {
-    head: Option<Sha>,
-    on_head: u32,
-    in_a_row: u32,
-}
-
-async fn failing(checkout: &Checkout) -> Option<String> {
+async fn standing(checkout: &Checkout, until: Instant) -> Standing {
+    if !checkout.root.join(CONFIGURATION).is_file() {
+        return Standing::MayStop;
+    }
     if !checkout.is_clean || !checkout.is_pushed() {
-        let reading = feedback::here(&checkout.root, Path::new(EVIDENCE)).ok()?;
-        return reason(
-            &reading,
-            "`loopgate verify` fails on this working tree",
-            "loopgate verify",
-        );
+        return of_tree(checkout);
     }
-    let repository = checkout.repository.clone()?;
-    let read = async {
-        let online = Online::as_anybody().ok()?;
-        let target = Target::Head {
-            repository: repository.clone(),
-            sha: checkout.head,
-        };
-        let found = online
-            .client(&repository)
-            .await
-            .ok()?
-            .pull_requests_of(&target)
-            .await
-            .ok()?;
-        let (repository, number) = found.into_iter().next()?;
-        let of = PullRequest { repository, number };
-        let reading = feedback::wait(&online, &of, (None, Until::Final), WAITS)
-            .await
-            .ok()?;
-        Some((of, reading))
-    };
-    let (of, reading) = tokio::time::timeout(WAITS.to_std().ok()?, read)
-        .await
-        .ok()
-        .flatten()?;
-    if reading.feedback.head_sha != checkout.head {
-        return None;
-    }
-    reason(
-        &reading,
-        &format!("the checks of {of} fail on the pushed head"),
-        &format!("loopgate feedback {of}"),
-    )
+    let found = tokio::time::timeout_at(until, of_head(checkout, until)).await;
+    found.ok().flatten().unwrap_or(Standing::MayStop)
 }
 
-/// What to repair, for a decision that the author acts on: names and places, after the word that they are data.
-fn reason(reading: &Reading, what: &str, read_more: &str) -> Option<String> {
-    if reading.decision() != DecisionWord::Retry {
-        return None;
+/// By what the last verification says of the working tree.
+fn of_tree(checkout: &Checkout) -> Standing {
+    let evidence = Path::new(EVIDENCE);
+    match feedback::here(&checkout.root, evidence) {
+        Ok(reading) if reading.currency != Currency::Current => unverified(checkout, "older"),
+        Ok(reading) if reading.decision() != DecisionWord::Retry => Standing::MayStop,
+        Ok(reading) if asks_no_more(&reading) && fails_as_base(checkout) => Standing::MayStop,
+        Ok(reading) => Standing::Fails {
+            reason: render::held_by_tree(&reading),
+        },
+        Err(_) if is_edited(checkout) => unverified(checkout, "never"),
+        Err(_) => Standing::MayStop,
     }
-    let document = reading.document();
-    let failures = document["failures"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let mut text = format!("Not finished: {what} ({}).", reading.feedback.head_sha);
-    if !failures.is_empty() {
-        text.push_str(&format!("\n{CAUTION}"));
+}
+
+fn unverified(checkout: &Checkout, why: &str) -> Standing {
+    let tree = working_tree::tree(&checkout.git, Path::new(EVIDENCE));
+    Standing::Unverified {
+        tree: tree.unwrap_or(checkout.tree),
+        reason: render::held_unverified(why),
     }
-    for failure in failures.iter().take(MOST_NAMED) {
-        let word = |at: &str| {
-            failure
-                .pointer(at)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let named = format!(
-            "{} {} {}",
-            word("/check"),
-            word("/test"),
-            word("/place/file")
-        );
-        text.push_str(&format!(
-            "\n- {} {}",
-            word("/id"),
-            defused(&one_line(&named, 160))
-        ));
-    }
-    for sentence in render::planted_lines(&reading.feedback.planted) {
-        text.push_str(&format!("\n- {sentence}"));
-    }
-    text.push_str(&format!(
-        "\nRead `{read_more}`, fix the cause, and verify again. Do not edit tests to pass; dispute a failure that is not \
-         yours with `loopgate dispute`."
-    ));
-    while text.len() > MOST_REASON {
-        text.pop();
-    }
-    Some(text)
+}
+
+/// Whether the working tree differs from its commit, or the commit from the base branch.
+fn is_edited(checkout: &Checkout) -> bool {
+    let differs = |changes: Changes| !changes.files.known().is_empty();
+    !checkout.is_clean || Changes::against(&checkout.git, None).is_some_and(differs)
+}
+
+/// Whether failures of checks are all that stands in the way.
+fn asks_no_more(reading: &Reading) -> bool {
+    reading.feedback.feedback.is_empty() && reading.feedback.planted.is_empty()
+}
+
+/// Whether everything that fails here fails on the base too. Where no evidence of the base is kept, that is not known;
+/// nor where the base branch itself is worked on, and its newest commit can be the agent's own.
+fn fails_as_base(checkout: &Checkout) -> bool {
+    let Some(here) = kept_evidence::of_tree(&checkout.root.join(EVIDENCE)) else {
+        return false;
+    };
+    let base = here
+        .base_sha
+        .filter(|base| *base != checkout.head || checkout.is_pushed())
+        .and_then(|base| kept_evidence::of_commit(&checkout.git, base));
+    base.is_some_and(|base| fails_as_on_base(&here.checks, &base.checks))
+}
+
+/// By the verdict on the pushed head; none where there is no pull request, or GitHub cannot be asked.
+async fn of_head(checkout: &Checkout, until: Instant) -> Option<Standing> {
+    let repository = checkout.repository.clone()?;
+    let online = Online::as_anybody().ok()?;
+    let target = Target::Head {
+        repository: repository.clone(),
+        sha: checkout.head,
+    };
+    let client = online.client(&repository).await.ok()?;
+    let found = client.pull_requests_of(&target).await.ok()?;
+    let (repository, number) = found.into_iter().next()?;
+    let of = PullRequest { repository, number };
+    let left = TimeDelta::from_std(until.saturating_duration_since(Instant::now())).ok()?;
+    let reading = feedback::wait(&online, &of, (None, Until::Final), left)
+        .await
+        .ok()?;
+    let fails =
+        reading.decision() == DecisionWord::Retry && reading.feedback.head_sha == checkout.head;
+    fails.then(|| Standing::Fails {
+        reason: render::held_by_verdict(&reading, &of.to_string()),
+    })
 }
 
 #[cfg(test)]
-#[path = "agent_stop_tests.rs"]
 mod tests;

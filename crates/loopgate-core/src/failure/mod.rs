@@ -14,7 +14,7 @@ mod read;
 pub use classify::{complete, fingerprint, read_block, read_failure, template};
 pub use explain::{
     Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, Touch, analyse_all,
-    retry_class,
+    fails_as_on_base, retry_class,
 };
 pub use feedback::{
     CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, ends_as_its_runner,

@@ -115,14 +115,6 @@ impl<'a> ExaminedCheck<'a> {
     /// The blame for each failure, in their order.
     pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<BlameVerdict> {
         let Circumstances { base, flaky } = circumstances;
-        // What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name.
-        // None of a failure that is no test's: a compile error, a lint finding.
-        let test_key = |failure: &Failure| {
-            failure
-                .test_id
-                .map(|id| format!("#{id}"))
-                .or_else(|| failure.test_name.clone())
-        };
         let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
         for failure in base.iter().flat_map(|base| &base.failures) {
             fingerprints.insert(failure.fingerprint.unwrap_or_else(|| fingerprint(failure)));
@@ -208,6 +200,44 @@ fn names_its_place(failure: &Failure) -> bool {
             .is_some_and(|source| in_code(&source.file))
 }
 
+/// Whether checks fail as the same checks do on the base, and in no other way: in the same tests, by the same
+/// fingerprints. What names neither a test nor a line, and what was only counted, can be anyone's.
+pub fn fails_as_on_base(checks: &[CheckEvidence], base: &[CheckEvidence]) -> bool {
+    let fails_so = |check: &CheckEvidence| {
+        let same = base.iter().find(|other| other.name == check.name);
+        same.is_some_and(|base| has_failures_of(check, base))
+    };
+    let mut failing = checks
+        .iter()
+        .filter(|check| check.outcome.is_failure())
+        .peekable();
+    failing.peek().is_some() && failing.all(fails_so)
+}
+
+/// Whether every failure of a check is among those that it has on the base.
+fn has_failures_of(check: &CheckEvidence, base: &CheckEvidence) -> bool {
+    let known = |failure: &Failure| {
+        let key = failure.fingerprint.unwrap_or_else(|| fingerprint(failure));
+        (test_key(failure), key)
+    };
+    let on_base: BTreeSet<_> = base.failures.iter().map(known).collect();
+    let is_on_base =
+        |failure: &Failure| names_its_place(failure) && on_base.contains(&known(failure));
+    check.outcome == Outcome::Failed
+        && check.failures_not_kept == 0
+        && !check.failures.is_empty()
+        && check.failures.iter().all(is_on_base)
+}
+
+/// What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name. None of
+/// a failure that is no test's: a compile error, a lint finding.
+fn test_key(failure: &Failure) -> Option<String> {
+    failure
+        .test_id
+        .map(|id| format!("#{id}"))
+        .or_else(|| failure.test_name.clone())
+}
+
 /// How a failing check may be retried.
 pub fn retry_class(check: &CheckEvidence) -> RetryClass {
     ExaminedCheck::new(check, &Changes::default()).retry_class()
@@ -247,6 +277,38 @@ mod tests {
             .iter_mut()
             .for_each(|failure| failure.test_name = None);
         check
+    }
+
+    #[test]
+    fn a_check_fails_as_on_the_base_by_the_same_tests_and_errors_alone() {
+        let failing = |messages: &[&str]| check(CheckKind::Test, Outcome::Failed, messages);
+        let two = failing(&["expected 1, got 2", "expected red, got blue"]);
+        let one = failing(&["expected 1, got 2"]);
+        let counted = CheckEvidence {
+            failures_not_kept: 1,
+            ..one.clone()
+        };
+        let passed = check(CheckKind::Test, Outcome::Passed, &[]);
+        let cases = [
+            (&one, Some(&two), true),
+            (&two, Some(&two), true),
+            (&two, Some(&one), false),
+            (&failing(&["the server gave up"]), Some(&two), false),
+            (&counted, Some(&counted), false),
+            (&passed, Some(&two), false),
+            (&one, None, false),
+            (
+                &unplaced(CheckKind::Build, "exit code 1"),
+                Some(&unplaced(CheckKind::Build, "exit code 1")),
+                false,
+            ),
+        ];
+        for (here, base, expected) in cases {
+            let base: Vec<CheckEvidence> = base.into_iter().cloned().collect();
+            let found = fails_as_on_base(std::slice::from_ref(here), &base);
+            assert_eq!(found, expected, "{:?}", here.failures);
+        }
+        assert!(!fails_as_on_base(&[one, passed.clone()], &[passed]));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod examined;
 mod known;
 
 pub use analysis::analyse_all;
-pub use blame::{Blame, BlameVerdict, Circumstances, ExaminedCheck, retry_class};
+pub use blame::{Blame, BlameVerdict, Circumstances, ExaminedCheck, fails_as_on_base, retry_class};
 pub use examined::ExaminedFailure;
 
 pub use diagnosis::Touch;
