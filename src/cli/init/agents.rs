@@ -1,13 +1,11 @@
 //! The instructions for coding agents, and where their environments install the program.
 //!
 //! Copilot (<https://docs.github.com/en/copilot/reference/custom-instructions-support>), Codex
-//! (<https://developers.openai.com/codex/guides/agents-md>) and Cursor (<https://cursor.com/docs/context/rules>) read `AGENTS.md`.
-//! Claude Code reads `CLAUDE.md`, which imports it (<https://code.claude.com/docs/en/memory>). These files are people's: ours
-//! is a block between two marks, and everything around it stays byte by byte.
-//!
-//! A stop hook is one entry of ours in each agent's own file, beside whatever people have there. Claude Code:
-//! <https://code.claude.com/docs/en/hooks>, `.claude/settings.json`. Codex: <https://developers.openai.com/codex/hooks>,
-//! `.codex/hooks.json`. Cursor: <https://cursor.com/docs/agent/hooks>, `.cursor/hooks.json`.
+//! (<https://developers.openai.com/codex/guides/agents-md>), Cursor (<https://cursor.com/docs/context/rules>) and OpenCode
+//! (<https://opencode.ai/docs/rules>) read `AGENTS.md`. Claude Code reads it where there is no `CLAUDE.md`, which else has
+//! to import it (<https://code.claude.com/docs/en/memory>); Copilot CLI reads both, so none is made. Gemini CLI reads the files
+//! that its settings name (<https://geminicli.com/docs/reference/configuration>). These files are people's: ours is a
+//! block between two marks, and everything around it stays byte by byte.
 
 use std::{fs, path::Path};
 
@@ -17,7 +15,17 @@ use super::{CliError, NewFile};
 use loopgate_core::RepoName;
 
 const INSTRUCTIONS: &str = "AGENTS.md";
-const CLAUDE: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
+/// Claude Code's own files, each with our block that imports `AGENTS.md`, from where it stands.
+const CLAUDE: [(&str, &str); 2] = [
+    ("CLAUDE.md", include_str!("templates/claude.md")),
+    (
+        ".claude/CLAUDE.md",
+        include_str!("templates/claude_folder.md"),
+    ),
+];
+/// Gemini CLI's own file, and its settings.
+const GEMINI: &str = "GEMINI.md";
+pub const GEMINI_SETTINGS: &str = ".gemini/settings.json";
 pub const COPILOT: &str = ".github/workflows/copilot-setup-steps.yml";
 const COPILOT_STEPS: &str = include_str!("templates/copilot.yml");
 /// A file that has it is people's, but for what stands behind it.
@@ -33,11 +41,25 @@ pub fn files(
     let name = repository.map_or_else(|| "OWNER/REPO".to_owned(), ToString::to_string);
     let instructions = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
     let mut files = vec![block(root, INSTRUCTIONS, &instructions)?];
-    if !CLAUDE.iter().any(|path| imports(root, path)) {
-        let repeating = CLAUDE.into_iter().find(|path| repeats(root, path));
+    let mut there = CLAUDE
+        .into_iter()
+        .filter(|(path, _)| root.join(path).is_file())
+        .peekable();
+    if let Some((path, import)) = there.peek().copied()
+        && !there.clone().any(|(path, _)| imports(root, path))
+    {
+        let repeating = there.find(|(path, _)| repeats(root, path));
         files.push(match repeating {
-            Some(path) => block(root, path, &instructions)?,
-            None => block(root, CLAUDE[0], include_str!("templates/claude.md"))?,
+            Some((path, _)) => block(root, path, &instructions)?,
+            None => block(root, path, import)?,
+        });
+    }
+    if uses_gemini(root)
+        && let Some(text) = gemini_settings(root)
+    {
+        files.push(NewFile {
+            path: GEMINI_SETTINGS,
+            text,
         });
     }
     if let Some(action) = action.filter(|_| sets_up_copilot(root)) {
@@ -77,7 +99,7 @@ pub fn sets_up_copilot(root: &Path) -> bool {
     fs::read_to_string(root.join(COPILOT)).map_or(true, |there| there.starts_with(first))
 }
 
-/// Whether a file of Claude's imports `AGENTS.md`, or is that file.
+/// Whether an agent's own file imports `AGENTS.md`, or is that file.
 fn imports(root: &Path, path: &str) -> bool {
     let is_import = |word: &str| word.starts_with('@') && word.ends_with(INSTRUCTIONS);
     let same = || {
@@ -146,90 +168,50 @@ fn with_block(there: &str, ours: &str) -> Option<String> {
     Some(format!("{there}{gap}{ours}{line}"))
 }
 
-/// An entry is ours by its command.
-const COMMAND: &str = "loopgate agent-stop --for";
-/// Seconds that an agent waits for the hook: a little more than the hook waits for a verdict.
-const TIMEOUT: u32 = 540;
-/// How often Cursor takes a message of the hook in a row.
-const LOOP_LIMIT: u32 = 9;
-
-/// An agent, its file, and its name for the event.
-const AGENTS: [(&str, &str, &str); 3] = [
-    ("claude-code", ".claude/settings.json", "Stop"),
-    ("codex", ".codex/hooks.json", "Stop"),
-    ("cursor", ".cursor/hooks.json", "stop"),
-];
-
-/// The files with our entries in them, or without; only those that differ from what is there.
-///
-/// # Errors
-/// When a file is there that is no JSON object: nothing is taken from people's settings.
-pub fn hook_files(root: &Path, is_wanted: bool) -> Result<Vec<(&'static str, String)>, CliError> {
-    let mut files = Vec::new();
-    for (agent, path, event) in AGENTS {
-        let before = fs::read_to_string(root.join(path)).ok();
-        let there = before.as_deref().unwrap_or("{}");
-        let wrong = || {
-            CliError::bad_data(format!(
-                "{path} is no JSON object: put the hook there yourself"
-            ))
-        };
-        let Ok(Value::Object(settings)) = serde_json::from_str(there) else {
-            return Err(wrong());
-        };
-        let Some(changed) = changed(settings.clone(), agent, event, is_wanted) else {
-            return Err(wrong());
-        };
-        if changed != settings {
-            files.push((path, format!("{:#}\n", Value::Object(changed))));
-        }
-    }
-    Ok(files)
+/// Whether people use Gemini CLI here.
+fn uses_gemini(root: &Path) -> bool {
+    root.join(GEMINI).is_file() || root.join(".gemini").is_dir()
 }
 
-/// The settings with our one entry, or without it; none where what holds the entries has another shape.
-fn changed(
+/// Gemini CLI's settings, naming `AGENTS.md`; none where they do so already, or cannot be read.
+fn gemini_settings(root: &Path) -> Option<String> {
+    let there = fs::read_to_string(root.join(GEMINI_SETTINGS)).unwrap_or_else(|_| "{}".to_owned());
+    let settings: Map<String, Value> = serde_json::from_str(&there).ok()?;
+    let naming = naming_instructions(root, settings.clone())?;
+    Some(match naming == settings {
+        true => there,
+        false => format!("{:#}\n", Value::Object(naming)),
+    })
+}
+
+/// Gemini CLI's settings with `AGENTS.md` among the files that it reads; none where they have another shape.
+pub fn naming_instructions(
+    root: &Path,
     mut settings: Map<String, Value>,
-    agent: &str,
-    event: &str,
-    is_wanted: bool,
 ) -> Option<Map<String, Value>> {
-    if is_wanted {
-        if agent == "cursor" {
-            settings.entry("version").or_insert(json!(1));
-        }
-        settings
-            .entry("hooks")
-            .or_insert(json!({}))
-            .as_object_mut()?
-            .entry(event)
-            .or_insert(json!([]));
-    }
-    let Some(hooks) = settings.get_mut("hooks") else {
+    // What its own file imports is read already.
+    if imports(root, GEMINI) {
         return Some(settings);
-    };
-    let hooks = hooks.as_object_mut()?;
-    let Some(entries) = hooks.get_mut(event) else {
-        return Some(settings);
-    };
-    let entries = entries.as_array_mut()?;
-    let command = format!("{COMMAND} {agent}");
-    let ours = match agent {
-        "cursor" => json!({ "command": command, "timeout": TIMEOUT, "loop_limit": LOOP_LIMIT }),
-        _ => json!({ "hooks": [{ "type": "command", "command": command, "timeout": TIMEOUT }] }),
-    };
-    entries.retain(|entry| !entry.to_string().contains(COMMAND) || is_wanted && *entry == ours);
-    if is_wanted && !entries.contains(&ours) {
-        entries.push(ours);
     }
-    // What was only made for us goes with us.
-    if !is_wanted && entries.is_empty() {
-        hooks.shift_remove(event);
-        if hooks.is_empty() {
-            settings.shift_remove("hooks");
-        }
+    let context = settings.entry("context").or_insert(json!({}));
+    let names = context
+        .as_object_mut()?
+        .entry("fileName")
+        .or_insert(json!([GEMINI]));
+    if let Value::String(name) = names {
+        *names = json!([name]);
+    }
+    let names = names.as_array_mut()?;
+    if !names.contains(&json!(INSTRUCTIONS)) {
+        names.insert(0, json!(INSTRUCTIONS));
     }
     Some(settings)
+}
+
+/// Whether Gemini CLI reads the instructions.
+pub fn gemini_is_told(root: &Path) -> bool {
+    let there = fs::read_to_string(root.join(GEMINI_SETTINGS)).unwrap_or_default();
+    imports(root, GEMINI) || there.contains(INSTRUCTIONS)
 }
 
 #[cfg(test)]
@@ -241,10 +223,10 @@ mod tests {
         let written = |instructions: &str, claude: &str| {
             let folder = tempfile::tempdir().unwrap();
             fs::write(folder.path().join(INSTRUCTIONS), instructions).unwrap();
-            fs::write(folder.path().join(CLAUDE[0]), claude).unwrap();
+            fs::write(folder.path().join(CLAUDE[0].0), claude).unwrap();
             let mut files = files(folder.path(), None, None).unwrap().into_iter();
             files
-                .find(|file| file.path == CLAUDE[0])
+                .find(|file| file.path == CLAUDE[0].0)
                 .map(|file| (file.text.contains("@AGENTS.md"), file.text))
         };
         let (rules, other) = ("# Rules\n\nRun `make`.\n", "Be brief.\n");
@@ -261,48 +243,43 @@ mod tests {
         assert!(written("", other).unwrap().0, "none to repeat");
     }
 
-    fn write(root: &Path) -> usize {
-        let files = hook_files(root, true).unwrap();
-        for (path, text) in &files {
-            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
-            fs::write(root.join(path), text).unwrap();
-        }
-        files.len()
+    /// The text that a file gets among these; none if it is left as it is.
+    fn written(files: &[(&str, &str)], path: &str) -> Option<String> {
+        let folder = crate::runner::fixtures::folder_of(files);
+        let made = super::files(folder.path(), None, None).unwrap();
+        let file = made.into_iter().find(|file| file.path == path)?;
+        Some(file.text)
     }
 
     #[test]
-    fn hooks_are_written_once_beside_what_is_there_and_taken_away_again() {
-        let root = tempfile::tempdir().unwrap();
-        let root = root.path();
-        let own = json!({ "model": "opus", "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "say done" }] }] } });
-        fs::create_dir(root.join(".claude")).unwrap();
-        fs::write(root.join(".claude/settings.json"), own.to_string()).unwrap();
-        assert_eq!([write(root), write(root)], [3, 0]);
-        let read = |path: &str| {
-            serde_json::from_str::<Value>(&fs::read_to_string(root.join(path)).unwrap()).unwrap()
+    fn a_file_of_claudes_is_written_only_where_it_takes_the_instructions_away() {
+        let [(top, _), (below, _)] = CLAUDE;
+        assert_eq!(written(&[], top), None);
+        let imported = written(&[(below, "Be brief.\n")], below).unwrap();
+        assert!(imported.contains("@../AGENTS.md"), "{imported}");
+        assert_eq!(written(&[(below, "Be brief.\n")], top), None);
+        let both = [(top, "Be brief.\n"), (below, "See @../AGENTS.md\n")];
+        assert_eq!(written(&both, top), None, "the other imports it");
+    }
+
+    #[test]
+    fn gemini_is_told_which_files_to_read_where_it_is_used() {
+        let named = |settings: &str| {
+            let text = written(&[(GEMINI_SETTINGS, settings)], GEMINI_SETTINGS)?;
+            let read: Value = serde_json::from_str(&text).unwrap();
+            Some(read["context"]["fileName"].clone())
         };
-        let claude = read(".claude/settings.json");
-        assert_eq!(
-            (
-                &claude["model"],
-                claude["hooks"]["Stop"].as_array().unwrap().len()
-            ),
-            (&json!("opus"), 2)
-        );
-        assert_eq!(
-            read(".codex/hooks.json")["hooks"]["Stop"][0]["hooks"][0]["command"],
-            "loopgate agent-stop --for codex"
-        );
-        assert_eq!(read(".cursor/hooks.json")["version"], 1);
-        let removed = hook_files(root, false).unwrap();
-        assert_eq!(removed.len(), 3);
-        assert_eq!(serde_json::from_str::<Value>(&removed[0].1).unwrap(), own);
-        fs::write(root.join(".codex/hooks.json"), "[]").unwrap();
-        assert!(
-            hook_files(root, true)
-                .unwrap_err()
-                .message
-                .contains(".codex/hooks.json")
-        );
+        assert_eq!(written(&[], GEMINI_SETTINGS), None);
+        assert!(written(&[(GEMINI, "Be brief.\n")], GEMINI_SETTINGS).is_some());
+        let imports = [(GEMINI, "@./AGENTS.md\n")];
+        assert_eq!(written(&imports, GEMINI_SETTINGS).as_deref(), Some("{}"));
+        let usual = json!(["AGENTS.md", "GEMINI.md"]);
+        assert_eq!(named("{}"), Some(usual));
+        let own = r#"{ "context": { "fileName": "RULES.md" } }"#;
+        assert_eq!(named(own), Some(json!(["AGENTS.md", "RULES.md"])));
+        assert_eq!(named("// mine\n{}"), None, "people's comments stay");
+        let done = r#"{"context":{"fileName":["AGENTS.md"]}}"#;
+        let again = written(&[(GEMINI_SETTINGS, done)], GEMINI_SETTINGS);
+        assert_eq!(again.as_deref(), Some(done));
     }
 }

@@ -4,6 +4,7 @@
 
 mod agents;
 mod configuration;
+mod hooks;
 mod workflows;
 
 use std::{
@@ -49,7 +50,7 @@ pub struct InitArguments {
     /// Write instructions for coding agents into `AGENTS.md` and where they do not read that, and install it for them
     #[arg(long)]
     agents: bool,
-    /// Write the stop hooks of Claude Code, Codex and Cursor, or take them away [default: ask on a terminal]
+    /// Write the stop hooks of Claude Code, Codex, Cursor and Gemini CLI, or take them away [default: ask on a terminal]
     #[arg(long, requires = "agents", value_enum, value_name = "WHAT")]
     stop_hooks: Option<StopHooks>,
     /// Write the workflow in which a fixer works on a pull request, and a second job pushes what it committed
@@ -95,7 +96,9 @@ struct NewFile {
 fn deed(file: &NewFile, root: &Path) -> &'static str {
     match std::fs::read(root.join(file.path)) {
         Ok(there) if there == file.text.as_bytes() => "unchanged",
-        Ok(_) if file.text.contains(agents::BEGIN) => "update",
+        Ok(_) if file.text.contains(agents::BEGIN) || file.path == agents::GEMINI_SETTINGS => {
+            "update"
+        }
         Ok(_) => "replace",
         Err(_) => "create",
     }
@@ -280,26 +283,24 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
     if wish.is_none() && !io::stdin().is_terminal() {
         return Ok(());
     }
-    let files = agents::hook_files(root, wish != Some(StopHooks::Remove))?;
-    let paths = files
-        .iter()
-        .map(|(path, _)| *path)
-        .collect::<Vec<_>>()
-        .join(", ");
-    let question =
-        format!("Shall agents stop only with a green verdict? This changes {paths} [yes/no]");
+    let is_wanted = wish != Some(StopHooks::Remove);
+    let files = hooks::files(root, is_wanted)?;
+    let paths: Vec<&str> = files.iter().map(|file| file.path).collect();
+    let question = format!(
+        "Shall agents stop only with a green verdict? This changes {} [yes/no]",
+        paths.join(", ")
+    );
     if wish.is_none() && !files.is_empty() && !output::agrees(&question) {
         return Ok(());
     }
-    for (path, text) in files {
-        write(root, &NewFile { path, text })?;
+    for hooks::HookFile { path, text } in files {
+        match text {
+            Some(text) => write(root, &NewFile { path, text })?,
+            None => std::fs::remove_file(root.join(path))?,
+        }
         output::note_line(format!(
             "{path}: stop hook {}",
-            if wish == Some(StopHooks::Remove) {
-                "removed"
-            } else {
-                "written"
-            }
+            if is_wanted { "written" } else { "removed" }
         ));
     }
     Ok(())
@@ -369,6 +370,9 @@ fn next_steps(
         agents => arguments.agents,
         install => agents::install(action.as_deref()),
         copilot => agents::COPILOT,
+        told_gemini => agents::gemini_is_told(root),
+        hooks_codex => hooks::is_written(root, "codex"),
+        hooks_claude => hooks::is_written(root, "claude-code"),
         sets_up_copilot => action.is_some() && agents::sets_up_copilot(root),
         fixes => arguments.fixes,
         follows => !jobs.is_empty(),
