@@ -242,6 +242,8 @@ class Agent:
     command = ""
     package = ""
     has_hook = True
+    # Whether a person has to allow the hook, and has done so.
+    asks, is_allowed = False, True
     # As its requests name a tool of ours.
     tool = "mcp__loopgate__{}"
 
@@ -304,6 +306,7 @@ class ClaudeCode(Agent):
 
 class Codex(Agent):
     name, command, package = "codex", "codex", "@openai/codex"
+    asks = True
     tool = "mcp__loopgate.{}"
 
     def prepare(self, project):
@@ -321,11 +324,13 @@ class Codex(Agent):
         return f'"name":"{tool}"'
 
     def arguments(self, project):
-        return ["exec", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", PROMPT]
+        allowed = ["--dangerously-bypass-hook-trust"] if self.is_allowed else []
+        return ["exec", *allowed, "--dangerously-bypass-approvals-and-sandbox", PROMPT]
 
 
 class Copilot(Agent):
     name, command, package = "copilot", "copilot", "@github/copilot"
+    asks = True
     tool = "loopgate-{}"
 
     def prepare(self, project):
@@ -337,7 +342,7 @@ class Copilot(Agent):
         return {"COPILOT_PROVIDER_BASE_URL": f"{self.model.url}/v1", "COPILOT_PROVIDER_TYPE": "openai",
                 "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "gpt-5", "COPILOT_OFFLINE": "true",
                 "COPILOT_PROVIDER_WIRE_API": "completions",
-                "COPILOT_AUTO_UPDATE": "false", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": "true"}
+                "COPILOT_AUTO_UPDATE": "false", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": str(self.is_allowed).lower()}
 
     def arguments(self, project):
         return ["-p", PROMPT, "--allow-all-tools", "--no-auto-update"]
@@ -391,7 +396,8 @@ def is_told_once_and_calls_a_tool(agent, loopgate):
     assert not missing, f"it does not know {missing}"
     assert "loopgate.feedback/v1" in asked[1], f"the tool was not called: {asked[1][-2000:]}"
     agent.was_held(3, asked[1:], "`loopgate verify` fails on this working tree", printed)
-    return "told once, six tools, one called, held three times"
+    held = ", held three times" if agent.has_hook else ""
+    return f"told once, six tools, one called{held}"
 
 
 def is_held_once_after_an_edit(agent, loopgate):
@@ -429,6 +435,18 @@ def is_let_go_in_the_end(agent, loopgate):
     printed, asked = agent.ends(project, each_turn=works)
     agent.was_held(8, asked, "`loopgate verify` fails on this working tree", printed)
     return "let go after eight in a row"
+
+
+def leaves_out_what_is_not_allowed(agent, loopgate):
+    """Without the word of a person the hook does not run, and nothing says so."""
+    project = Project(loopgate)
+    project.breaks()
+    project.verify()
+    agent.is_allowed = False
+    printed, asked = agent.ends(project)
+    agent.is_allowed = True
+    agent.was_held(0, asked, "", printed)
+    return "not held where the hook is not allowed"
 
 
 def ends_what_it_has_begun(agent, loopgate):
@@ -486,6 +504,7 @@ def try_out(agent, loopgate):
     version = subprocess.run([agent.program, "--version"], capture_output=True, text=True, timeout=60,
                              env={"PATH": os.environ["PATH"], "HOME": tempfile.mkdtemp()})
     trials = [is_told_once_and_calls_a_tool, *(HELD if agent.has_hook else []), ends_what_it_has_begun]
+    trials += [leaves_out_what_is_not_allowed] if agent.asks else []
     for trial in trials:
         try:
             found.append(trial(agent, loopgate))

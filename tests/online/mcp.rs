@@ -294,6 +294,26 @@ async fn a_client_lists_and_calls_each_tool() {
     assert_eq!(client.leave(), Some(0));
 }
 
+/// FastMCP asks it of servers of the newest version too, which has no `ping` any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn ping_is_answered_in_the_newest_version_too() {
+    let here = tempfile::tempdir().unwrap();
+    let mut client = Client::of(here.path(), "http://127.0.0.1:9");
+    let newest = json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "a test", "version": "1" },
+    } });
+    let tools = client.ask("tools/list", &newest)["result"]["tools"].to_string();
+    assert!(
+        !tools.contains("\"uint"),
+        "no format of JSON Schema: {tools}"
+    );
+    let answer = client.ask("ping", &newest);
+    assert!(answer["result"].is_object(), "{answer}");
+    assert_eq!(client.leave(), Some(0));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_that_cannot_be_read_is_answered_and_the_next_one_works() {
     let here = tempfile::tempdir().unwrap();

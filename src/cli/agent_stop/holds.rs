@@ -97,31 +97,28 @@ impl Holds {
 impl Record {
     /// Why an agent is held, within the limits, and counts it.
     fn held(&mut self, head: Sha, standing: Standing) -> Option<String> {
-        let (reason, unverified) = match standing {
+        let reason = match standing {
             Standing::MayStop => {
                 // The next failure begins a row of its own.
                 *self = Self::default();
                 return None;
             }
-            Standing::Fails { reason } => (reason, self.unverified),
             Standing::Unverified { tree, .. } if self.unverified == Some(tree) => return None,
-            Standing::Unverified { tree, reason } => (reason, Some(tree)),
+            Standing::Unverified { tree, reason } => {
+                self.unverified = Some(tree);
+                reason
+            }
+            Standing::Fails { reason } => reason,
         };
-        let on_head = if self.head == Some(head) {
-            self.on_head
-        } else {
-            0
-        };
-        if on_head >= MOST_ON_HEAD || self.in_a_row >= MOST_IN_A_ROW {
+        if self.head != Some(head) {
+            self.head = Some(head);
+            self.on_head = 0;
+        }
+        if self.on_head >= MOST_ON_HEAD || self.in_a_row >= MOST_IN_A_ROW {
             return None;
         }
-        *self = Self {
-            head: Some(head),
-            on_head: on_head + 1,
-            in_a_row: self.in_a_row + 1,
-            unverified,
-            last: None,
-        };
+        self.on_head += 1;
+        self.in_a_row += 1;
         Some(reason)
     }
 }

@@ -147,10 +147,8 @@ mod tests {
 
     #[test]
     fn one_end_is_told_from_the_next_by_ids_time_and_who_asked() {
-        let (session, turn) = (
-            json!({ "session_id": "s", "cwd": "/" }),
-            json!({ "generation_id": "g" }),
-        );
+        let session = json!({ "session_id": "s", "cwd": "/" });
+        let turn = json!({ "generation_id": "g" });
         let asked = |ids: &Value| question(Agent::Cursor, ids.clone(), 0);
         let cases = [
             // Both hooks are asked at once, one after the other, and one late.

@@ -173,15 +173,16 @@ fn uses_gemini(root: &Path) -> bool {
     root.join(GEMINI).is_file() || root.join(".gemini").is_dir()
 }
 
-/// Gemini CLI's settings, naming `AGENTS.md`; none where they do so already, or cannot be read.
+/// Gemini CLI's settings, naming `AGENTS.md`; none where none are needed, or they cannot be read.
 fn gemini_settings(root: &Path) -> Option<String> {
-    let there = fs::read_to_string(root.join(GEMINI_SETTINGS)).unwrap_or_else(|_| "{}".to_owned());
-    let settings: Map<String, Value> = serde_json::from_str(&there).ok()?;
+    let there = fs::read_to_string(root.join(GEMINI_SETTINGS)).ok();
+    let settings: Map<String, Value> =
+        serde_json::from_str(there.as_deref().unwrap_or("{}")).ok()?;
     let naming = naming_instructions(root, settings.clone())?;
-    Some(match naming == settings {
-        true => there,
-        false => format!("{:#}\n", Value::Object(naming)),
-    })
+    if naming == settings {
+        return there;
+    }
+    Some(format!("{:#}\n", Value::Object(naming)))
 }
 
 /// Gemini CLI's settings with `AGENTS.md` among the files that it reads; none where they have another shape.
@@ -272,7 +273,7 @@ mod tests {
         assert_eq!(written(&[], GEMINI_SETTINGS), None);
         assert!(written(&[(GEMINI, "Be brief.\n")], GEMINI_SETTINGS).is_some());
         let imports = [(GEMINI, "@./AGENTS.md\n")];
-        assert_eq!(written(&imports, GEMINI_SETTINGS).as_deref(), Some("{}"));
+        assert_eq!(written(&imports, GEMINI_SETTINGS), None);
         let usual = json!(["AGENTS.md", "GEMINI.md"]);
         assert_eq!(named("{}"), Some(usual));
         let own = r#"{ "context": { "fileName": "RULES.md" } }"#;
