@@ -222,7 +222,7 @@ async fn dispatches_and_the_journal() {
         .is(204);
     app.post(workflow, json!({ "ref": "none" })).await.is(422);
     let wish_for_run = json!({ "ref": "main", "return_run_details": true });
-    let started = app.post(workflow, wish_for_run).await.is(200);
+    let started = app.post(workflow, wish_for_run).await.is(200).json();
     assert!(started["workflow_run_id"].is_u64(), "{started}");
     let happened = sim.journal(before);
     assert_eq!(
