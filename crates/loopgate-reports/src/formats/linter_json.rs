@@ -225,28 +225,19 @@ fn line(value: &Json, depth: usize) -> Option<u32> {
             .map(|line| line as u32 + 1),
         None => value.line(LINE),
     };
-    let inner = || {
-        let place = |name: &&str| line(value.at(name), depth - 1);
-        if depth > 0 {
-            PLACES.iter().find_map(place)
-        } else {
-            None
-        }
-    };
-    own.or_else(inner)
+    own.or_else(|| places(value, depth).find_map(|place| line(place, depth - 1)))
 }
 
 /// What a value holds, or a place inside it.
 fn deep<T>(value: &Json, depth: usize, find: &dyn Fn(&Json) -> Option<T>) -> Option<T> {
-    let inner = || {
-        let place = |name: &&str| deep(value.at(name), depth - 1, find);
-        if depth > 0 {
-            PLACES.iter().find_map(place)
-        } else {
-            None
-        }
-    };
-    find(value).or_else(inner)
+    find(value).or_else(|| places(value, depth).find_map(|place| deep(place, depth - 1, find)))
+}
+
+/// The places inside a value that are there, as far down as they are followed.
+fn places(value: &Json, depth: usize) -> impl Iterator<Item = &Json> {
+    let names = if depth > 0 { PLACES } else { &[] };
+    let places = names.iter().map(|name| value.at(name));
+    places.filter(|place| !matches!(place, Json::Null))
 }
 
 #[cfg(test)]
