@@ -29,7 +29,7 @@ pub fn with_texts(command: Command, words: &str) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::{CommandFactory as _, error::ErrorKind};
 
     use super::*;
 
@@ -42,6 +42,46 @@ mod tests {
             let call = format!("loopgate {words}");
             assert!(text.contains(&call), "{words}: {text}");
         }
+    }
+
+    /// The first command of an example: its words, without what the shell does with them and what is said beside it.
+    fn words(example: &str) -> Vec<String> {
+        let ends = ["   ", " | ", " > ", " < ", " && "];
+        let end = ends.iter().filter_map(|end| example.find(end)).min();
+        let command = &example[..end.unwrap_or(example.len())];
+        let mut quoted = None;
+        let words = command.split(|c: char| match quoted {
+            Some(quote) => {
+                quoted = Some(quote).filter(|quote| *quote != c);
+                false
+            }
+            None => {
+                quoted = Some(c).filter(|c| ['"', '\''].contains(c));
+                c == ' '
+            }
+        });
+        words
+            .map(|word| word.trim_matches(['"', '\'']).to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn every_example_is_one_that_the_program_takes() {
+        let command = super::super::Cli::command();
+        let examples = SECTIONS.values().flat_map(|text| text.lines());
+        let examples = examples.filter_map(|line| line.strip_prefix("  loopgate "));
+        let mut taken = 0;
+        for example in examples {
+            let words = words(&format!("loopgate {example}"));
+            let outcome = command.clone().try_get_matches_from(&words);
+            // In a workflow the environment says the rest.
+            let wrong = outcome
+                .err()
+                .filter(|error| error.kind() != ErrorKind::MissingRequiredArgument);
+            assert!(wrong.is_none(), "{words:?}: {wrong:?}");
+            taken += 1;
+        }
+        assert!(taken > 60, "{taken}");
     }
 
     #[test]

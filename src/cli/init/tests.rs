@@ -427,6 +427,60 @@ fn submodules_are_checked_out_where_somebody_does() {
 }
 
 #[test]
+fn a_runtime_is_of_the_version_that_the_project_names() {
+    let versions = |files: &[(&str, &str)]| -> Vec<String> {
+        let text = made(files, &["--own-workflow"]).pop().unwrap().1;
+        let lines = text.lines().map(str::trim);
+        lines
+            .filter(|line| line.contains("-version"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let package = |more: &str| format!("{{ \"scripts\": {{ \"test\": \"node --test\" }}{more} }}");
+    let plain = package("");
+    let engines = package(", \"engines\": { \"node\": \">=22\" }");
+    let cases: [(&[(&str, &str)], &str); 7] = [
+        (&[("package.json", &plain)], "node-version: lts/*"),
+        (
+            &[("package.json", &engines)],
+            "node-version-file: package.json",
+        ),
+        (
+            &[("package.json", &engines), (".nvmrc", "24\n")],
+            "node-version-file: .nvmrc",
+        ),
+        (
+            &[("go.mod", "module a\n\ngo 1.26\n")],
+            "go-version-file: go.mod",
+        ),
+        (
+            &[
+                ("pyproject.toml", "[project]\nname = \"a\"\n"),
+                ("a/__init__.py", ""),
+            ],
+            "python-version: \"3.x\"",
+        ),
+        (
+            &[
+                (
+                    "pyproject.toml",
+                    "[project]\nname = \"a\"\nrequires-python = \">=3.11,<3.13\"\n",
+                ),
+                ("a/__init__.py", ""),
+            ],
+            "python-version-file: pyproject.toml",
+        ),
+        (
+            &[("pom.xml", "<project/>"), (".java-version", "17\n")],
+            "java-version-file: .java-version",
+        ),
+    ];
+    for (files, expected) in cases {
+        assert_eq!(versions(files), [expected], "{files:?}");
+    }
+}
+
+#[test]
 fn what_tests_need_is_installed_as_the_project_says() {
     let installs = |manifest: &str| {
         let files = [

@@ -49,7 +49,7 @@ impl Script {
             sums_up: !job.key("needs").is_null(),
             ..Self::default()
         };
-        for step in job.steps().filter(|step| !is_switched_off(step)) {
+        for step in job.steps().filter(|step| !is_switched_off(&step["if"])) {
             if let Some(action) = step["uses"].as_str() {
                 script.sums_up &= !action.contains("checkout");
                 script.kinds.extend(kind_by_tool(action));
@@ -89,8 +89,8 @@ impl Script {
     }
 }
 
-fn is_switched_off(step: &Value) -> bool {
-    let condition = &step["if"];
+/// Whether a condition is false whatever happens.
+pub(super) fn is_switched_off(condition: &Value) -> bool {
     condition == &Value::Bool(false)
         || condition
             .as_str()
@@ -135,8 +135,12 @@ fn kind_of_command(command: &str) -> Option<CheckKind> {
     if is_preparation(command) {
         return None;
     }
-    // Tests that are built and not run.
-    if command.contains(" --no-run") {
+    // Tests that are built and not run, or left out of what runs them.
+    if TABLE
+        .without_tests
+        .iter()
+        .any(|option| command.contains(option.as_str()))
+    {
         return Some(Build);
     }
     let words: Vec<&str> = command
@@ -158,8 +162,11 @@ fn kind_of_command(command: &str) -> Option<CheckKind> {
         let kinds: Vec<CheckKind> = named.filter_map(|target| kind_of_target(target)).collect();
         DECIDING.into_iter().find(|kind| kinds.contains(kind))
     });
+    let by_tool = kind_by_tool(command);
+    // Gradle's `build` and Maven's `package` run the tests too.
+    let by_target = by_target.filter(|kind| *kind != Build || by_tool != Some(Test));
     by_target
-        .or_else(|| kind_by_tool(command))
+        .or(by_tool)
         .or_else(|| kind_of_target(&file_name(script_file(&words)?)))
 }
 
@@ -291,6 +298,14 @@ mod tests {
             ("failing=$(make test)", None),
             ("vendor/bin/phpstan analyse", Some(Types)),
             ("./do", None),
+            ("php artisan test", Some(Test)),
+            ("vendor/bin/pint --test", Some(Lint)),
+            ("helm lint charts/app", Some(Lint)),
+            ("buf lint", Some(Lint)),
+            ("./gradlew build", Some(Test)),
+            ("./gradlew build -x test", Some(Build)),
+            ("mvn -B package -DskipTests", Some(Build)),
+            ("docker build -t app .", Some(Build)),
         ] {
             assert_eq!(kind_of_command(command), kind, "{command}");
         }

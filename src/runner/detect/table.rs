@@ -25,6 +25,8 @@ pub(super) struct Table {
     pub task_runners: String,
     /// Programs and words of the shell that begin no command which checks anything, with blanks between them.
     pub preparing: String,
+    /// Parts of commands that say that what would test does not.
+    pub without_tests: Vec<String>,
     /// What a job is evidence of by an expression over its commands.
     pub job_commands: Vec<(CheckKind, Pattern)>,
     /// For a script that is such a check and whose last command matches, the options that make it write a report.

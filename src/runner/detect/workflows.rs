@@ -6,11 +6,11 @@ use std::{collections::BTreeMap, path::Path};
 use serde_json::Value;
 
 use super::{
-    commands::{Script, TestLine, kind_of_words},
+    commands::{Script, TestLine, is_switched_off, kind_of_words},
     site::{WORKFLOWS, text, texts, workflow_files, workflow_texts},
 };
 use loopgate_core::{
-    evidence::CheckKind::{self, Build, Custom, Integration, Lint, Test},
+    evidence::CheckKind::{self, Build, Custom, Docs, Integration, Lint, Test, Types},
     workflow::{FilterKey, Job, Workflow},
 };
 
@@ -113,7 +113,7 @@ impl Ci {
         let is_there = |key: &FilterKey| event.get(key.as_str()).is_some();
         let filters: Vec<FilterKey> = FilterKey::ALL.into_iter().filter(is_there).collect();
         for job in workflow.jobs().filter(|job| !is_loopgates(job)) {
-            if excludes_pull_requests(job.key("if").as_str().unwrap_or_default()) {
+            if never_runs(job.key("if")) {
                 self.leave_out(file, Some(job.id), WhyLeftOut::Condition);
                 continue;
             }
@@ -188,9 +188,7 @@ impl CheckRuns {
         let Some(called) = called else {
             return vec![whole];
         };
-        let jobs = called
-            .jobs()
-            .filter(|job| !excludes_pull_requests(job.key("if").as_str().unwrap_or_default()));
+        let jobs = called.jobs().filter(|job| !never_runs(job.key("if")));
         let name = job.name();
         let within = jobs.flat_map(|inner| Self::of(inner, called, &name, all, depth - 1));
         let mut within: Vec<Self> = within.collect();
@@ -227,6 +225,12 @@ fn kind(title: &str, job: &Job<'_>, script: &Script) -> CheckKind {
     match by_name {
         // A job that builds or lints, and tests, fails with the tests.
         Some(Build | Lint) if by_command == Some(Test) => Test,
+        // One that is called a test, and does nothing that may be one, is what it does.
+        Some(Test | Integration)
+            if !script.is_unclear() && by_command.is_some_and(tests_nothing) =>
+        {
+            by_command.unwrap_or(Custom)
+        }
         // GitHub's templates call every job `build`. One that runs nothing of its own tests nothing.
         Some(Build) | None
             if matches!(by_command, Some(Build) | None)
@@ -237,6 +241,11 @@ fn kind(title: &str, job: &Job<'_>, script: &Script) -> CheckKind {
         }
         by_name => by_name.or(by_command).unwrap_or(Custom),
     }
+}
+
+/// Whether a command of this kind is no test, whatever its job is called.
+const fn tests_nothing(kind: CheckKind) -> bool {
+    matches!(kind, Lint | Types | Docs | Build)
 }
 
 /// Words that end no name.
@@ -280,6 +289,11 @@ fn words(name: &str) -> Vec<String> {
         .filter(|word| word.contains(|c: char| c.is_ascii_alphabetic()))
         .map(str::to_owned)
         .collect()
+}
+
+/// Whether a job with this condition never runs on a pull request.
+fn never_runs(condition: &Value) -> bool {
+    is_switched_off(condition) || excludes_pull_requests(condition.as_str().unwrap_or_default())
 }
 
 /// Whether the condition of a job certainly does not hold in a workflow that a pull request starts.
@@ -405,6 +419,14 @@ mod tests {
             ("Tests", runs("build", "make ci"), Test),
             ("Tests", runs("lint", "make ci"), Lint),
             ("Tests", runs("rubocop", "bundle exec rake rubocop"), Lint),
+            ("CI", runs("test-rustfmt", "cargo fmt --all --check"), Lint),
+            ("CI", runs("\"Test image\"", "docker build -t app ."), Build),
+            ("CI", runs("test", "./gradlew build"), Test),
+            (
+                "CI",
+                runs("test", "docker build -t app . && docker run app"),
+                Test,
+            ),
             (
                 "Tests",
                 "gate: { needs: [a], steps: [{ run: make test }] }".into(),
@@ -482,7 +504,7 @@ jobs:
             ),
             (
                 ".github/workflows/c.yml",
-                "on: pull_request\njobs: { x: { if: github.event_name == 'push' }, y: {} }",
+                "on: pull_request\njobs: { x: { if: github.event_name == 'push' }, y: {}, z: { if: false }, if: false }",
             ),
             (".github/workflows/d.yml", "on: [pull_request"),
             (
@@ -502,6 +524,7 @@ jobs:
             of("a.yml", None, WhyLeftOut::OtherEvents),
             of("b.yml", None, WhyLeftOut::OtherTypes),
             of("c.yml", Some("x"), WhyLeftOut::Condition),
+            of("c.yml", Some("z"), WhyLeftOut::Condition),
             of("d.yml", None, WhyLeftOut::Unreadable),
         ];
         assert_eq!(found, expected);

@@ -52,7 +52,8 @@ impl Workflow {
     /// Its jobs, in the order of the file.
     pub fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
         let jobs = self.0["jobs"].as_object().into_iter().flatten();
-        jobs.map(|(id, job)| Job { id, job })
+        jobs.filter(|(_, job)| job.is_object())
+            .map(|(id, job)| Job { id, job })
     }
 }
 
