@@ -338,11 +338,12 @@ class Copilot(Agent):
         home.mkdir(exist_ok=True)
         servers = {"mcpServers": {"loopgate": {"type": "local", "command": "loopgate", "args": ["mcp"], "tools": ["*"]}}}
         (home / "mcp-config.json").write_text(json.dumps(servers))
-        (home / "config.json").write_text(json.dumps({"trusted_folders": [str(project.root)]}))
         return {"COPILOT_PROVIDER_BASE_URL": f"{self.model.url}/v1", "COPILOT_PROVIDER_TYPE": "openai",
                 "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "gpt-5", "COPILOT_OFFLINE": "true",
                 "COPILOT_PROVIDER_WIRE_API": "completions",
-                "COPILOT_AUTO_UPDATE": "false", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": str(self.is_allowed).lower()}
+                "COPILOT_AUTO_UPDATE": "false",
+                # Or the folder stands in `trusted_folders` of its config.json.
+                **({"GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": "true"} if self.is_allowed else {})}
 
     def arguments(self, project):
         return ["-p", PROMPT, "--allow-all-tools", "--no-auto-update"]
