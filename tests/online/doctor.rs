@@ -562,7 +562,7 @@ async fn an_app_of_an_enterprise_is_examined_as_any_other() {
             list.as_array_mut().unwrap().extend(other_installations());
         })
     };
-    it.harm("^/app/installations$", Harm::Alter(installed));
+    it.harm(r"^/app/installations\?", Harm::Alter(installed));
     let (_, told) = it.examined().await;
     let lines = told["lines"].as_array().unwrap();
     let wrong: Vec<_> = lines
@@ -582,7 +582,7 @@ async fn an_app_of_an_enterprise_is_examined_as_any_other() {
 async fn what_cannot_be_read_is_not_known() {
     let it = Installation::healthy().await;
     it.answering(
-        "^/app/installations$",
+        r"^/app/installations\?",
         json!([{ "account": { "id": 3 }, "html_url": "x" }]),
     );
     let (_, told) = it.examined().await;
@@ -616,7 +616,7 @@ async fn an_enterprise_has_no_repositories() {
             *list = json!([on_enterprise]);
         })
     };
-    it.harm("^/app/installations$", Harm::Alter(alone));
+    it.harm(r"^/app/installations\?", Harm::Alter(alone));
     let (_, told) = it.examined().await;
     let line = told["lines"]
         .as_array()
