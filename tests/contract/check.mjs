@@ -38,6 +38,7 @@ const GONE = [
   [/\/has_downloads boolean/, "nothing reads it"],
   [/^2026-03-10: GET \/rate_limit .*\/rate boolean/, "the limits are read from the headers of every answer"],
   [/\/pull_request\/merged_at must be string/, "nothing reads it of issues; the pull request itself says it"],
+  [/\/dispatches 200 request \/return_run_details boolean/, "later versions always answer with the run"],
   [/\/dispatches 204 status/, "200 with the run's id from then on: only the success matters"],
 ];
 
