@@ -28,9 +28,11 @@ macro_rules! shown {
 fn calls(story: &Story) -> String {
     let decision = story.last.as_ref().unwrap();
     let rendered = pull_request(decision, &story.snapshot, &story.policy, None);
-    let called = rendered.announcement.map_or_else(
+    let mut announcements = rendered.announcements.into_iter();
+    let call = announcements.find(|(key, _)| key.starts_with("escalation:"));
+    let called = call.map_or_else(
         || "Nobody is called.\n".to_owned(),
-        |call| {
+        |(_, call)| {
             let from = call.text.find("Why:").unwrap_or_default();
             format!(
                 "{}\n{}",

@@ -53,6 +53,8 @@ mod verdict;
 mod warning;
 mod words;
 
+use std::collections::BTreeMap;
+
 use loopgate_core::{
     CommentId,
     deciding::{Decision, Post},
@@ -133,8 +135,8 @@ pub struct Rendered {
     pub posts: Vec<(Post, String)>,
     /// Comments of ours that are put back, and with what.
     pub restored: Vec<(CommentId, String)>,
-    /// The call for a human in short, for channels beside the pull request.
-    pub announcement: Option<Announcement>,
+    /// What channels beside the pull request say of posts, by the keys of those.
+    pub announcements: BTreeMap<String, Announcement>,
     /// The workflow that is started beside the comment that asks a fixer.
     pub dispatch: Option<Dispatch>,
     /// `artifact.md` of the state ref: the report of the last evaluation.
@@ -162,7 +164,7 @@ pub fn pull_request(
         posts,
         restored: posts::restored(&subject, own),
         artifact: status::artifact(&subject),
-        announcement: posts::announcement(&subject),
+        announcements: posts::announcements(&subject),
         dispatch: decision
             .surface
             .fix

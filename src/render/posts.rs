@@ -1,6 +1,8 @@
 //! The comments that must notify, each posted once, and what goes out beside them: the call for a human in short, for
 //! channels, and the workflow that is started for a fixer that works elsewhere.
 
+use std::collections::BTreeMap;
+
 use chrono::TimeDelta;
 use minijinja::{Value, context, value::Serde};
 use serde_json::json;
@@ -16,7 +18,7 @@ use loopgate_core::{
     gate::{GateReport, checkboxes},
     observed::{Lifecycle, OwnCheck},
     policy::{ChecklistMode, DispatchFixer, Fixer, InvalidateOnPush},
-    state::Reviewer,
+    state::{GateStatus, Reviewer},
 };
 
 /// The text of one post, its marker first.
@@ -288,8 +290,50 @@ pub struct Announcement {
     pub text: String,
 }
 
+/// What channels say of the call for a person and of the gates that wait, by the keys of their posts.
+pub(super) fn announcements(subject: &Subject<'_>) -> BTreeMap<String, Announcement> {
+    let next = &subject.decision.next;
+    let call = next.blocked.as_ref().zip(call(subject));
+    let call = call.map(|(blocked, call)| (Post::escalation(blocked).key(), call));
+    let waiting = next
+        .gates
+        .iter()
+        .filter(|(_, gate)| gate.status == GateStatus::Requested);
+    let gates = waiting.filter_map(|(gate, state)| {
+        let post = Post::GateRequest {
+            gate: gate.clone(),
+            round: state.round,
+        };
+        Some((post.key(), gate_opened(subject, gate)?))
+    });
+    call.into_iter().chain(gates).collect()
+}
+
+/// A gate that waits, for those who may approve it.
+fn gate_opened(subject: &Subject<'_>, gate: &GateName) -> Option<Announcement> {
+    let report = subject.gate(gate)?;
+    let pull_request = &subject.snapshot.pull_request;
+    let name = context! { name => gate.as_str() };
+    let model = context! {
+        title => pull_request.title.as_str(),
+        author => pull_request.author.login.as_str(),
+        url => pull_request.url.as_str(),
+        gate => gate.as_str(),
+        who => words::approvers(report),
+        needed => report.needed,
+        only_author => report.eligible.only_hope,
+        how => messages::plain("approves", &subject.approve_by(gate), name),
+    };
+    let repository = &subject.snapshot.repository;
+    let number = pull_request.number;
+    Some(Announcement {
+        subject: format!("{repository}#{number} waits for the {gate} gate"),
+        text: messages::text("gate_opened.txt", model),
+    })
+}
+
 /// `None` if no person is called.
-pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
+fn call(subject: &Subject<'_>) -> Option<Announcement> {
     let escalation = subject.decision.view.escalation.as_ref()?;
     let pull_request = &subject.snapshot.pull_request;
     let model = context! {
@@ -316,14 +360,35 @@ pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
 mod tests {
     use super::*;
     use crate::render::fixtures;
+    use loopgate_core::state::GateState;
 
     #[test]
     fn one_look_tells_what_to_decide() {
         let (decision, snapshot) = fixtures::regression_escalated();
         let policy = fixtures::policy();
         let Announcement { subject, text } =
-            announcement(&Subject::new(&decision, &snapshot, &policy)).unwrap();
+            call(&Subject::new(&decision, &snapshot, &policy)).unwrap();
         insta::assert_snapshot!(format!("{subject}\n---\n{text}"));
+    }
+
+    #[test]
+    fn approvers_are_told_what_to_write() {
+        let mut decision = fixtures::open_security_gate_with_an_outsider();
+        let snapshot = fixtures::snapshot();
+        let policy = fixtures::policy();
+        let asked = GateState {
+            status: GateStatus::Requested,
+            round: 1,
+            ..GateState::default()
+        };
+        let gates = &mut decision.next.gates;
+        gates.insert(fixtures::gate_name("security"), asked);
+        let said = announcements(&Subject::new(&decision, &snapshot, &policy));
+        let texts: Vec<String> = said
+            .into_iter()
+            .map(|(key, Announcement { subject, text })| format!("{key}: {subject}\n{text}"))
+            .collect();
+        insta::assert_snapshot!(texts.join("---\n"));
     }
 }
 

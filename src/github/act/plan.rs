@@ -60,14 +60,16 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     };
     effects.extend(texts.restored.iter().map(restore));
     effects.extend(reactions(observed, wished));
-    if let Some(announcement) = &texts.announcement {
-        let announce = |(channel, key): (&Channel, &String)| Effect::Announce {
+    let announce = |(channel, post): &(Channel, Post)| {
+        let key = post.key();
+        let announcement = texts.announcements.get(&key)?.clone();
+        Some(Effect::Announce {
             channel: *channel,
-            key: key.clone(),
-            announcement: announcement.clone(),
-        };
-        effects.extend(wished.announce.iter().map(announce));
-    }
+            key,
+            announcement,
+        })
+    };
+    effects.extend(wished.announce.iter().filter_map(announce));
     effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
     effects.extend(
         wished

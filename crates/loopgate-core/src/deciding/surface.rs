@@ -46,8 +46,8 @@ pub struct Surface {
     /// Gate requests that somebody else edited: they show again what approvers have ticked.
     pub restore: Vec<(Post, Ticks)>,
     pub reactions: BTreeMap<Reacted, ReactionKind>,
-    /// Channels that an escalation is sent to beside the comment, with the key of its post.
-    pub announce: BTreeMap<Channel, String>,
+    /// What is also said on channels beside the pull request, once each: a call for a person, a gate that opened.
+    pub announce: Vec<(Channel, Post)>,
     /// What GitHub is to be asked to run again.
     pub reruns: BTreeSet<RerunRequest>,
     /// Workflow runs that GitHub holds back, and is to be asked to let run.
@@ -508,21 +508,27 @@ fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
     posts
 }
 
-/// The escalation on Slack and by e-mail, while it is younger than [`rerun::WINDOW`]. The code that sends it records
-/// what was sent.
-fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
-    let fresh = stages
-        .next
-        .blocked
-        .as_ref()
-        .filter(|blocked| stages.inputs.now < blocked.since + rerun::WINDOW);
-    let Some(blocked) = fresh else {
-        return BTreeMap::new();
-    };
-    let key = Post::escalation(blocked).key();
+/// What Slack and e-mail are to say, while it is younger than [`rerun::WINDOW`]: the escalation, and the request of each
+/// gate since its approvers can decide. The code that sends it records what was sent.
+fn announcements(stages: &Stages<'_>) -> Vec<(Channel, Post)> {
+    let is_fresh = |since| stages.inputs.now < since + rerun::WINDOW;
+    let blocked = stages.next.blocked.as_ref();
+    let escalation = blocked
+        .filter(|blocked| is_fresh(blocked.since))
+        .map(Post::escalation);
+    let opened = stages.next.gates.iter().filter(|(_, gate)| {
+        gate.status == GateStatus::Requested && gate.waiting_since.is_some_and(is_fresh)
+    });
+    let requests = opened.map(|(gate, state)| Post::GateRequest {
+        gate: gate.clone(),
+        round: state.round,
+    });
+    let posts: Vec<Post> = escalation.into_iter().chain(requests).collect();
     let channels = stages.inputs.policy.escalation.channels.iter();
-    let beside = channels.filter(|channel| matches!(channel, Channel::Slack | Channel::Email));
-    beside.map(|channel| (*channel, key.clone())).collect()
+    channels
+        .filter(|channel| matches!(channel, Channel::Slack | Channel::Email))
+        .flat_map(|channel| posts.iter().map(|post| (*channel, post.clone())))
+        .collect()
 }
 
 /// One reaction per comment: a refusal is shown before a success, so that it is not overlooked.

@@ -62,7 +62,7 @@ fn texts() -> Rendered {
         posts: Vec::new(),
         restored: Vec::new(),
         artifact: String::new(),
-        announcement: None,
+        announcements: BTreeMap::new(),
         dispatch: None,
     }
 }
@@ -194,7 +194,7 @@ fn everything() -> (Surface, Rendered) {
         restore: Vec::new(),
         approve_runs: BTreeSet::new(),
         reactions: BTreeMap::from([(Reacted::Comment(CommentId::new(5)), ReactionKind::Done)]),
-        announce: BTreeMap::new(),
+        announce: Vec::new(),
         reruns: BTreeSet::new(),
         fix: None,
         delete_branch: None,

@@ -208,12 +208,34 @@ fn an_escalation_goes_where_the_policy_says() {
         (0, 2),
         "looking again says the same while it is fresh"
     );
+    let (channel, post) = &surface.announce[0];
     assert_eq!(
-        surface.announce[&Channel::Slack],
-        "escalation:max_attempts_reached:1"
+        (*channel, post.key().as_str()),
+        (Channel::Slack, "escalation:max_attempts_reached:1")
     );
     story.now += TimeDelta::minutes(5);
     assert!(story.decide().surface.announce.is_empty());
+}
+
+#[test]
+fn approvers_are_called_where_the_policy_says_when_their_gate_opens() {
+    let mut story = gated(Stage::Validate);
+    story.policy.escalation.channels = vec![Channel::IssueComment, Channel::Slack];
+    let announced = |decision: &Decision| -> Vec<(Channel, String)> {
+        let announce = decision.surface.announce.iter();
+        announce
+            .map(|(channel, post)| (*channel, post.key()))
+            .collect()
+    };
+    let request = vec![(Channel::Slack, "gate:design:1".to_owned())];
+    assert_eq!(announced(story.push(1, &[], &["rounds"])), request);
+    assert_eq!(
+        announced(story.decide()),
+        request,
+        "looking again says the same while it is fresh"
+    );
+    story.now += TimeDelta::minutes(5);
+    assert!(announced(story.decide()).is_empty());
 }
 
 #[test]
