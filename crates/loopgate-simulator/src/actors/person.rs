@@ -61,7 +61,7 @@ impl Person {
         operation: impl FnOnce(&mut World, Actor) -> Result<T, Refused>,
     ) -> Result<T, Refused> {
         self.sim.operation(self.webhooks, |world| {
-            let actor = Actor::Person(world.user_id(&self.login)?);
+            let actor = world.actor(&self.login)?;
             operation(world, actor)
         })
     }

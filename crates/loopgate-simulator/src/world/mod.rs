@@ -235,6 +235,15 @@ impl World {
         }
     }
 
+    /// The actor behind an account: a bot's is its App, whose rights are those of its installation.
+    pub fn actor(&self, login: &str) -> Result<Actor, Refused> {
+        let id = self.user_id(login)?;
+        let app = self.app_of_account(id).map(|app| app.id);
+        let mut installations = self.installations.values();
+        let installed = installations.find(|one| Some(one.app) == app);
+        Ok(installed.map_or(Actor::Person(id), |one| Actor::App(one.id)))
+    }
+
     pub fn app_of(&self, installation: InstallationId) -> Option<&App> {
         self.apps.get(&self.installations.get(&installation)?.app)
     }
