@@ -272,11 +272,16 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Ope
         "docs/CODEOWNERS",
         ".github/loopgate/",
     ];
-    let governs = |path: &&str| {
-        FILES
-            .iter()
-            .any(|known| path == known || known.ends_with('/') && path.starts_with(known))
-            || workflows.iter().any(|workflow| workflow == path)
+    let governs = |path: &str| {
+        let known =
+            |known: &&str| path == *known || known.ends_with('/') && path.starts_with(*known);
+        match FILES.iter().any(|one| known(one)) {
+            true => Some("a_file_that_governs_gates"),
+            false => {
+                let is_followed = workflows.iter().any(|workflow| workflow == path);
+                is_followed.then_some("a_workflow_whose_jobs_are_checks")
+            }
+        }
     };
     let files = snapshot
         .files
@@ -284,10 +289,11 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Ope
         .iter()
         .enumerate()
         .filter_map(|(index, file)| {
-            let glob = Some(file.paths().find(governs)?.to_owned());
+            let mut paths = file.paths();
+            let (path, name) = paths.find_map(|path| Some((path, governs(path)?)))?;
             let reason = MatchReason::Path {
-                name: "a_file_that_governs_gates".parse().ok(),
-                glob,
+                name: name.parse().ok(),
+                glob: Some(path.to_owned()),
             };
             Some(Opening::file(index, vec![in_file(file, None, reason)]))
         });
