@@ -121,7 +121,9 @@ fn reminder(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
         .get(gate)
         .map_or(TimeDelta::hours(72), |gate| gate.escalate_after);
     // Also those whose review was requested are mentioned: that they were asked once is why they are reminded.
-    let everybody = mention(report.eligible.teams.keys(), report.eligible.people.iter());
+    let people = report.eligible.people.iter();
+    let people = people.chain(&report.eligible.by_right);
+    let everybody = mention(report.eligible.teams.keys(), people);
     let model = context! {
         since => words::moment(since),
         deadline => words::moment(since + limit),
@@ -179,7 +181,7 @@ fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
     let teams = teams.filter(|it| {
         !is_asked(&Reviewer::Team((*it).clone())) && !pull.requested_teams.contains(*it)
     });
-    let people = people.filter(|it| {
+    let people = people.chain(&report.eligible.by_right).filter(|it| {
         !is_asked(&Reviewer::User((*it).clone())) && !pull.requested_users.contains(*it)
     });
     mention(teams, people)

@@ -138,7 +138,11 @@ pub fn approvers(gate: &GateReport) -> String {
             .map(|team| format!("a member of team {team}")),
     );
     if let Some(level) = eligible.permission {
-        who.push(format!("anyone with {}", permission(level)));
+        let named = match eligible.by_right.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", or(&eligible.by_right)),
+        };
+        who.push(format!("anyone with {}{named}", permission(level)));
     }
     if who.is_empty() {
         "no one who could be found".to_owned()

@@ -19,7 +19,7 @@ use crate::github::{
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
     gate::{AuthorityQuestions, online_facts::Fetched},
-    observed::{Account, Authority, Members, Permission, Standing, Unusable},
+    observed::{Account, Authority, Members, Permission, Standing, Unusable, Writer},
 };
 
 /// Pages of an organisation's teams, and of a team's members, read at most.
@@ -34,8 +34,11 @@ pub(in crate::github) struct Registry {
     logins: TtlCache<Login, Result<Account, Unusable>>,
     teams: TtlCache<(RepoName, TeamSlug), Result<Members, Unusable>>,
     organisations: TtlCache<String, Organisation>,
-    writers: TtlCache<RepoName, Option<BTreeMap<UserId, Permission>>>,
+    collaborators: TtlCache<RepoName, Collaborators>,
 }
+
+/// Who may do what in a repository, or why that is not known.
+type Collaborators = Fetched<Vec<(Account, Permission)>>;
 
 /// Which teams an organisation has, or why that is not known.
 type Organisation = Result<BTreeSet<TeamSlug>, Unusable>;
@@ -46,7 +49,7 @@ impl Registry {
         self.logins.clear();
         self.teams.clear();
         self.organisations.clear();
-        self.writers.clear();
+        self.collaborators.clear();
     }
 
     pub(super) async fn look_up(
@@ -86,11 +89,11 @@ impl Registry {
                 .map_ok(|standing| (*id, standing))
         });
         let writers = async {
-            if questions.writers {
-                self.writers(repo).await
-            } else {
-                Ok(None)
-            }
+            let listed = match questions.writers {
+                true => self.collaborators(&repo).await?.ok(),
+                false => None,
+            };
+            Ok(listed.map(with_write))
         };
         let (teams, logins, people, writers) = futures::try_join!(
             try_join_all(teams),
@@ -127,20 +130,12 @@ impl Registry {
         })
     }
 
-    /// Everybody with write access, if GitHub lists them.
-    async fn writers(&self, repo: Repo<'_>) -> Result<Option<BTreeMap<UserId, Permission>>> {
-        let ask = async || {
-            let listed = collaborators(repo).await?.ok();
-            Ok(listed.map(|people| {
-                let people = people.into_iter();
-                people
-                    .filter(|(_, permission)| *permission >= Permission::Write)
-                    .map(|(account, permission)| (account.id, permission))
-                    .collect()
-            }))
-        };
-        self.writers
-            .recall_or_ask(repo.name.clone(), &repo, Option::is_some, ask)
+    async fn collaborators(&self, repo: &Repo<'_>) -> Result<Collaborators> {
+        let is_answer = |listed: &Collaborators| listed.is_ok();
+        self.collaborators
+            .recall_or_ask(repo.name.clone(), repo, is_answer, async || {
+                collaborators(*repo).await
+            })
             .await
     }
 
@@ -237,7 +232,7 @@ impl Registry {
 }
 
 /// Who may do what in the repository, where GitHub lists them.
-pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>> {
+pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Collaborators> {
     let path = repo.path("collaborators");
     let listed = repo.list::<Value>(&path, MOST_PAGES).await;
     let known = |one: Value| {
@@ -249,6 +244,17 @@ pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account
     listed
         .map(|listing| listing.items.into_iter().filter_map(known).collect())
         .or_reason()
+}
+
+/// Those of them who may write.
+fn with_write(listed: Vec<(Account, Permission)>) -> BTreeMap<UserId, Writer> {
+    let writer = |(account, permission)| Writer {
+        account,
+        permission,
+    };
+    let writers = listed.into_iter().map(writer);
+    let writers = writers.filter(|writer| writer.permission >= Permission::Write);
+    writers.map(|writer| (writer.account.id, writer)).collect()
 }
 
 async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>> {

@@ -1,6 +1,6 @@
 //! Commands people gave in comments: who may give them, and what they change. Each is carried out once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
@@ -471,10 +471,10 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
 /// except a person who opened the pull request and is the only one with write access.
 fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
     let snapshot = run.inputs.snapshot;
-    let writers = snapshot.authority.writers.iter().flatten();
+    let writers = snapshot.authority.writers.iter();
     let is_alone = run.next.author == Some(AuthorKind::Person)
         && by.id == snapshot.pull_request.author.id
-        && writers.map(|(id, _)| id).eq([&by.id]);
+        && writers.flat_map(BTreeMap::keys).eq([&by.id]);
     is_alone || !gate::wrote(snapshot, by)
 }
 

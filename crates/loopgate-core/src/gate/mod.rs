@@ -22,8 +22,8 @@ pub use grammar::{Intent, NearMiss, ParsedIntent, Reading, inspect, may_speak, r
 pub use questions::{AuthorityQuestions, may_approve, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
-    AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, Inside, MatchReason,
-    PhraseProblem, Refusal, RuleEvidence, TriggerMatch, UnusableApprover, Word, WordOutcome,
-    is_advisory,
+    AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, Inside, MOST_BY_RIGHT,
+    MatchReason, PhraseProblem, Refusal, RuleEvidence, TriggerMatch, UnusableApprover, Word,
+    WordOutcome, is_advisory,
 };
 pub use trigger::{MATCHES_KEPT, matches};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     assess::{Message, is_own, messages, triggers},
-    authority::{is_unset, owners_of, owns},
+    authority::{is_unset, owners_of},
     grammar::Intent,
     report::MatchReason,
     trigger::{Opening, ReadDiff},
@@ -34,8 +34,8 @@ pub struct AuthorityQuestions {
     pub logins: BTreeSet<Login>,
     /// Teams whose members and access are needed.
     pub teams: BTreeSet<TeamSlug>,
-    /// Whether everybody with write access is needed: the author accepts their own work, or a gate asks for a permission
-    /// and not for names. Both are for somebody else if there is anybody else.
+    /// Whether everybody with write access is needed: the author accepts their own work, which is for somebody else if
+    /// there is anybody else; or a gate is for everybody with a permission, of whom few are named.
     pub writers: bool,
 }
 
@@ -237,8 +237,7 @@ impl AuthorityQuestions {
     /// The names a gate's policy uses, and the owners of its files where those may approve.
     fn ask_for(&mut self, gate: &GatePolicy, found: &Opening, snapshot: &Snapshot) {
         self.name_approvers(gate);
-        let by_permission = is_unset(gate) || gate.approvers.permission.is_some();
-        self.writers |= by_permission && !gate.exclusions.allow_author && !owns(snapshot);
+        self.writers |= is_unset(gate) || gate.approvers.permission.is_some();
         if is_unset(gate) {
             self.teams.extend(gate.preset_team(&snapshot.repository));
         }

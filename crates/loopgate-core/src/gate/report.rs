@@ -225,6 +225,8 @@ pub struct EligibleApprovers {
     pub teams: BTreeMap<TeamSlug, BTreeSet<Login>>,
     /// "Anybody with at least this permission".
     pub permission: Option<Permission>,
+    /// Who has it, where GitHub lists them and they are at most [`MOST_BY_RIGHT`].
+    pub by_right: BTreeSet<Login>,
     /// Names of the policy that do not work, and why.
     pub unusable: Vec<UnusableApprover>,
     /// The team a preset prefers, when people with `permission` stand in for it.
@@ -238,6 +240,9 @@ pub struct EligibleApprovers {
     /// The author is excluded, and no other person could ever approve: `allow_author: true` is the way out.
     pub only_hope: bool,
 }
+
+/// More people than these are not named: each would think that another one looks.
+pub const MOST_BY_RIGHT: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusableApprover {

@@ -22,9 +22,16 @@ pub struct Authority {
     pub logins: BTreeMap<Login, Result<Account, Unusable>>,
     /// Teams named in the policy that exist and can read the repository, with their members.
     pub teams: BTreeMap<TeamSlug, Result<Members, Unusable>>,
-    /// The accounts with write access to the repository, and what each may do. `None` if they were not asked for, or
-    /// GitHub does not list them.
-    pub writers: Option<BTreeMap<UserId, Permission>>,
+    /// The accounts with write access to the repository. `None` if they were not asked for, or GitHub does not list
+    /// them.
+    pub writers: Option<BTreeMap<UserId, Writer>>,
+}
+
+/// An account with write access to the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writer {
+    pub account: Account,
+    pub permission: Permission,
 }
 
 impl Authority {

@@ -1,6 +1,7 @@
 //! What waits for people, and what they say.
 
 use super::*;
+use crate::observed::{Permission, Writer};
 
 #[test]
 fn capabilities_that_remain_hold_without_failing_anything() {
@@ -249,12 +250,18 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let alone = |agents: &[&str], writers: &[u64]| {
         let mut story = Story::opened();
         weaken(&mut story);
-        story.snapshot.authority.writers = Some(
-            writers
-                .iter()
-                .map(|id| (crate::UserId::new(*id), crate::observed::Permission::Write))
-                .collect(),
-        );
+        let writer = |id: &u64| {
+            let account = person(*id, &format!("writer-{id}"));
+            let permission = Permission::Write;
+            (
+                account.id,
+                Writer {
+                    account,
+                    permission,
+                },
+            )
+        };
+        story.snapshot.authority.writers = Some(writers.iter().map(writer).collect());
         story.policy.coding_agents = agents.iter().map(|name| login(name)).collect();
         story.push(1, &[], &["parses"]);
         story

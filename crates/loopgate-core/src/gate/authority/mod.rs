@@ -8,7 +8,7 @@ mod contributors;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    report::{EligibleApprovers, Refusal, UnusableApprover},
+    report::{EligibleApprovers, MOST_BY_RIGHT, Refusal, UnusableApprover},
     trigger::Scope,
 };
 use crate::{
@@ -347,8 +347,25 @@ impl<'a> ResolvedApprovers<'a> {
             teams: teams
                 .map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect()))
                 .collect(),
+            by_right: self.by_right(),
             only_hope: self.only_hope(),
             ..self.known.clone()
+        }
+    }
+
+    /// Who may approve by their permission alone; nobody where they are more than a few.
+    fn by_right(&self) -> BTreeSet<Login> {
+        let Some(least) = self.known.permission else {
+            return BTreeSet::new();
+        };
+        let writers = self.snapshot.authority.writers.iter().flatten();
+        let may = writers.filter(|(_, writer)| {
+            writer.permission >= least && self.excluded(&writer.account).is_none()
+        });
+        let people: BTreeSet<Login> = may.map(|(_, it)| it.account.login.clone()).collect();
+        match people.len() {
+            0..=MOST_BY_RIGHT => people,
+            _ => BTreeSet::new(),
         }
     }
 
@@ -391,17 +408,17 @@ impl<'a> ResolvedApprovers<'a> {
             // On a person's own repository, only the owner has more than write.
             return owns(self.snapshot) && least >= Permission::Maintain;
         };
-        let mut able = writers
-            .iter()
-            .filter(|(_, permission)| **permission >= least);
+        let mut able = writers.values().filter(|it| it.permission >= least);
         least >= Permission::Write
-            && writers.get(&author).is_some_and(|own| *own >= least)
-            && able.all(|(id, _)| *id == author || contributed(*id))
+            && writers
+                .get(&author)
+                .is_some_and(|own| own.permission >= least)
+            && able.all(|it| it.account.id == author || contributed(it.account.id))
     }
 }
 
 /// Whether the author owns the repository.
-pub(super) fn owns(snapshot: &Snapshot) -> bool {
+fn owns(snapshot: &Snapshot) -> bool {
     let author = &snapshot.pull_request.author.login;
     author
         .as_str()

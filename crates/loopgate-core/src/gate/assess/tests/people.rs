@@ -8,7 +8,7 @@ use crate::{
     ids::{AppId, UserId},
     observed::{
         AccountKind, Assigner, Assignment, Assignments, Commit, Permission, Push, PushContent,
-        Standing, Unusable,
+        Standing, Unusable, Writer,
     },
 };
 
@@ -65,11 +65,21 @@ fn an_author_who_is_the_only_hope_is_told_so() {
     assert!(!world.report().eligible.only_hope);
 }
 
+/// An entry of those who may write.
+fn writer((login, permission): (&str, Permission)) -> (UserId, Writer) {
+    let account = account(login);
+    let writer = Writer {
+        account: account.clone(),
+        permission,
+    };
+    (account.id, writer)
+}
+
 #[test]
 fn an_author_who_alone_has_the_permission_is_the_only_hope() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
-    let (author, alice) = (account("author").id, account("alice").id);
+    let (author, alice) = ("author", "alice");
     for (writers, only_hope) in [
         (vec![(author, Permission::Admin)], true),
         (
@@ -83,19 +93,41 @@ fn an_author_who_alone_has_the_permission_is_the_only_hope() {
         (vec![(author, Permission::Write)], false),
         (vec![(alice, Permission::Write)], false),
     ] {
-        world.snapshot.authority.writers = Some(writers.iter().copied().collect());
+        world.snapshot.authority.writers = Some(writers.iter().copied().map(writer).collect());
         let said = world.report().eligible.only_hope;
         assert_eq!(said, only_hope, "{writers:?}");
     }
     // Who has the right and wrote a part of the change may not approve it either.
     let both = [(author, Permission::Admin), (alice, Permission::Admin)];
-    world.snapshot.authority.writers = Some(both.into_iter().collect());
+    world.snapshot.authority.writers = Some(both.into_iter().map(writer).collect());
     world
         .snapshot
         .commits
         .items
         .push(commit("alice", "feat: more"));
     assert!(world.report().eligible.only_hope);
+}
+
+#[test]
+fn a_few_who_may_by_their_permission_are_named() {
+    let named = |maintainers: &[&str]| {
+        let mut world = World::new();
+        world.gate().approvers.users.clear();
+        let maintainers = maintainers
+            .iter()
+            .map(|login| writer((login, Permission::Admin)));
+        let others = [writer(("dan", Permission::Write))];
+        world.snapshot.authority.writers = Some(maintainers.chain(others).collect());
+        world.report().eligible.by_right
+    };
+    // The author is one of two who own it.
+    assert_eq!(named(&["author", "bob"]), BTreeSet::from([login("bob")]));
+    assert_eq!(named(&["author"]), BTreeSet::new());
+    assert_eq!(named(&["bob", "carol", "erin"]).len(), 3);
+    assert_eq!(
+        named(&["bob", "carol", "erin", "maintainer"]),
+        BTreeSet::new()
+    );
 }
 
 #[test]
