@@ -154,9 +154,6 @@ pub fn to_evidence(
             notes: vec![note],
         });
     }
-    if job.planned.command.flaky == FlakyTests::Pass {
-        evidence.flaky_tests.clear();
-    }
     evidence.retry_class = match outcome {
         Outcome::TimedOut => Some(RetryClass::Logic),
         Outcome::Cancelled => Some(RetryClass::External),

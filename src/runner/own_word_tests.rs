@@ -144,18 +144,20 @@ tests/test_a.py R.                                                        [100%]
 ========================= 1 passed, 1 rerun in 0.01s ===========================
 END"#;
     let table = [
-        (FlakyTests::Pass, Outcome::Passed),
-        (FlakyTests::Warn, Outcome::Passed),
-        (FlakyTests::Fail, Outcome::Failed),
+        (FlakyTests::Pass, Outcome::Passed, 0),
+        (FlakyTests::Warn, Outcome::Passed, 1),
+        (FlakyTests::Fail, Outcome::Failed, 1),
     ];
-    for (flaky, outcome) in table {
+    for (flaky, outcome, counted) in table {
         let command = CommandCheck {
             flaky,
             ..CommandCheck::new("bin/pytest")
         };
         let evidence = ran(CheckKind::Test, command, ("pytest", reruns)).await;
         assert_eq!(evidence.outcome, outcome, "{flaky:?}");
-        assert_eq!(evidence.results.map(|results| results.flaky), Some(1));
+        let results = evidence.results.map(|results| results.flaky);
+        assert_eq!(results, Some(counted), "{flaky:?}");
+        assert_eq!(evidence.flaky_tests.is_empty(), counted == 0, "{flaky:?}");
     }
 }
 
