@@ -158,7 +158,8 @@ fn verify_title(subject: &Subject<'_>) -> String {
         (_, Some(Blocker::MissingEvidence(_))) if view.checks.iter().any(awaits_approval) => {
             "Waits for somebody to press Approve and run".to_owned()
         }
-        (_, Some(Blocker::MissingEvidence(missing))) => {
+        (NextAction::WaitForEvidence { missing }, Some(Blocker::MissingEvidence(_)))
+        | (_, Some(Blocker::MissingEvidence(missing))) => {
             format!("Waiting for {}", words::checks(missing))
         }
         (_, Some(Blocker::Capability(_))) => {

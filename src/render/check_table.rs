@@ -192,11 +192,22 @@ pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
     Some(messages::markdown("coverage", &"line", beside))
 }
 
+/// The tests that were seen to fail and to pass, by their names where a tool tells them; none where none were.
+pub fn flaky_line(view: &View) -> Option<Markdown> {
+    let names = view.compare.as_ref();
+    let names = names.and_then(|compare| named(&compare.flaky));
+    let results = view.checks.iter();
+    let results = results.filter_map(|check| words::evidence(check)?.results);
+    let count: u64 = results.map(|results| results.flaky).sum();
+    let tests = names.or_else(|| (count > 0).then(|| words::count(count, "test")))?;
+    let tests = Markdown::ours(tests);
+    Some(messages::markdown("compare", &"flaky", context! { tests }))
+}
+
 /// The sentence, without its stop; none when nothing changed.
 pub fn compare_line(compare: &Compare) -> Option<Markdown> {
     let sorts = [
         ("fixed", &compare.fixed),
-        ("flaky", &compare.flaky),
         ("tests removed", &compare.removed),
     ];
     // What fails now has a card of its own.

@@ -335,13 +335,8 @@ fn todo(fact: &FeedbackFact, view: &View) -> Option<Value> {
         FeedbackFact::Rule { why, .. }
             if matches!(view.evaluation.verdict, EvaluationVerdict::Passed(_)) =>
         {
-            (
-                code(&location),
-                short_text(
-                    &sentence(&format!("optional: {}", reason("rule", why))),
-                    400,
-                ),
-            )
+            let optional = sentence(&format!("optional: {}", reason("rule", why)));
+            (Markdown::default(), short_text(&optional, 400))
         }
         FeedbackFact::Rule { .. } => (code(&location), short_text(&action, 400)),
         FeedbackFact::Settled(_) => (

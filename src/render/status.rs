@@ -7,8 +7,8 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{
     Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers,
-    attempt_row, check_table, code, escalation, excerpts, failure_card, fence, items, messages,
-    refusal, short_text, steps, summary,
+    attempt_row, check_table, escalation, excerpts, failure_card, fence, items, messages, refusal,
+    short_text, steps, summary,
     texts::{Lists, Parts, fitted},
     verdict, warning, words,
 };
@@ -18,7 +18,7 @@ use loopgate_core::{
     observed::Snapshot,
     policy::{Policy, Severity},
     state::{AttemptDigest, Skip},
-    verdict::{CheckStanding, RuleOutcome},
+    verdict::{CheckStanding, RuleOutcome, feedback::sentence},
 };
 
 /// The hidden first line by which the comment is found again.
@@ -145,6 +145,7 @@ impl Parts {
             proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
             coverage => check_table::coverage_line(view, links),
             compare => view.compare.as_ref().and_then(check_table::compare_line),
+            flaky => check_table::flaky_line(view),
             distance => Serde(subject.distance()),
             capabilities => Serde(capabilities),
             iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
@@ -278,11 +279,9 @@ fn handoff(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
         .iter()
         .filter(|rule| rule.severity != Severity::Fail);
     let rules = rules.filter_map(|rule| match &rule.outcome {
-        RuleOutcome::Failed(why) => Some(Markdown::ours(format!(
-            "{}: {}",
-            code(rule.id.as_str()),
-            short_text(&messages::reason("rule", why), 200)
-        ))),
+        RuleOutcome::Failed(why) => {
+            Some(short_text(&sentence(&messages::reason("rule", why)), 200))
+        }
         RuleOutcome::Passed | RuleOutcome::Unknown => None,
     });
     let deferred = open.map(|name| short_text(name, 200)).chain(rules);

@@ -217,21 +217,29 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     if let Some(silent) = silent_step(subject, missing) {
         return vec![silent, step("after_silence", context! {})];
     }
-    if let Some(name) = missing
-        .iter()
-        .find(|name| matches!(standing(name), None | Some(CheckStanding::Missing)))
-    {
-        let may_run = is_command(subject, name);
-        let beside = context! { limit, called, may_run, may_skip => may_skip(subject, name) };
-        return vec![step(
-            "not_reported",
-            context! { name => name.as_str(), ..beside },
-        )];
+    let silent = missing.iter();
+    let silent =
+        silent.filter(|name| matches!(standing(name), None | Some(CheckStanding::Missing)));
+    let silent: Vec<&CheckName> = silent.collect();
+    if !silent.is_empty() {
+        return vec![not_reported(subject, &silent, context! { limit, called })];
     }
     if let Some(step) = missing.iter().find_map(|name| still_running(subject, name)) {
         return vec![step];
     }
     vec![step("nothing_to_do", context! { limit, called })]
+}
+
+/// What is said of checks of which nothing is there yet; `beside` is what happens if that stays so.
+fn not_reported(subject: &Subject<'_>, names: &[&CheckName], beside: Value) -> String {
+    let may_run = names.iter().any(|name| is_command(subject, name));
+    let skips = names.iter().find(|name| may_skip(subject, name));
+    let of_them = context! {
+        names => names.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        may_run,
+        skips => skips.map(ToString::to_string),
+    };
+    step("not_reported", context! { ..of_them, ..beside })
 }
 
 /// What happens if nothing is heard of these checks: who is asked; `None` if that would be nobody, since it is only
