@@ -32,12 +32,15 @@ def main() -> None:
     from github_world import World
 
     world = World(webhook_url=webhook_url)
-    # An AI reviewer's App, like another one of the seed, whose bot acts by its login.
+    # An AI reviewer's App and one that updates dependencies, like another one of the seed. Their bots act by their logins.
     apps = world.seed["github"]["apps"]
-    installed = {**apps[1]["installations"][0], "installation_id": 9004}
-    apps.append({**apps[1], "app_id": 347564, "slug": "coderabbitai", "installations": [installed]})
+    bots = [(347564, "coderabbitai", 9004), (2740, "renovate", 9005)]
+    for app_id, slug, installation in bots:
+        installed = {**apps[1]["installations"][0], "installation_id": installation}
+        apps.append({**apps[1], "app_id": app_id, "slug": slug, "installations": [installed]})
     with world:
-        world.tokens["coderabbitai[bot]"] = world.token("app:coderabbitai")
+        for _, slug, _ in bots:
+            world.tokens[f"{slug}[bot]"] = world.token(f"app:{slug}")
         here = {"url": world.url, "app_id": world.app_id, "app_slug": world.app_slug,
                 "private_key": world.private_key_pem, "webhook_secret": world.webhook_secret,
                 "token": world.token("olga")}

@@ -22,6 +22,7 @@ mod first_hour;
 mod gates;
 mod held_runs;
 mod job_logs;
+mod known;
 mod live;
 mod memory;
 mod people;
@@ -76,6 +77,20 @@ mod played {
         failures_come_back_as_feedback_and_the_third_calls_a_person,
         a_wrong_configuration_is_named_and_the_last_good_one_governs,
         a_repository_that_did_not_ask_is_left_alone,
+    }
+    on_both_worlds! {
+        first_hour:
+        who_is_alone_gets_to_a_merge,
+        a_change_of_the_documentation_gets_to_a_merge,
+        an_agents_change_gets_to_a_merge,
+        two_people_get_to_a_merge,
+        an_update_gets_to_a_merge,
+    }
+    on_both_worlds! {
+        known:
+        a_pass_on_another_try_counts_as_its_check_says,
+        what_the_base_fails_too_holds_nobody,
+        the_slowest_tests_are_listed_with_their_trend,
     }
     on_both_worlds! {
         elsewhere:

@@ -15,7 +15,7 @@ const PLACE: (&str, u64) = ("src/lib.rs", 3);
 
 /// A pull request of alice's in a repository with a reviewer.
 async fn reviewed(world: &World, severity: &str) -> Pr {
-    world.installs_the_reviewer();
+    world.installs(REVIEWER);
     let reviewers =
         format!("reviewers: [{{ app: coderabbitai, severity: {severity}, timeout: 2h }}]\n");
     opened(world, &watched(world, "reviewed", "", &reviewers)).await

@@ -121,6 +121,30 @@ impl World {
         }
     }
 
+    /// A workflow runs on the head, and each of its jobs passes.
+    pub async fn ci_passes(&self, pr: &Pr, workflow: &str, jobs: &[&str]) {
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let head = github.head(pr).expect("a head");
+                let spec = RunSpec::new(head, workflow).jobs(jobs);
+                let run = github.start_workflow(&pr.repo, spec).expect("a run");
+                self.settle().await;
+                github
+                    .finish_workflow(&pr.repo, run, Conclusion::Success, Vec::new())
+                    .expect("its end");
+            }
+            GitHub::Emulated(github) => {
+                let head = self.emulated_pull(github, pr)["head"]["sha"].take();
+                for job in jobs {
+                    let args = json!({ "repo": pr.repo.to_string(), "head_sha": head, "name": job,
+                        "path": workflow, "conclusion": "success" });
+                    github.call("actions_job", args);
+                }
+            }
+        }
+        self.settle().await;
+    }
+
     /// Jobs of another workflow fail on the head. Returns the ids of the jobs.
     pub async fn ci_jobs(&self, pr: &Pr, jobs: &[Job<'_>]) -> Vec<u64> {
         let ids = match &self.github {
@@ -177,7 +201,34 @@ impl World {
 
     /// The same with these fields more in the evidence.
     pub async fn ci_tests_with(&self, pr: &Pr, failing: &[&str], passing: &[&str], more: &Value) {
-        let evidence = |repo: &RepoName, head, run| {
+        let head = self.head(pr);
+        let on = (&pr.repo, head.as_str(), "pull_request");
+        self.ci_tests_on(on, failing, passing, more).await;
+    }
+
+    /// The same on the tip of `main`, after a push.
+    pub async fn ci_tests_main(&self, repo: &RepoName, failing: &[&str], passing: &[&str]) {
+        let main = match &self.github {
+            GitHub::Simulated(github) => github.sha(repo, "main").expect("a branch").to_string(),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": repo.to_string(), "branch": "main" });
+                let sha = github.call("branch_sha", args);
+                sha.as_str().expect("a commit").to_owned()
+            }
+        };
+        let on = (repo, main.as_str(), "push");
+        self.ci_tests_on(on, failing, passing, &json!({})).await;
+    }
+
+    async fn ci_tests_on(
+        &self,
+        (repo, head, event): (&RepoName, &str, &str),
+        failing: &[&str],
+        passing: &[&str],
+        more: &Value,
+    ) {
+        let head: Sha = head.parse().expect("a commit");
+        let evidence = |run| {
             let mut document = evidence(repo, head, run, failing, passing);
             let fields = document.as_object_mut().expect("an object");
             fields.extend(more.as_object().cloned().expect("an object"));
@@ -190,22 +241,16 @@ impl World {
         };
         match &self.github {
             GitHub::Simulated(github) => {
-                let head = github.head(pr).expect("a head");
                 let run = github
-                    .start_workflow(&pr.repo, RunSpec::new(head, CI))
+                    .start_workflow(repo, RunSpec::new(head, CI).event(event))
                     .expect("a run");
-                let zip = archive(&evidence(&pr.repo, head, run.get()));
+                let zip = archive(&evidence(run.get()));
                 let artifacts = vec![("loopgate-evidence-test-1".to_owned(), zip.into())];
                 github
-                    .finish_workflow(&pr.repo, run, conclusion, artifacts)
+                    .finish_workflow(repo, run, conclusion, artifacts)
                     .expect("its end");
             }
             GitHub::Emulated(github) => {
-                let repo = pr.repo.to_string();
-                let head = self.emulated_pull(github, pr)["head"]["sha"]
-                    .as_str()
-                    .expect("a head")
-                    .to_owned();
                 // The emulator gives a run its number when it is over. Numbers count up: a run of another workflow
                 // before it tells which one comes next.
                 let other = json!({ "repo": repo, "head_sha": head, "name": "Other", "path": ".github/workflows/other.yml" });
@@ -213,10 +258,10 @@ impl World {
                     .as_u64()
                     .expect("a number")
                     + 1;
-                let zip = archive(&evidence(&pr.repo, head.parse().expect("a commit"), run));
+                let zip = archive(&evidence(run));
                 let zip = json!({ "base64": base64::Engine::encode(&base64::prelude::BASE64_STANDARD, zip) });
                 let args = json!({ "repo": repo, "head_sha": head, "path": CI, "conclusion": conclusion.as_str(),
-                    "artifacts": { "loopgate-evidence-test-1": zip } });
+                    "event": event, "artifacts": { "loopgate-evidence-test-1": zip } });
                 assert_eq!(github.call("workflow_run", args)["run_id"], run);
             }
         }

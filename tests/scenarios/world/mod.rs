@@ -35,7 +35,7 @@ pub use self::{
     look::Look,
     person::Person,
     rarer::Work,
-    threads::REVIEWER,
+    threads::{REVIEWER, UPDATER},
 };
 use crate::emulator_driver::Emulator;
 

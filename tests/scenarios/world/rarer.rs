@@ -293,18 +293,27 @@ impl World {
         self.settle().await;
     }
 
-    /// Somebody outside the organisation may write.
+    /// Somebody may write to the repository.
     pub async fn lets_write(&self, repo: &RepoName, login: &str) {
+        self.grants(repo, login, Role::Write, "push").await;
+    }
+
+    /// Somebody owns the repository, beside others.
+    pub async fn lets_own(&self, repo: &RepoName, login: &str) {
+        self.grants(repo, login, Role::Admin, "admin").await;
+    }
+
+    async fn grants(&self, repo: &RepoName, login: &str, role: Role, permission: &str) {
         match &self.github {
             GitHub::Simulated(github) => {
                 github
                     .admin()
-                    .add_collaborator(repo, login, Role::Write)
+                    .add_collaborator(repo, login, role)
                     .expect("an account");
             }
             GitHub::Emulated(github) => {
                 let args =
-                    json!({ "repo": repo.to_string(), "login": login, "permission": "push" });
+                    json!({ "repo": repo.to_string(), "login": login, "permission": permission });
                 github.call("add_collaborator", args);
             }
         }

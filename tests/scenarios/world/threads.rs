@@ -9,17 +9,23 @@ use crate::emulator_driver::Emulator;
 
 /// The bot of an App that reviews.
 pub const REVIEWER: &str = "coderabbitai[bot]";
+/// The bot of an App that updates dependencies.
+pub const UPDATER: &str = "renovate[bot]";
 
 /// Where somebody writes: a path, and a line of that file at the head.
 pub type Place<'a> = (&'a str, u64);
 
 impl World {
-    /// Installs the App that reviews. The emulator has it from the start.
-    pub fn installs_the_reviewer(&self) {
+    /// Installs the App of a bot. The emulator has it from the start.
+    pub fn installs(&self, bot: &str) {
         if let GitHub::Simulated(github) = &self.github {
-            let (id, installation) = (AppId::new(347_564), InstallationId::new(9_004));
+            let (id, installation) = match bot {
+                REVIEWER => (347_564, 9_004),
+                _ => (2_740, 9_005),
+            };
+            let slug = bot.trim_end_matches("[bot]");
             github
-                .install_another(REVIEWER.trim_end_matches("[bot]"), id, installation)
+                .install_another(slug, AppId::new(id), InstallationId::new(installation))
                 .expect("an App");
         }
     }
