@@ -275,13 +275,11 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Ope
     let governs = |path: &str| {
         let known =
             |known: &&str| path == *known || known.ends_with('/') && path.starts_with(*known);
-        match FILES.iter().any(|one| known(one)) {
-            true => Some("a_file_that_governs_gates"),
-            false => {
-                let is_followed = workflows.iter().any(|workflow| workflow == path);
-                is_followed.then_some("a_workflow_whose_jobs_are_checks")
-            }
+        if FILES.iter().any(known) {
+            return Some("a_file_that_governs_gates");
         }
+        let is_followed = workflows.iter().any(|workflow| workflow == path);
+        is_followed.then_some("a_workflow_whose_jobs_are_checks")
     };
     let files = snapshot
         .files
