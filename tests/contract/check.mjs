@@ -144,12 +144,22 @@ const routesOf = (api) => Object.entries(api.paths)
   }))
   .sort((a, b) => b.fixed - a.fixed || b.path.length - a.path.length);
 
-/** Where GitHub answers outside its API: who signs in, and files behind an address that another answer gave. */
-const OUTSIDE = /^\/(login\/|_|raw\/)/;
+/** Where GitHub answers outside its API: pages for people, and files behind an address that another answer gave. */
+const OUTSIDE = /^\/(login\/|_|raw\/|apps\/[^/]+\/installations\/new$|(organizations\/[^/]+\/)?settings\/)/;
+
+/**
+ * The path that the description has for another way of saying it: an enterprise server's prefix, a repository by the id
+ * to which its old names redirect, and its top folder.
+ */
+const described = (path) => path
+  .replace(/^\/api\/v3\//, "/")
+  .replace(/^\/repositories\/\d+(?=\/|$)/, "/repos/owner/name")
+  .replace(/(^\/repos\/[^/]+\/[^/]+\/contents)$/, "$1/.");
 
 /** What the description says of a request's path and query. */
 function checkRequest(routes, { method, target, status }) {
-  const [path, query = ""] = target.split("?");
+  const [asked, query = ""] = target.split("?");
+  const path = described(asked);
   const route = routes.find((one) => one.method === method.toLowerCase() && one.pattern.test(decodeURI(path)));
   if (!route) {
     if (status < 400 && !OUTSIDE.test(path)) note(`${method} ${path.replace(/\d+/g, "N")} is not described`);
