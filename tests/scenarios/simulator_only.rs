@@ -188,6 +188,44 @@ async fn a_renamed_default_branch_voids_no_approval() {
     );
 }
 
+/// A team of an enterprise is one of its organisation's teams whose slug begins with `ent:`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_team_of_an_enterprise_opens_a_gate() {
+    let world = World::quick(None).await;
+    let gate = "version: 1\ngates: { deploy: off, security: { approvers: { teams: [\"acme/ent:security\"] } } }\n";
+    let repo = world.repository("enterprise", &[(".github/loopgate.yml", gate)]);
+    let admin = world.simulator().admin();
+    let team = admin.add_team("acme/ent:security", &["bob"]).unwrap();
+    admin.grant_team(&team, &repo, Role::Write).unwrap();
+    let login = [("src/auth/login.rs", "pub fn login() {}\n")];
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &login)
+        .await;
+    let look = world.look(&pr);
+    let [request] = look.marked("<!-- loopgate:gate:security:")[..] else {
+        panic!("{look:?}")
+    };
+    // An invisible character keeps the colon from beginning an address.
+    let named = "**Who decides:** a member of team acme/ent:\u{2060}security";
+    assert!(request.contains(named), "{request}");
+    world.person("carol").says(&pr, "security approved").await;
+    let gates = |world: &World| {
+        world
+            .look(&pr)
+            .concluded("loopgate / gates")
+            .map(str::to_owned)
+    };
+    assert_eq!(gates(&world).as_deref(), Some("action_required"));
+    world.person("bob").says(&pr, "security approved").await;
+    assert_eq!(
+        gates(&world).as_deref(),
+        Some("success"),
+        "{:?}",
+        world.look(&pr)
+    );
+}
+
 /// A request for approval is never changed again: it waits for who decides.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_asked_before_it_is_known_who_decides() {
