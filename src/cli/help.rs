@@ -44,7 +44,7 @@ mod tests {
         }
     }
 
-    /// The first command of an example: its words, without what the shell does with them and what is said beside it.
+    /// The words of an example's first command, without what the shell does with them and the remark beside it.
     fn words(example: &str) -> Vec<String> {
         let ends = ["   ", " | ", " > ", " < ", " && "];
         let end = ends.iter().filter_map(|end| example.find(end)).min();

@@ -46,7 +46,7 @@ pub struct Surface {
     /// Gate requests that somebody else edited: they show again what approvers have ticked.
     pub restore: Vec<(Post, Ticks)>,
     pub reactions: BTreeMap<Reacted, ReactionKind>,
-    /// What is also said on channels beside the pull request, once each: a call for a person, a gate that opened.
+    /// What channels beside the pull request also say, once each: a call for a person, a gate that opened.
     pub announce: Vec<(Channel, Post)>,
     /// What GitHub is to be asked to run again.
     pub reruns: BTreeSet<RerunRequest>,

@@ -353,7 +353,7 @@ impl<'a> ResolvedApprovers<'a> {
         }
     }
 
-    /// Who may approve by their permission alone; nobody where they are more than a few.
+    /// The people who may approve by their permission alone; empty where they are more than a few.
     fn by_right(&self) -> BTreeSet<Login> {
         let Some(least) = self.known.permission else {
             return BTreeSet::new();
@@ -401,7 +401,7 @@ impl<'a> ResolvedApprovers<'a> {
         }
     }
 
-    /// Whether the author has this permission, and nobody else has who wrote no part of the change.
+    /// Whether the author has this permission, and all others who have it wrote a part of the change.
     fn is_only_one_with(&self, least: Permission, contributed: impl Fn(UserId) -> bool) -> bool {
         let author = self.snapshot.pull_request.author.id;
         let Some(writers) = &self.snapshot.authority.writers else {
