@@ -1,6 +1,6 @@
 //! Workflows of a stranger's pull request, which GitHub holds back until somebody with write lets them run.
 //!
-//! Played on the simulator only: the emulator has no such runs.
+//! Those that are let go are played on the simulator alone: the emulator lets none go.
 
 use chrono::TimeDelta;
 use loopgate_core::{RepoName, WorkflowRunId};
@@ -67,15 +67,12 @@ fn waits(look: &Look) -> bool {
 }
 
 /// They wait as long as it takes, and the words say for whom.
-#[tokio::test(flavor = "multi_thread")]
-async fn they_are_waited_for() {
-    let world = World::simulated().await;
-    let (pr, _) = opened(
-        &world,
-        &tested(&world, "held", "  security: off\n", false),
-        "src/lib.rs",
-    )
-    .await;
+pub async fn they_are_waited_for(world: World) {
+    let repo = tested(&world, "held", "  security: off\n", false);
+    let files = [("src/lib.rs", "fn adds() {}\n")];
+    let mallory = world.person("mallory");
+    let pr = mallory.opens_from_a_fork(&repo, "Mine", &files).await;
+    world.a_run_is_held(&pr).await;
     // Longer than evidence is waited for.
     let look = world
         .after(TimeDelta::hours(30), &pr, "the wait", waits)

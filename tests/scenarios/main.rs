@@ -121,6 +121,14 @@ mod played {
         a_renamed_job_is_named,
         a_filter_of_paths_is_understood,
         a_filter_of_branches_is_no_pass_for_code,
+        a_conflict_is_said_at_once_and_is_the_authors,
+        a_word_that_skips_ci_is_said,
+        a_run_that_is_queued_for_two_hours_is_waited_for,
+        a_run_whose_place_another_takes_fails_nobody,
+    }
+    on_both_worlds! {
+        held_runs:
+        they_are_waited_for,
     }
     on_both_worlds! {
         disputes:

@@ -2,7 +2,6 @@
 
 use chrono::TimeDelta;
 use loopgate_core::RepoName;
-use loopgate_simulator::{Conclusion, RunSpec};
 use serde_json::json;
 
 use crate::{
@@ -220,16 +219,14 @@ pub async fn a_filter_of_branches_is_no_pass_for_code(world: World) {
 const JOBS: &str =
     "    integration: { kind: integration, from: { check: integration, app: github-actions } }\n";
 
-/// The emulator knows no conflict.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_conflict_is_said_at_once_and_is_the_authors() {
-    let world = World::simulated().await;
+pub async fn a_conflict_is_said_at_once_and_is_the_authors(world: World) {
     let repo = watched(&world, "conflicting", JOBS, OPS);
     let pr = opened(&world, &repo).await;
     world
         .person("olga")
         .lands(&repo, "main", &[("src/lib.rs", "// Other widgets.\n")])
         .await;
+    world.has_a_conflict(&pr);
     pushes(&world, &pr, 1).await;
     passes(&world, &pr).await;
     let look = world.look(&pr);
@@ -244,9 +241,7 @@ async fn a_conflict_is_said_at_once_and_is_the_authors() {
     assert_eq!(calls(&world.look(&pr)), [""; 0]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_word_that_skips_ci_is_said() {
-    let world = World::simulated().await;
+pub async fn a_word_that_skips_ci_is_said(world: World) {
     let repo = watched(&world, "skipping", JOBS, OPS);
     let pr = opened(&world, &repo).await;
     let work = Work {
@@ -262,35 +257,45 @@ async fn a_word_that_skips_ci_is_said() {
 }
 
 /// GitHub ends a run by itself at its limit, and names a job only when it begins.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_queued_for_two_hours_is_waited_for() {
-    let world = World::simulated().await;
+pub async fn a_run_that_is_queued_for_two_hours_is_waited_for(world: World) {
     let repo = watched(&world, "queued", JOBS, OPS);
     let pr = opened(&world, &repo).await;
     passes(&world, &pr).await;
-    let github = world.simulator();
-    let jobs =
-        RunSpec::new(github.head(&pr).unwrap(), ".github/workflows/e2e.yml").jobs(&["setup"]);
-    let run = github.start_workflow(&pr.repo, jobs).unwrap();
-    world.settle().await;
+    let run = world
+        .a_run_is_queued(&pr, ".github/workflows/e2e.yml")
+        .await;
     world.wait(TimeDelta::hours(2));
-    let runs = |look: &Look| first_line(look).contains("Running: integration");
+    let is_queued = |look: &Look| first_line(look).contains("Queued: integration");
     let look = world
-        .after(TimeDelta::minutes(1), &pr, "the run", runs)
+        .after(TimeDelta::minutes(1), &pr, "the run", is_queued)
         .await;
     says(
         &look,
-        "of `.github/workflows/e2e.yml` that may bring it goes on since",
+        "of `.github/workflows/e2e.yml` that may bring it has waited for a runner or its turn since",
     );
     assert_eq!(calls(&look), [""; 0]);
     assert_eq!(look.concluded(VERIFY), None, "{look:?}");
     // It ends without the job.
-    let end = github.finish_workflow(&pr.repo, run, Conclusion::Success, Vec::new());
-    end.unwrap();
-    world.settle().await;
+    world.the_queued_run_ends(&pr, run).await;
     world
         .after(TimeDelta::minutes(16), &pr, "the call", is_blocked)
         .await;
+}
+
+/// Its cancelled jobs are nobody's failure, and what takes its place decides.
+pub async fn a_run_whose_place_another_takes_fails_nobody(world: World) {
+    let repo = watched(&world, "superseded", JOBS, OPS);
+    let pr = opened(&world, &repo).await;
+    passes(&world, &pr).await;
+    world
+        .a_run_takes_its_place(&pr, ".github/workflows/e2e.yml", "integration")
+        .await;
+    let look = world.look(&pr);
+    assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
+    assert!(!look.status().contains("cancelled"), "{look:?}");
+    assert_eq!(calls(&look), [""; 0]);
+    let attempts = world.state(&pr)["attempts"].take();
+    assert_eq!(attempts.as_array().map(Vec::len), Some(1), "{attempts}");
 }
 
 /// Who may write checks chooses their names.

@@ -1,5 +1,5 @@
-//! Native stacks for the emulator, which has none: a proxy between it and the server that adds the field `stack` to
-//! pull requests, in answers and in webhooks, and answers the list of stacks
+//! What the emulator lacks, by a proxy between it and the server: conflicts, queued runs, and native stacks. It adds the
+//! field `stack` to pull requests, in answers and in webhooks, and answers the list of stacks
 //! (<https://docs.github.com/en/rest/pulls/stacks>,
 //! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>).
 //! `threads_emulator.rs` has its review threads. Some documents of [`shown_on_github`] are answered by 404 on the
@@ -50,6 +50,10 @@ pub struct Proxy {
     pub threads: Threads,
     /// Tokens that may not read check runs: the emulator's may read everything that their people may.
     without_checks: Arc<Mutex<Vec<String>>>,
+    /// Repository and number of pull requests that GitHub cannot merge: the emulator merges all.
+    conflicts: Arc<Mutex<Vec<(String, u64)>>>,
+    /// Workflows whose runs have not begun: the emulator's are over when they are made.
+    queued: Arc<Mutex<Vec<String>>>,
 }
 
 impl Proxy {
@@ -60,16 +64,16 @@ impl Proxy {
         let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
         let text = |key: &str| here[key].as_str().expect("a text").to_owned();
         let (emulator, token, secret) = (text("url"), text("token"), text("webhook_secret"));
-        let (stacks, threads, without_checks) =
-            (Arc::default(), Threads::default(), Arc::default());
         let proxy = Self {
             address,
             emulator,
             token,
             secret,
-            stacks,
-            threads,
-            without_checks,
+            stacks: Arc::default(),
+            threads: Threads::default(),
+            without_checks: Arc::default(),
+            conflicts: Arc::default(),
+            queued: Arc::default(),
         };
         let router = Router::new()
             .fallback(passed_on)
@@ -95,6 +99,33 @@ impl Proxy {
             .lock()
             .expect("no panic")
             .push(format!("Bearer {token}"));
+    }
+
+    pub fn finds_a_conflict(&self, repo: &str, number: u64) {
+        let mut conflicts = self.conflicts.lock().expect("no panic");
+        conflicts.push((repo.to_owned(), number));
+    }
+
+    pub fn queues(&self, workflow: &str) {
+        self.queued
+            .lock()
+            .expect("no panic")
+            .push(workflow.to_owned());
+    }
+
+    pub fn queues_none(&self) {
+        self.queued.lock().expect("no panic").clear();
+    }
+
+    /// Shows runs as queued that are.
+    fn hold_back(&self, runs: &mut Value) {
+        let queued = self.queued.lock().expect("no panic");
+        let runs = runs["workflow_runs"].as_array_mut();
+        for run in runs.into_iter().flatten() {
+            if queued.iter().any(|path| run["path"] == path.as_str()) {
+                (run["status"], run["conclusion"]) = ("queued".into(), Value::Null);
+            }
+        }
     }
 
     fn refuses(&self, request: &Parts) -> bool {
@@ -137,8 +168,22 @@ impl Proxy {
         body
     }
 
-    /// Adds `stack` to a pull request that is a layer of one.
+    /// Says of a pull request that it has a conflict, and adds `stack` to one that is a layer of a stack. Whether it did
+    /// any of the two.
     async fn adorn(&self, repo: &str, pull: &mut Value) -> bool {
+        let has_conflict = {
+            let conflicts = self.conflicts.lock().expect("no panic");
+            let is_this = |(of, number): &(String, u64)| of == repo && pull["number"] == *number;
+            conflicts.iter().any(is_this)
+        };
+        if has_conflict {
+            pull["mergeable"] = false.into();
+            pull["mergeable_state"] = "dirty".into();
+        }
+        self.add_stack(repo, pull).await || has_conflict
+    }
+
+    async fn add_stack(&self, repo: &str, pull: &mut Value) -> bool {
         let found = pull["number"]
             .as_u64()
             .and_then(|number| Some((number, self.stack_of(repo, number)?)));
@@ -256,7 +301,8 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
             head.headers.get(header::IF_NONE_MATCH),
         );
     }
-    let seen = if shows_pulls {
+    let shows_runs = is_read && matches!(parts[..], ["", "repos", _, _, "actions", "runs"]);
+    let seen = if shows_pulls || shows_runs {
         head.headers.remove(header::IF_NONE_MATCH)
     } else {
         None
@@ -290,11 +336,12 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
     {
         return tagged(document.to_string().into(), HeaderMap::new(), None);
     }
-    if !shows_pulls || head.status != StatusCode::OK {
+    if !(shows_pulls || shows_runs) || head.status != StatusCode::OK {
         return Response::from_parts(head, Body::from(body));
     }
-    let mut shown: Value = serde_json::from_slice(&body).expect("pull requests");
+    let mut shown: Value = serde_json::from_slice(&body).expect("a document");
     match &mut shown {
+        runs if shows_runs => proxy.hold_back(runs),
         Value::Array(pulls) => {
             for pull in pulls {
                 proxy.adorn(&repo, pull).await;

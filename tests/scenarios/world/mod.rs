@@ -6,6 +6,7 @@ mod look;
 mod person;
 mod process;
 mod rarer;
+mod runs;
 mod serving;
 mod stacking;
 mod threads;

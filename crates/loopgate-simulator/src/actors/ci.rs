@@ -131,7 +131,7 @@ impl Simulator {
         Ok(id)
     }
 
-    /// Starts a workflow run and leaves it in progress.
+    /// Starts a workflow run and leaves it in progress; without jobs it stays queued.
     pub fn start_workflow(&self, repo: &RepoName, spec: RunSpec) -> Result<WorkflowRunId, Refused> {
         self.operation(Webhooks::Sent, |world| {
             let id = world.repo_named(repo)?;

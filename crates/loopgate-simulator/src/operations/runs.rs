@@ -115,6 +115,10 @@ impl World {
         let actions = self.app_by_slug(ACTIONS)?.id;
         let jobs = self.jobs_to_execute(repo, id, again)?;
         self.run_event("requested", actor, repo, id)?;
+        // A run that waits for its turn has no jobs yet.
+        if jobs.is_empty() {
+            return Ok(());
+        }
         let run = self.run_mut(repo, id)?;
         run.progress = Progress::InProgress;
         let (sha, attempt) = (run.sha, run.attempt);
