@@ -259,7 +259,11 @@ setsid sh -c 'while [ ! -e "%(loot)s/stop" ]; do
             tr "\\\\0" " " < "$process/cmdline" >> "%(loot)s/seen"; echo >> "%(loot)s/seen"
         fi
     done
+    touch "%(loot)s/looked"
 done' > /dev/null 2>&1 < /dev/null &
+# What a check leaves running is ended with it: this one lasts until that process has looked at every other.
+i=0
+while [ ! -e "$loot/looked" ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
 """
 
 
@@ -277,7 +281,7 @@ def a_hostile_pull_request(project: Project) -> None:
         inputs = {"command": "loop", "task": "fix", "fix-command": "sh fix.sh", "max-attempts": "2"} if command == "loop" else {}
         told = project.run(token=TOKEN, **inputs)
         (loot / "stop").touch()
-        expect("it had its say", (loot / "files").exists() and (loot / "bash_env").exists(), told["text"][-3000:])
+        expect("it had its say", all((loot / file).exists() for file in ("files", "bash_env", "looked")), told["text"][-3000:])
         names = "GITHUB_ENV= GITHUB_PATH= GITHUB_OUTPUT= GITHUB_STATE= GITHUB_STEP_SUMMARY= BASH_ENV= ACTIONS_RUNTIME_TOKEN=".split()
         for who in loot.glob("env-of-the-*"):
             given = [line for line in who.read_text().splitlines() if line.startswith(tuple(names))]

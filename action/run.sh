@@ -33,9 +33,17 @@ case ${LOOPGATE_COMMAND:?} in
         arguments=(loop run)
         ;;
 esac
-# The checks read the environment of every process of this user. This shell becomes the program, which no process can
-# read, and what the program does not need is not in its environment at all.
-unset GITHUB_ENV GITHUB_PATH GITHUB_STATE BASH_ENV LOOPGATE_PROGRAM_SHA256
+# The checks may read the environment of every process of this user, and root's checks of any process. So what the
+# program does not need is not in its environment at all: this shell becomes the program without it.
+unset GITHUB_ENV GITHUB_PATH GITHUB_STATE BASH_ENV
+withheld=(-u LOOPGATE_PROGRAM_SHA256)
+if [ "$LOOPGATE_COMMAND" != reconcile ]; then
+    # Runners other than GitHub's pass the inputs of an action, and their own tokens, to each of its steps. A name with a
+    # hyphen is none of this shell's variables, so that env takes it away.
+    for name in GITHUB_TOKEN GH_TOKEN INPUT_GITHUB-TOKEN ACTIONS_RUNTIME_TOKEN ACTIONS_ID_TOKEN_REQUEST_TOKEN; do
+        withheld+=(-u "$name")
+    done
+fi
 # The runner reads the two streams apart. In one, a command stands where it was written, and never between the lines
 # that stop commands.
-exec "$program" "${arguments[@]}" 2>&1
+exec env "${withheld[@]}" "$program" "${arguments[@]}" 2>&1
