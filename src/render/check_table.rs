@@ -72,8 +72,9 @@ pub(super) fn note(check: &CheckView) -> Option<Markdown> {
         CheckStanding::AwaitsRelease { job, cause } => {
             short_text(&words::awaited_job(job, cause), 300)
         }
-        CheckStanding::NotApplicable { job } if job.filter.is_some() => {
-            short_text(&words::skipped_job(job), 300)
+        CheckStanding::NotApplicable { job } => {
+            let filter = job.filter.as_ref()?;
+            short_text(&words::start_filter(filter), 300)
         }
         CheckStanding::Lost { jobs } => short_text(&messages::lost_jobs(jobs), 300),
         CheckStanding::Refused { reason } => short_text(reason, 300),

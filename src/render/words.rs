@@ -14,7 +14,7 @@ use loopgate_core::{
     observed::Permission,
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
     state::RejectedIn,
-    verdict::{CheckStanding, SkipCause, SkippedJob, gather::OnBase},
+    verdict::{CheckStanding, SkipCause, SkippedJob, StartFilter, gather::OnBase},
 };
 use minijinja::{Value, context, value::Serde};
 
@@ -65,6 +65,11 @@ pub fn permission(permission: Permission) -> &'static str {
 pub fn skipped_job(job: &SkippedJob) -> String {
     let by = job.filter.as_ref().map_or("condition", |_| "filter");
     messages::plain("skipped_by", &by, Value::from(Serde(job)))
+}
+
+/// What kept a workflow from starting: "`paths-ignore` of ci.yml".
+pub fn start_filter(filter: &StartFilter) -> String {
+    messages::plain("skipped_by", &"filter_alone", Value::from(Serde(filter)))
 }
 
 /// Why a skipped job is waited for: "test was skipped: build of the same run failed or was cancelled".

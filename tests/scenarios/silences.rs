@@ -174,7 +174,7 @@ pub async fn a_filter_of_paths_is_understood(world: World) {
     );
     says(
         &look,
-        "test does not run on this change (`paths-ignore` of ci.yml)",
+        "**unit** ⏭️ does not run on this change: `paths-ignore` of ci.yml",
     );
     assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
 
