@@ -33,7 +33,8 @@ const SENT_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 pub struct SetupArguments {
-    /// The organisation that will own the App; otherwise the account that presses the button
+    /// The organisation that will own the App; otherwise the account that presses the button. GitHub registers none in
+    /// this way for an enterprise
     #[arg(long, value_name = "ORG")]
     organization: Option<Login>,
     /// The App's name, which no other App has [default: Loopgate and the organisation, or some letters]

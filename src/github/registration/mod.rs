@@ -251,7 +251,7 @@ pub fn nonce() -> String {
 /// Where an App has come to after its registration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstallationProgress {
-    /// The accounts it is installed on.
+    /// The accounts it is installed on. An installation on an enterprise brings no repositories, and counts for none.
     pub installed_on: Vec<Login>,
     /// Who could only ask an owner to install it, and on which account or enterprise.
     pub asked_by: Vec<(Login, String)>,
