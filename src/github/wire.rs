@@ -389,10 +389,19 @@ pub(super) fn account(user: Option<User>) -> Account {
     user.map_or_else(ghost, Account::from)
 }
 
+/// The account `ghost`, to which GitHub gives what deleted accounts wrote
+/// (<https://github.com/ghost>).
+const GHOST: UserId = UserId::new(10_137);
+
+/// Whether it stands for any account that is gone.
+pub(super) fn is_ghost(id: UserId) -> bool {
+    id == GHOST
+}
+
 fn ghost() -> Account {
     let login: Login = "ghost".parse().expect("five letters are a login");
     Account {
-        id: UserId::new(0),
+        id: GHOST,
         login,
         kind: AccountKind::Other,
     }

@@ -209,6 +209,7 @@ async fn a_team_of_an_enterprise_opens_a_gate() {
     // An invisible character keeps the colon from beginning an address.
     let named = "**Who decides:** a member of team acme/ent:\u{2060}security";
     assert!(request.contains(named), "{request}");
+    assert_eq!(look.requested, ["@ent:security"]);
     world.person("carol").says(&pr, "security approved").await;
     let gates = |world: &World| {
         world
@@ -224,6 +225,15 @@ async fn a_team_of_an_enterprise_opens_a_gate() {
         "{:?}",
         world.look(&pr)
     );
+    // His account is deleted: GitHub shows `ghost` in its place.
+    admin.delete_user("bob").unwrap();
+    world.person("carol").says(&pr, "/loop status").await;
+    assert_eq!(gates(&world).as_deref(), Some("action_required"));
+    let look = world.look(&pr);
+    let gone = "does not count: the account ghost is suspended or gone";
+    assert!(look.status().contains(gone), "{look:?}");
+    let asked = world.requests();
+    assert!(!asked.iter().any(|it| it.contains("/ghost")), "{asked:?}");
 }
 
 /// A request for approval is never changed again: it waits for who decides.

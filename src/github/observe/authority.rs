@@ -14,7 +14,7 @@ use crate::github::{
     error::OrAbsent as _,
     path,
     ttl_cache::TtlCache,
-    wire::{Team, User},
+    wire::{Team, User, is_ghost},
 };
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
@@ -146,6 +146,9 @@ impl Registry {
         id: UserId,
         login: &Login,
     ) -> Result<Standing> {
+        if is_ghost(id) {
+            return Ok(Standing::Gone);
+        }
         // `[bot]` must be escaped. Bots have no authority, but they get an answer.
         let path = repo.path(format!(
             "collaborators/{}/permission",
