@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use loopgate_core::{
-    observed::{ChangedFiles, Snapshot},
+    observed::{ChangedFiles, Push, PushContent, Snapshot},
     state::GateStatus,
 };
 
@@ -90,6 +90,27 @@ fn the_updates_of_bots_open_the_gates_that_the_document_names() {
     }
     let any = changed("renovate[bot]", &[OTHER]);
     assert_eq!(opened("version: 1\n", any), ["deploy"]);
+}
+
+/// A digest may be that of a fork, and the bot's branch is open to all who may write.
+#[test]
+fn a_digest_that_somebody_else_puts_on_a_bots_branch_is_none_of_the_bots() {
+    let digest = "@@ -1,2 +1,2 @@\n steps:\n-  - uses: actions/checkout@0a1b2c3d4e5f60718293a4b5c6d7e8f901234567\n\
+                  +  - uses: actions/checkout@76543210f9e8d7c6b5a4938271605f4e3d2c1b0a";
+    let configuration = "version: 1\ngates: { deploy: off }\n";
+    let file = (".github/workflows/ci.yml", digest);
+    let bots = changed("renovate[bot]", &[file]);
+    assert_eq!(opened(configuration, bots.clone()), [""; 0]);
+    let mut committed = bots.clone();
+    committed.commits.items[0].author = Some(account("author"));
+    assert_eq!(opened(configuration, committed), ["security"]);
+    // Under the bot's name, which anybody can write.
+    let mut pushed = bots;
+    pushed.makers.pushes = vec![Push {
+        by: account("author"),
+        content: PushContent::Own,
+    }];
+    assert_eq!(opened(configuration, pushed), ["security"]);
 }
 
 #[test]

@@ -9,8 +9,10 @@ use crate::{
     policy::Exclusions,
 };
 
-/// The account GitHub commits with when somebody uses its web pages.
+/// The account and the address GitHub commits with when somebody uses its web pages
+/// (<https://github.com/web-flow>). It is a committer only: anybody can write this address as an author's.
 const WEB_FLOW: &str = "web-flow";
+const WEB_FLOW_EMAIL: &str = "noreply@github.com";
 
 /// Everybody who made a part of the pull request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,8 +92,8 @@ impl Contributors {
                 &commit.author_email,
                 &known,
             );
-            if !rebased {
-                let committer = commit.committer.as_ref();
+            let committer = commit.committer.as_ref();
+            if !rebased && !is_site(committer, &commit.committer_email) {
                 is_known &= add(
                     &mut found.committed,
                     committer,
@@ -169,6 +171,12 @@ impl Contributors {
     }
 }
 
+/// Whether these are GitHub's own pages, which are no contributor.
+fn is_site(account: Option<&Account>, email: &str) -> bool {
+    email.eq_ignore_ascii_case(WEB_FLOW_EMAIL)
+        || account.is_some_and(|account| account.login.as_str() == WEB_FLOW)
+}
+
 /// Adds one contributor; false if the account is unknown.
 fn add(
     people: &mut People,
@@ -176,17 +184,18 @@ fn add(
     email: &str,
     known: &BTreeMap<String, UserId>,
 ) -> bool {
+    if is_site(account, email) {
+        return false;
+    }
     let email = email.to_ascii_lowercase();
     match (account, known.get(&email), noreply(&email)) {
-        (Some(account), ..) => people
-            .ids
-            .extend((account.login.as_str() != WEB_FLOW).then_some(account.id)),
+        (Some(account), ..) => drop(people.ids.insert(account.id)),
         (None, Some(&id), _) => drop(people.ids.insert(id)),
         (None, None, Some((id, login))) => {
             people.ids.extend(id);
             people.logins.extend(login.parse::<Login>());
         }
-        (None, None, None) => return email == "noreply@github.com",
+        (None, None, None) => return false,
     }
     true
 }
@@ -292,6 +301,22 @@ mod tests {
             "",
         )]);
         assert!(!found.include(&account(19_864_447, "web-flow")) && found.unattributed.is_empty());
+    }
+
+    /// Its address is public: under it, anybody would be no contributor of their own commits.
+    #[test]
+    fn web_flow_is_no_author() {
+        let (alice, site) = (account(1, "alice"), account(19_864_447, "web-flow"));
+        let by_site = commit(Some(site.clone()), Some(alice.clone()), "");
+        let by_its_address = Commit {
+            author_email: "NoReply@GitHub.com".to_owned(),
+            ..commit(None, Some(site), "")
+        };
+        let trailer = "x\n\nCo-authored-by: GitHub <noreply@github.com>";
+        let with_it = commit(Some(alice.clone()), Some(alice), trailer);
+        for hidden in [by_site, by_its_address, with_it] {
+            assert_eq!(of(vec![hidden]).unattributed.len(), 1);
+        }
     }
 
     #[test]

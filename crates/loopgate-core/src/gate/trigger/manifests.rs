@@ -13,7 +13,8 @@ use super::reading::{ChangedLine, FileReading, has_no_change};
 use crate::{
     expressions::first_group,
     observed::{
-        AccountKind, ChangedFile, DiffHunk, DiffLine, FileStatus, LineChange, Patch, PullRequest,
+        AccountKind, ChangedFile, Commit, DiffHunk, DiffLine, FileStatus, LineChange, Patch, Push,
+        PushContent, Snapshot,
     },
     source_files::{FileKind, Pattern},
 };
@@ -187,21 +188,35 @@ pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>
         .collect()
 }
 
+/// Whether a pull request is an update bot's, and nothing in it is anybody else's but merges of the base.
+pub(super) fn is_by_update_bot(snapshot: &Snapshot) -> bool {
+    let bot = &snapshot.pull_request.author;
+    let login = bot.login.as_str().to_lowercase();
+    let is_bot = bot.kind == AccountKind::Bot
+        && ["dependabot", "renovate"]
+            .iter()
+            .any(|name| login.contains(name));
+    let is_bots = |commit: &Commit| {
+        commit.update_merge || commit.author.as_ref().is_some_and(|by| by.id == bot.id)
+    };
+    let pushed = |push: &Push| push.content == PushContent::Merged || push.by.id == bot.id;
+    is_bot
+        && snapshot.commits.is_complete
+        && !snapshot.makers.has_unknown_pusher
+        && snapshot.commits.items.iter().all(is_bots)
+        && snapshot.makers.pushes.iter().all(pushed)
+}
+
 /// Whether a workflow changes in nothing but the references of the actions that it uses, each at its place: by an
 /// update bot, or from one version to another. A commit that somebody else writes there may be one of a fork
 /// (docs.github.com, "Secure use reference", on pinning actions).
-pub(super) fn changes_only_references(reading: &FileReading<'_>, pull: &PullRequest) -> bool {
+pub(super) fn changes_only_references(reading: &FileReading<'_>, by_bot: bool) -> bool {
     let Some(patch) = reading.patch.as_ref().filter(|_| !reading.is_unreadable) else {
         return false;
     };
     if reading.kinds[0] != FileKind::Ci || reading.file.previous_path.is_some() {
         return false;
     }
-    let login = pull.author.login.as_str().to_lowercase();
-    let by_bot = pull.author.kind == AccountKind::Bot
-        && ["dependabot", "renovate"]
-            .iter()
-            .any(|bot| login.contains(bot));
     let is_version = |reference: &str| {
         let version = reference.strip_prefix('v').unwrap_or(reference);
         (1..=20).contains(&version.len()) && version.chars().all(|c| c.is_ascii_digit() || c == '.')

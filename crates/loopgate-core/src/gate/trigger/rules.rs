@@ -102,9 +102,10 @@ pub(super) fn hits(
 ) -> Vec<RuleHit> {
     let existing = existing_folders(snapshot);
     let names = names_in(files);
+    let by_bot = manifests::is_by_update_bot(snapshot);
     let mut all = Vec::new();
     for (file, reading) in files.iter().enumerate() {
-        let references = manifests::changes_only_references(reading, &snapshot.pull_request);
+        let references = manifests::changes_only_references(reading, by_bot);
         let hit = |rule, line, evidence, is_doubtful| RuleHit {
             rule,
             file,
