@@ -77,8 +77,8 @@ impl Health {
             "ahead of"
         };
         Err(format!(
-            "this machine is {} s {way} GitHub: set its clock",
-            ahead.num_seconds().abs()
+            "this machine is {} min {way} GitHub: set its clock",
+            ahead.num_minutes().abs()
         ))
     }
 }
@@ -125,15 +125,15 @@ mod tests {
             ("Fri, 15 Jan 2027 08:00:59 GMT", None),
             (
                 "Fri, 15 Jan 2027 08:02:00 GMT",
-                Some("this machine is 120 s behind GitHub: set its clock"),
+                Some("this machine is 2 min behind GitHub: set its clock"),
             ),
             (
                 "Fri, 15 Jan 2027 07:00:00 GMT",
-                Some("this machine is 3600 s ahead of GitHub: set its clock"),
+                Some("this machine is 60 min ahead of GitHub: set its clock"),
             ),
             (
                 "yesterday",
-                Some("this machine is 3600 s ahead of GitHub: set its clock"),
+                Some("this machine is 60 min ahead of GitHub: set its clock"),
             ),
             ("Fri, 15 Jan 2027 08:00:00 GMT", None),
         ] {

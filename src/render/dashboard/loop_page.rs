@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::overview::{ListedLoop, OpenLoop, short};
 use crate::render::{
-    Feedback, GateCard, Links, Markdown, Shown, Subject, address, block, explain,
+    Feedback, GateCard, Links, Markdown, Shown, Subject, address, block, check_table, explain,
     gate_card::GateWord, loop_verdict, model::Failure, plain, sanitize::text, steps,
     verdict::verdict,
 };
@@ -90,6 +90,8 @@ pub struct LoopPage {
     /// As the feedback document has them.
     pub failures: Vec<Failure>,
     pub rules: Vec<Markdown>,
+    /// What weakens tests or thresholds.
+    pub weakened: Vec<Markdown>,
     pub warnings: Vec<Markdown>,
     /// The newest first.
     pub attempts: Vec<Attempt>,
@@ -142,6 +144,7 @@ impl LoopPage {
             gates: explain::gates(subject, |_| Vec::new()),
             failures: Feedback::of(subject).failures,
             rules: explain::rules(subject),
+            weakened: weakened(subject),
             warnings: explain::warnings(subject, &links),
             acts: (open.part != Part::Nobody)
                 .then(|| Box::new(ListedLoop::new(repository, pull.number, open, now))),
@@ -219,6 +222,13 @@ impl LoopPage {
             ..Self::default()
         }
     }
+}
+
+fn weakened(subject: &Subject<'_>) -> Vec<Markdown> {
+    let found = subject.decision.view.tampering.iter().take(MOST);
+    found
+        .map(|one| check_table::weakened(one, subject.snapshot))
+        .collect()
 }
 
 impl Attempt {

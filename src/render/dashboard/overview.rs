@@ -8,9 +8,10 @@ use crate::render::{Subject, address, short_line, verdict::verdict, word, words}
 use loopgate_core::{
     PrNumber, RepoName, Score, Timestamp,
     deciding::{Part, WhoActs, who_acts},
+    observed::PullRequest,
     policy::ConfigError,
     stage::Stage,
-    state::AuthorKind,
+    state::{AuthorKind, LoopState},
 };
 
 /// What the list was narrowed to.
@@ -260,7 +261,7 @@ pub struct OpenLoop {
     pub head_sha: String,
     pub author: String,
     pub author_kind: AuthorKind,
-    /// The coding agent that wrote it.
+    /// The coding agent that wrote it, by its login where that is all that is known.
     pub agent: Option<String>,
     /// Whether only some may see the repository.
     pub private: bool,
@@ -335,7 +336,7 @@ impl OpenLoop {
             head_sha: pull.head.sha.to_string(),
             author: pull.author.login.to_string(),
             author_kind: state.author.unwrap_or(AuthorKind::Person),
-            agent: state.agent.as_ref().map(|agent| short(&agent.name)),
+            agent: by_agent(state, pull),
             private: true,
             problem: view.origin.error().map(problem),
             part: who.part,
@@ -354,6 +355,13 @@ impl OpenLoop {
             }),
         }
     }
+}
+
+fn by_agent(state: &LoopState, pull: &PullRequest) -> Option<String> {
+    let named = state.agent.as_ref().map(|agent| agent.name.as_str());
+    let is_agent = state.author == Some(AuthorKind::Agent);
+    let author = is_agent.then(|| pull.author.login.as_str());
+    named.or(author).map(short)
 }
 
 /// One line, cut with a sign that it is.

@@ -206,8 +206,9 @@ async fn mine(
     reply: Reply,
     Query(asked): Query<OverviewQuery>,
 ) -> Response {
+    let given = asked.login.as_deref().and_then(account_name);
     let me = match (
-        asked.login.as_deref().map(str::parse::<Login>),
+        given.as_deref().map(str::parse::<Login>),
         &reply.reader.visitor,
     ) {
         (Some(Err(_)), _) => return PageError::Absent("account of that name").response(&reply),
@@ -229,6 +230,13 @@ async fn mine(
     )
 }
 
+/// The name of an account or a team as people type it.
+fn account_name(typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    let name = typed.strip_prefix('@').unwrap_or(typed);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
 async fn listed(
     admin: &Admin,
     reader: &Reader,
@@ -243,16 +251,16 @@ async fn listed(
         from,
         ..
     } = asked;
-    let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let repository = given(repository)
-        .map(|name| seen(reader, &name))
+    let repository = Some(repository.trim())
+        .filter(|name| !name.is_empty())
+        .map(|name| seen(reader, name))
         .transpose()?
         .map(|name| name.to_string());
     let shown = Filter {
         repository,
-        person: given(person),
-        me: given(me),
-        agent: given(agent),
+        person: account_name(&person),
+        me: account_name(&me),
+        agent: account_name(&agent),
         part,
     };
     let filter = IndexFilter {

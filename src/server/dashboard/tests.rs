@@ -283,7 +283,7 @@ async fn the_first_page_says_what_waits_for_whom_and_what_will_stand_there() {
     for shown in [
         "<p class=\"who\">bob, acme&#x2f;security</p>",
         "<a href=\"/?me=acme%2Fsecurity\">acme&#x2f;security <span>12</span></a>",
-        ">Push a fix<",
+        ">See what to fix<",
         "12 open pull requests",
     ] {
         let shown = shown.replace("=\"/", "=\"&#x2f;");

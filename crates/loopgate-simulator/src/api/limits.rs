@@ -1,7 +1,7 @@
 //! The limits of each caller.
 
 use axum::response::Response;
-use http::{HeaderValue, Method};
+use http::{HeaderValue, Method, header::DATE};
 
 use super::caller::Caller;
 use crate::{refused::Refused, world::World};
@@ -60,6 +60,10 @@ pub fn tell(world: &mut World, name: &str, response: &mut Response) {
             .headers_mut()
             .insert(name, HeaderValue::from(value));
     }
+    // Otherwise it would be the time of the machine, which a story leaves behind.
+    let date = now.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    let date = HeaderValue::from_str(&date).expect("letters, digits and colons");
+    response.headers_mut().insert(DATE, date);
     for (name, value) in [
         ("x-ratelimit-resource", "core"),
         ("x-github-media-type", "github.v3; format=json"),
