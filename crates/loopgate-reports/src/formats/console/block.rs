@@ -19,6 +19,8 @@ pub(super) struct Block {
     pub is_finding: bool,
     /// It is what a test printed.
     pub is_output: bool,
+    /// Its name is its end: what follows are remarks on it.
+    pub is_over: bool,
     /// Several tests may share one text.
     pub names: Vec<String>,
     file: String,
@@ -60,6 +62,7 @@ impl Block {
             tool: row.tool,
             is_finding: row.means == Means::Finding,
             is_output: row.means == Means::Output,
+            is_over: row.means == Means::NamedEnd,
             names: Vec::new(),
             file: text::path(&first(&[group("file"), file])),
             line: numbers::line(group("line")).or(at),

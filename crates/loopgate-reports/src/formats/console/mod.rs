@@ -73,6 +73,7 @@ pub(super) fn is_line(line: &str) -> bool {
                 | Means::Flaky
                 | Means::End
                 | Means::Pass
+                | Means::PassAtLast
                 | Means::Begun
                 | Means::Ended
         )
@@ -296,7 +297,7 @@ impl Console {
         // The row names a test of the open block, instead of beginning another: its name stands below its place, or one
         // text belongs to several tests.
         let is_name = |open: &&mut Block| match row.means {
-            _ if open.tool != row.tool => false,
+            _ if open.tool != row.tool || open.is_over => false,
             Means::Name => open.lines == 0 && open.names.is_empty(),
             Means::Block => open.lines == 0 && row.tool().shares_text,
             _ => row.means == Means::NamedEnd,
@@ -312,7 +313,9 @@ impl Console {
             return;
         }
         match &self.open {
-            Some(open) if row.means == Means::Pass && open.tool == row.tool => self.open = None,
+            Some(open) if row.means.passes() && open.tool == row.tool && !open.is_over => {
+                self.open = None;
+            }
             Some(open) if is_ctest(open.tool) && !is_ctest(row.tool) => {
                 self.around = self.open.take();
             }
@@ -430,7 +433,7 @@ impl Console {
                     found: self.counts.failures_found,
                 });
             }
-            Means::Flaky => {
+            Means::Flaky | Means::PassAtLast => {
                 if let Some(name) = group("name") {
                     let file = self.file.as_ref().filter(|(tool, ..)| *tool == row.tool);
                     let file = file.map_or("", |(_, file, _)| file.as_str());

@@ -125,7 +125,7 @@ pub(super) enum Means {
     Output,
     /// Names the test of the open block, or begins one.
     Name,
-    /// Names the test of the open block, which is over.
+    /// Names the test of the open block, which is over. Without one the test failed without a text above its name.
     NamedEnd,
     /// Names the test of the blocks to come.
     Title,
@@ -133,6 +133,8 @@ pub(super) enum Means {
     End,
     /// The open block is over, and its test passed.
     Pass,
+    /// The open block is over: it is of an earlier try, and this test passed at last.
+    PassAtLast,
     /// The line is no part of anything.
     Aside,
     /// This test passed when it was tried again.
@@ -157,6 +159,13 @@ pub(super) enum Means {
     Counts,
     /// A failing test's name in a list.
     Listed,
+}
+
+impl Means {
+    /// Whether what the open block shows is no failure.
+    pub(super) fn passes(self) -> bool {
+        matches!(self, Self::Pass | Self::PassAtLast)
+    }
 }
 
 /// A line that matters. It counts within its section, or anywhere.
