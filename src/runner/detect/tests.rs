@@ -430,3 +430,29 @@ fn every_expression_is_one_that_reports_are_read_with() {
         );
     }
 }
+
+/// With `--pretty`, which nx and editors ask for, as without.
+#[test]
+fn what_the_type_checker_writes_is_read_in_both_its_forms() {
+    let folder = folder_of(&[
+        ("package.json", r#"{ "scripts": { "typecheck": "tsc" } }"#),
+        ("tsconfig.json", "{}"),
+    ]);
+    let detected = detect(folder.path(), Purpose::WriteDown);
+    let patterns = detected
+        .checks
+        .values()
+        .find_map(|check| match &check.source {
+            CheckSource::Command(command) => command.report_pattern.clone(),
+            CheckSource::External(_) | CheckSource::Reviewer(_) => None,
+        });
+    let pattern = regex::Regex::new(patterns.unwrap().as_str()).unwrap();
+    for line in [
+        "src/cart.ts(11,5): error TS2339: Property 'prize' does not exist on type 'Line'.",
+        "src/cart.ts:11:5 - error TS2339: Property 'prize' does not exist on type 'Line'.",
+    ] {
+        let found = pattern.captures(line).expect(line);
+        let [file, at, rule] = ["file", "line", "rule"].map(|group| &found[group]);
+        assert_eq!((file, at, rule), ("src/cart.ts", "11", "TS2339"), "{line}");
+    }
+}

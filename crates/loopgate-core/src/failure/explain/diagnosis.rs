@@ -104,7 +104,8 @@ fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
     }
     let (category, retry, hundredths) = match kind {
         NetworkError => (Environment, RetryClass::External, 60),
-        TimeoutError => (LogicError, RetryClass::Logic, 55),
+        // A test that its own limit ended is mended as any; only a check that does not end is tried no more.
+        TimeoutError => (LogicError, RetryClass::Code, 55),
         ErrorType::AssertionError => (LogicError, RetryClass::Code, 45),
         ErrorType::TypeError => (TypeMismatch, RetryClass::Code, 50),
         ErrorType::ReferenceError => (ApiMisuse, RetryClass::Code, 55),
