@@ -43,7 +43,7 @@ pub async fn run(arguments: &CheckConfigArguments) -> CommandResult {
             Ok(loaded) => {
                 if loaded.policy.verify.checks.is_empty() {
                     output::note_line(format_args!(
-                        "nothing is checked: {name} has no `verify.checks`; `loopgate init` writes those of a project"
+                        "nothing is checked: {name} has no `verify.checks`: write there what is to run, or which job's result counts"
                     ));
                 }
                 OnlineFindings {

@@ -237,7 +237,9 @@ fn files(
     // The configuration alone still decides what `verify` runs. Beside a CI that is there a second one is asked for.
     let is_first = arguments.action().is_some();
     let wants_workflow = arguments.own_workflow || arguments.action_only || is_first;
-    if jobs.is_empty() && wants_workflow {
+    // Without checks it would have nothing to run; a configuration that is there may have some.
+    let has_checks = !detected.checks.is_empty() || root.join(CONFIGURATION).is_file();
+    if jobs.is_empty() && wants_workflow && has_checks {
         titles.push("Loopgate verify");
         files.push(NewFile {
             path: VERIFY,
@@ -375,8 +377,11 @@ fn next_steps(
         hooks_claude => hooks::is_written(root, "claude-code"),
         sets_up_copilot => action.is_some() && agents::sets_up_copilot(root),
         fixes => arguments.fixes,
+        by_hand => files.iter().any(|(file, _)| [VERIFY, FIX].contains(&file.path))
+            .then(|| workflows::brought_by_hand(detected)),
         follows => !jobs.is_empty(),
         tests_elsewhere => !is_tested && detected.checks.values().any(|check| tests(check.kind)),
+        wants_workflow => arguments.own_workflow || arguments.action_only,
         has_checks => !detected.checks.is_empty(),
         is_alone => files.len() == 1,
         action_only => arguments.action_only,

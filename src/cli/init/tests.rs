@@ -203,6 +203,25 @@ fn a_workflow_is_written_only_with_an_action_that_there_is() {
     );
 }
 
+/// A workflow with nothing to run would fail on every pull request.
+#[test]
+fn no_workflow_is_written_where_there_is_nothing_to_run() {
+    let words = ["--own-workflow", "--action", "acme/loopgate/action@v1"];
+    let paths = |files: &[(&str, &str)]| -> Vec<&str> {
+        let made = made(files, &words);
+        made.into_iter().map(|(path, _)| path).collect()
+    };
+    assert_eq!(paths(&[("README.md", "")]), [CONFIGURATION]);
+    let own = [("README.md", ""), (CONFIGURATION, "version: 1\n")];
+    assert!(paths(&own).contains(&VERIFY));
+    let made = made(&[("mix.exs", "")], &words);
+    let by_hand = "# A step that installs Elixir belongs here";
+    assert!(
+        made.iter().any(|(_, text)| text.contains(by_hand)),
+        "{made:?}"
+    );
+}
+
 #[test]
 fn what_of_the_ci_is_not_followed_is_named_with_its_reason() {
     let folder = folder_of(&CI);
@@ -348,7 +367,7 @@ fn ci_that_is_there_is_followed_and_not_doubled() {
     let relay = files.last().unwrap();
     assert!(relay.0.ends_with("loopgate-relay.yml"), "{}", relay.0);
     assert_eq!(
-        made(&[(relay.0, &relay.1)], &[]).len(),
+        made(&[(relay.0, &relay.1), ("go.mod", "")], &[]).len(),
         2,
         "what init wrote before is no CI to follow"
     );

@@ -57,6 +57,11 @@ pub fn documented(path: &str, action: &str) -> String {
 fn setup(root: &Path, detected: &Detected) -> String {
     let mut steps = String::new();
     let mut tools = BTreeSet::new();
+    for title in brought_by_hand(detected) {
+        steps.push_str(&format!(
+            "      # A step that installs {title} belongs here: GitHub's runners do not have it.\n"
+        ));
+    }
     for project in &detected.projects {
         steps.push_str(
             project
@@ -77,6 +82,14 @@ fn setup(root: &Path, detected: &Detected) -> String {
         }
     }
     steps
+}
+
+/// What the checks need, as people name it, that neither GitHub's runners have nor a step of ours brings.
+pub fn brought_by_hand(detected: &Detected) -> BTreeSet<&'static str> {
+    let rows = detected.projects.iter().map(|one| one.ecosystem.row());
+    rows.filter(|row| row.is_brought_by_hand)
+        .map(|row| row.title.as_str())
+        .collect()
 }
 
 /// The workflow that decides and shows, where there is no App.

@@ -56,6 +56,9 @@ pub struct EcosystemRow {
     pub locks: Vec<LockFile>,
     #[serde(default)]
     pub setup: Vec<Alternative>,
+    /// GitHub's runners do not have its tools, and no step of ours brings them.
+    #[serde(default)]
+    pub is_brought_by_hand: bool,
     #[serde(default)]
     pub install: Vec<Alternative>,
     /// What shows at its top that its commands take in the packages below it; never where nothing is named.
