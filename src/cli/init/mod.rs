@@ -379,7 +379,9 @@ fn next_steps(
         fixes => arguments.fixes,
         by_hand => files.iter().any(|(file, _)| [VERIFY, FIX].contains(&file.path))
             .then(|| workflows::brought_by_hand(detected)),
+        is_configured => root.join(CONFIGURATION).is_file(),
         follows => !jobs.is_empty(),
+        is_tested,
         tests_elsewhere => !is_tested && detected.checks.values().any(|check| tests(check.kind)),
         wants_workflow => arguments.own_workflow || arguments.action_only,
         has_checks => !detected.checks.is_empty(),
