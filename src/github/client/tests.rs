@@ -839,7 +839,7 @@ async fn what_github_answers_tells_of_our_key_and_clock() {
             .github
             .clock_is_right()
             .unwrap_err()
-            .contains("300 s behind")
+            .contains("5 min behind")
     );
     assert_eq!(bench.client().get::<u8>("/x").await.unwrap(), 1);
     assert_eq!(
