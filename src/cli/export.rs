@@ -64,7 +64,7 @@ async fn recorded<G: GitObjects>(
             CliError::bad_data(format!("{name} holds no loop state that can be read"))
         })?;
         let mut attempts = Vec::new();
-        for attempt in &state.attempts {
+        for attempt in &state.attempts.counted {
             attempts.extend(store.recorded_attempt(tip, attempt.number).await?);
         }
         return Ok((state, attempts));

@@ -17,7 +17,7 @@ use crate::{
 };
 use loopgate_core::{
     GateName, Login, failure, gate,
-    state::{LOOP_STATE_SCHEMA, LoopState},
+    state::{LOOP_STATE_SCHEMA, LoopState, RunDocument, UnreadableState},
 };
 use loopgate_reports::{
     ReadOptions,
@@ -156,19 +156,23 @@ async fn state(what: Option<&str>) -> CommandResult {
         .find_map(in_comment)
         .or_else(|| refs::packed_state(text.trim()));
     let text = unpacked.unwrap_or(text);
-    let state: LoopState = serde_json::from_str(&text).map_err(|error| {
+    let unreadable = |error: serde_json::Error| {
         CliError::bad_data(format!(
             "{place} holds no loop state that can be read: {error}"
         ))
+    };
+    let document = serde_json::from_str(&text).map_err(unreadable)?;
+    let state = LoopState::read(document).map_err(|error| match error {
+        UnreadableState::Malformed(error) => unreadable(error),
+        UnreadableState::Newer { found } | UnreadableState::Other { found } => {
+            let found = render::plain_line(&found);
+            CliError::bad_data(format!(
+                "{place} is of schema {found}; this version reads {LOOP_STATE_SCHEMA} and older"
+            ))
+        }
     })?;
-    if state.schema != LOOP_STATE_SCHEMA {
-        let found = render::plain_line(&state.schema);
-        return Err(CliError::bad_data(format!(
-            "{place} is of schema {found}; this version reads {LOOP_STATE_SCHEMA}"
-        )));
-    }
-    // The document as it is written: unknown fields of newer writers included.
-    output::show(&state, || render::loop_report(&state, output::colour()))
+    let shown = RunDocument::from(state.clone());
+    output::show(&shown, || render::loop_report(&state, output::colour()))
 }
 
 /// `loop-state.json` in the tree of a ref.

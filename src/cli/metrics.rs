@@ -93,7 +93,7 @@ async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLin
     let (open, left_out) = each_run(objects, MOST_OPEN, |name, tip| async move {
         let recorded = StateStore::new(objects, name).recorded(tip).await?;
         Ok(recorded.map(|(state, history)| {
-            let ended = state.has_ended().then_some(state.updated_at);
+            let ended = state.run.has_ended().then_some(state.run.updated_at);
             // What ended has its line already, unless it ended before lines were written.
             RunLine::of(&state, &history, &[], ended)
         }))

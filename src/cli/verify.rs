@@ -450,8 +450,8 @@ fn observed(
 fn decided(snapshot: &Snapshot, policy: &Policy) -> Decision {
     let now = Utc::now();
     let mut state = LoopState::begin(snapshot, policy, now);
-    state.pull_request = None;
-    state.task_alias.clear();
+    state.run.pull_request = None;
+    state.run.alias.clear();
     decide(snapshot, &state, policy, now)
 }
 
@@ -498,7 +498,7 @@ fn report(verified: &Verified) -> Result<(), CliError> {
     let document = render::marked(json!(VerifyDocument {
         schema: VERIFY_SCHEMA,
         decision: decision.word(),
-        status: decision.next.status,
+        status: decision.next.run.status,
         stage: view.evidence_stage,
         score: view.evaluation.score,
         attempt: view.attempt,

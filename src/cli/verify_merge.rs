@@ -113,11 +113,11 @@ async fn find(
         let state = store.recorded(tip).await?.map(|(state, _)| state);
         let is_merged = state
             .as_ref()
-            .is_some_and(|state| parents.contains(&state.head_sha));
+            .is_some_and(|state| parents.contains(&state.head.sha));
         if !is_named && (!is_merged || beside.is_some()) {
             continue;
         }
-        let attempt = state.as_ref().map_or(0, |state| state.iteration);
+        let attempt = state.as_ref().map_or(0, |state| state.run.iteration);
         let checks = store.recorded_checks(tip, attempt).await?;
         let found = FoundStatement {
             envelope,

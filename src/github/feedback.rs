@@ -264,7 +264,7 @@ impl FeedbackReader {
             let (Some(tip), Some(state)) = (run.tip, run.intact()) else {
                 return Ok(None);
             };
-            let attempt = match state.attempts.last() {
+            let attempt = match state.attempts.counted.last() {
                 Some(last) => store.recorded_attempt(tip, last.number).await?,
                 None => None,
             };

@@ -147,7 +147,7 @@ impl Reconcile {
                 if let (Some(tested), true) = (tested, result.has_no_evidence()) {
                     result = tested.queue_group(result);
                 }
-                pulls.extend(looked.decision.next.queue.companions(number));
+                pulls.extend(looked.decision.next.concerns.queue.companions(number));
                 // Of a group of many the evidence of one is held at a time.
                 looked.snapshot.evidence.clear();
                 looks.push(looked.snapshot);
@@ -249,7 +249,7 @@ impl Reconcile {
                 .retain(|_, check| !matches!(check.source, CheckSource::Reviewer(_)));
             // A run of its own: earlier attempts on the pull request do not concern this commit.
             let mut state = LoopState::begin(&on_group, &policy, now);
-            state.skips.clone_from(&decision.next.skips);
+            state.people.skips.clone_from(&decision.next.people.skips);
             loopgate_core::deciding::decide(&on_group, &state, &policy, now)
         });
         let verify = tested

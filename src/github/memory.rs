@@ -136,7 +136,7 @@ impl DebugMemory {
         };
         if let (Some(since), Err(_)) = (since, &change) {
             self.with(&snapshot.repository, |of| {
-                put(&mut of.unanswered, &decision.next.run_id, since)
+                put(&mut of.unanswered, &decision.next.run.id, since)
             });
         }
         let found = match (questions.look_up, policy.state) {
@@ -199,14 +199,14 @@ impl DebugMemory {
         };
         if unsaved.line.is_some() || unsaved.is_merged {
             self.with(&snapshot.repository, |of| {
-                put(&mut of.unsaved, &decision.next.run_id, unsaved)
+                put(&mut of.unsaved, &decision.next.run.id, unsaved)
             });
         }
     }
 
     /// Notes what was kept of a run, now that its state is known: a save whose answer was lost shows in the state too.
     pub fn note(&self, repository: &RepoName, decision: &Decision) {
-        let run = &decision.next.run_id;
+        let run = &decision.next.run.id;
         let is_recorded = |line: &MemoryLine| {
             decision
                 .next
@@ -316,6 +316,7 @@ impl PushedSince {
         let failing = decision
             .next
             .attempts
+            .counted
             .iter()
             .rev()
             .find(|attempt| attempt.head_sha == from);

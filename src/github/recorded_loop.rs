@@ -141,6 +141,7 @@ impl LoopReader {
         };
         let mut newest: Vec<u32> = state
             .attempts
+            .counted
             .iter()
             .map(|attempt| attempt.number)
             .collect();

@@ -16,7 +16,7 @@ use loopgate_core::{
     evidence::CheckEvidence,
     metrics::RunLine,
     replay::RecordedAttempt,
-    state::{LOOP_STATE_SCHEMA, LoopState, history::HistoryLine},
+    state::{LoopState, history::HistoryLine},
 };
 
 pub(super) const STATE_FILE: &str = "loop-state.json";
@@ -100,21 +100,18 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
                 true
             }
         };
-        match serde_json::from_value::<LoopState>(Value::Object(document)) {
-            Ok(state) if state.schema != LOOP_STATE_SCHEMA => broken(format!(
-                "{STATE_FILE} is of another schema than {LOOP_STATE_SCHEMA}"
-            )),
+        match LoopState::read(document) {
             Ok(state)
                 if self
                     .name
                     .number()
-                    .is_some_and(|number| state.pull_request != Some(number)) =>
+                    .is_some_and(|number| state.run.pull_request != Some(number)) =>
             {
                 Ok(Err(Unusable::Foreign))
             }
             Ok(state) if trusted => Ok(Ok(state)),
             Ok(state) => Ok(Err(Unusable::Unsealed(Box::new(state)))),
-            Err(error) => unreadable(error),
+            Err(error) => broken(format!("{STATE_FILE} {error}")),
         }
     }
 
@@ -173,7 +170,8 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             return Ok(Vec::new());
         };
         let mut attempts = Vec::new();
-        for attempt in &state.attempts[state.attempts.len().saturating_sub(most)..] {
+        for attempt in &state.attempts.counted[state.attempts.counted.len().saturating_sub(most)..]
+        {
             attempts.extend(self.recorded_attempt(tip, attempt.number).await?);
         }
         Ok(attempts)
@@ -221,7 +219,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             return Ok(None);
         };
         let mut checks = Vec::new();
-        for attempt in &state.attempts {
+        for attempt in &state.attempts.counted {
             checks.extend(self.recorded_checks(commit, attempt.number).await?);
         }
         Ok(Some(RunLine::of(&state, &history, &checks, Some(ended_at))))

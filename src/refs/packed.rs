@@ -99,12 +99,12 @@ pub fn ended_before(packed: &str, moment: Timestamp) -> bool {
     let state =
         packed_state(packed).and_then(|state| serde_json::from_str::<LoopState>(&state).ok());
     state.is_some_and(|state| {
-        let over = match state.status {
+        let over = match state.run.status {
             RunStatus::Completed => true,
-            RunStatus::Stopped => state.stop.reason != Some(StopReason::UserStop),
+            RunStatus::Stopped => state.run.stop.reason != Some(StopReason::UserStop),
             _ => false,
         };
-        over && state.updated_at < moment
+        over && state.run.updated_at < moment
     })
 }
 
@@ -305,11 +305,9 @@ mod tests {
     use crate::refs::fixtures::sample_state;
 
     fn packed(status: RunStatus, reason: Option<StopReason>) -> String {
-        let mut state = LoopState {
-            status,
-            ..sample_state()
-        };
-        state.stop.reason = reason;
+        let mut state = sample_state();
+        state.run.status = status;
+        state.run.stop.reason = reason;
         let document = (
             STATE_FILE.to_owned(),
             serde_json::to_string(&state).unwrap(),
@@ -322,7 +320,7 @@ mod tests {
 
     #[test]
     fn only_what_has_ended_is_over_and_only_after_a_while() {
-        let saved = sample_state().updated_at;
+        let saved = sample_state().run.updated_at;
         let (before, after) = (saved - TimeDelta::seconds(1), saved + TimeDelta::seconds(1));
         for (status, reason, over) in [
             (RunStatus::Completed, None, true),

@@ -1,14 +1,12 @@
 //! What can be saved of a run whose state is unusable (architecture.md, State refs and recovery): rebuilt from its
 //! history, else an older state, else a new run. Never a crash, never a silent reset.
 
-use std::{collections::BTreeSet, fmt};
+use std::fmt;
 
 use super::{GitObjects, Result, StateStore, attempt::Digested, documents::Unusable};
 use crate::render::loop_call;
 use loopgate_core::{
-    Sha,
-    deciding::new_run::workflow_id,
-    reflex,
+    Sha, reflex,
     state::{
         Answer, AnswerOutcome, Answered, Asked, AttemptDigest, HeadObservation, LoopState,
         RunStatus, Stop, StopReason,
@@ -89,7 +87,7 @@ pub(super) async fn salvage<G: GitObjects>(
     let is_of_the_run = |state: &LoopState| {
         let last = lines.last();
         last.is_none_or(|last| {
-            state.run_id == last.run_id && state.reflex.is_some() == is_of_local_loop
+            state.run.id == last.run_id && state.run.reflex.is_some() == is_of_local_loop
         })
     };
     let mut commit = tip;
@@ -128,16 +126,14 @@ pub(super) async fn salvage<G: GitObjects>(
 }
 
 /// A state without what grants something: attempts and answers stay, so nothing is spent or answered twice.
-fn stripped(state: LoopState) -> LoopState {
-    LoopState {
-        skips: Vec::new(),
-        approved_runs: BTreeSet::new(),
-        first_seen_heads: Vec::new(),
-        pushes: Vec::new(),
-        resumes: Vec::new(),
-        accepted: BTreeSet::new(),
-        ..state
-    }
+fn stripped(mut state: LoopState) -> LoopState {
+    state.head.approved_runs.clear();
+    state.head.sightings.clear();
+    state.head.pushes.clear();
+    state.people.skips.clear();
+    state.people.resumes.clear();
+    state.people.accepted.clear();
+    state
 }
 
 /// The lines of the run that the history ends with.
@@ -158,19 +154,15 @@ impl Damaged {
             Basis::Stripped(state) => state.as_ref().clone(),
             // A new run that goes by the name of the one in the history, led on by its lines and attempts.
             Basis::New => {
-                let fresh = begin();
+                let mut named = begin();
                 let Some(last) = self.lines.last() else {
-                    return fresh;
+                    return named;
                 };
-                let named = LoopState {
-                    workflow_id: workflow_id(&fresh.repository, &last.run_id),
-                    run_id: last.run_id.clone(),
-                    created_at: last_run(&self.lines).next().unwrap_or(last).ts,
-                    phase: last.phase,
-                    iteration: last.iteration,
-                    attempts: Vec::new(),
-                    ..fresh
-                };
+                named.run.id.clone_from(&last.run_id);
+                named.run.created_at = last_run(&self.lines).next().unwrap_or(last).ts;
+                named.run.phase = last.phase;
+                named.run.iteration = last.iteration;
+                named.attempts.counted.clear();
                 led_on(named, &self.lines, &self.attempts)
             }
         }
@@ -187,20 +179,15 @@ impl Damaged {
 
 /// A state with the attempts that it lacks, and with what the lines since then record.
 fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
-    let known = state.attempts.last().map_or(0, |last| last.number);
-    state.attempts.extend(
+    let known = state.attempts.counted.last().map_or(0, |last| last.number);
+    state.attempts.counted.extend(
         attempts
             .iter()
             .filter(|attempt| attempt.number > known)
             .cloned(),
     );
-    state.last_score = state
-        .attempts
-        .last()
-        .map(|attempt| attempt.score)
-        .or(state.last_score);
     for line in last_run(since) {
-        if state.reflex.is_some() {
+        if state.run.reflex.is_some() {
             reflex::replay(&mut state, line, loop_call);
         } else {
             restore(&mut state, line);
@@ -222,7 +209,7 @@ fn restore(state: &mut LoopState, line: &HistoryLine) {
             ..
         }) => {
             let (base, gates, merge_base) = (base.clone(), gates.clone(), *merge_base);
-            state.first_seen_heads.push(HeadObservation {
+            state.head.sightings.push(HeadObservation {
                 sha: *head,
                 at: *at,
                 gates,
@@ -236,17 +223,18 @@ fn restore(state: &mut LoopState, line: &HistoryLine) {
                 at: line.ts,
                 ..HeadObservation::default()
             };
-            state.first_seen_heads.push(seen);
+            state.head.sightings.push(seen);
         }
-        Event::CheckSkipped(skip) => state.skips.push(skip.clone()),
+        Event::CheckSkipped(skip) => state.people.skips.push(skip.clone()),
         Event::Disputed(dispute) => {
             state
+                .concerns
                 .disputes
                 .retain(|known| (known.failure, known.source) != (dispute.failure, dispute.source));
-            state.disputes.push(dispute.as_ref().clone());
+            state.concerns.disputes.push(dispute.as_ref().clone());
         }
         Event::Escalated(Escalated::PullRequest { blocked, .. }) => {
-            state.blocked.clone_from(blocked)
+            state.people.blocked.clone_from(blocked)
         }
         Event::Resumed(Resumed::PullRequest {
             resume,
@@ -255,19 +243,19 @@ fn restore(state: &mut LoopState, line: &HistoryLine) {
             ..
         }) => {
             release(state);
-            state.resumes.push(resume.clone());
-            state.accepted.extend(accepted);
+            state.people.resumes.push(resume.clone());
+            state.people.accepted.extend(accepted);
             if accepted.is_some() || !accepted_tampering.is_empty() {
-                state.accepted_tampering.clone_from(accepted_tampering);
+                state.concerns.tampering.clone_from(accepted_tampering);
             }
         }
         // The first versions recorded who resumed, and nothing else.
         Event::Resumed(Resumed::LocalLoop { .. }) => release(state),
         Event::CommandRun(CommandRun::Own(OwnCommand::SeniorFixer { senior, .. })) => {
-            state.senior = Some(senior.clone());
+            state.concerns.fixer = Some(senior.clone());
         }
         Event::CommandRun(CommandRun::Own(OwnCommand::ApproveRuns { runs, .. })) => {
-            state.approved_runs.extend(runs);
+            state.head.approved_runs.extend(runs);
         }
         Event::CommandRun(CommandRun::Written {
             command,
@@ -279,13 +267,13 @@ fn restore(state: &mut LoopState, line: &HistoryLine) {
         }) => {
             if let AnswerOutcome::Stopped = answer {
                 let (reason, by) = (Some(StopReason::UserStop), Some(by.clone()));
-                state.stop = Stop {
+                state.run.stop = Stop {
                     passed: false,
                     reason,
                     words: None,
                     by,
                 };
-                state.status = RunStatus::Stopped;
+                state.run.status = RunStatus::Stopped;
             }
             let (verb, source) = (command.clone(), Asked::InWords(*source));
             let answer = Answer {
@@ -295,31 +283,32 @@ fn restore(state: &mut LoopState, line: &HistoryLine) {
                 head_sha: *head,
             };
             match state
+                .people
                 .answered
                 .iter_mut()
                 .find(|known| known.source == source)
             {
                 Some(known) => known.answers.push(answer),
-                None => state.answered.push(Answered {
+                None => state.people.answered.push(Answered {
                     source,
                     answers: vec![answer],
                 }),
             }
         }
         // The command's own line does not hold the person's reason for the stop.
-        Event::Stopped(RunEnd::PullRequest(change)) if state.stop.reason == change.reason => {
-            state.stop.words.clone_from(&change.words);
+        Event::Stopped(RunEnd::PullRequest(change)) if state.run.stop.reason == change.reason => {
+            state.run.stop.words.clone_from(&change.words);
         }
-        Event::Completed(_) => state.status = RunStatus::Completed,
+        Event::Completed(_) => state.run.status = RunStatus::Completed,
         _ => {}
     }
 }
 
 /// What held the run holds it no longer.
 fn release(state: &mut LoopState) {
-    state.blocked = None;
-    state.stop = Stop::default();
-    state.status = RunStatus::InProgress;
+    state.people.blocked = None;
+    state.run.stop = Stop::default();
+    state.run.status = RunStatus::InProgress;
 }
 
 impl fmt::Display for Damaged {
@@ -415,18 +404,18 @@ mod tests {
             };
             damaged.rebuild(|| fresh.clone())
         };
-        let once = rebuilt(&lines, &story.state.attempts);
-        assert_eq!(once.skips, story.state.skips);
-        assert_eq!(once.resumes, story.state.resumes);
-        assert_eq!(once.answered, story.state.answered);
-        assert_eq!(once.blocked, story.state.blocked);
+        let once = rebuilt(&lines, &story.state.attempts.counted);
+        assert_eq!(once.people.skips, story.state.people.skips);
+        assert_eq!(once.people.resumes, story.state.people.resumes);
+        assert_eq!(once.people.answered, story.state.people.answered);
+        assert_eq!(once.people.blocked, story.state.people.blocked);
         let decision = decide(&story.snapshot, &once, &story.policy, story.now);
         assert_eq!(decision.action, story.last.as_ref().unwrap().action);
         assert_eq!(
-            once.stop, story.state.stop,
+            once.run.stop, story.state.run.stop,
             "with the words of the person who stopped it"
         );
-        assert_eq!(once.workflow_id, story.state.workflow_id);
+        assert_eq!(once.run.workflow_id(), story.state.run.workflow_id());
         let is_told_twice = |line: &HistoryLine| {
             use Event::{CheckSkipped, CommandRun, Escalated, Resumed, RunStarted};
             matches!(
@@ -450,6 +439,6 @@ mod tests {
             note,
             EventStatus::Fail,
         ));
-        assert_eq!(rebuilt(&lines, &story.state.attempts), once);
+        assert_eq!(rebuilt(&lines, &story.state.attempts.counted), once);
     }
 }

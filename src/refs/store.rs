@@ -104,7 +104,7 @@ impl<G: GitObjects> StateStore<'_, G> {
     }
 
     /// Writes one commit on the loaded tip and moves the ref to it. Nothing is written, and `None` returned, when
-    /// nothing but [`LoopState::updated_at`] differs from what was loaded.
+    /// nothing but [`Run::updated_at`](loopgate_core::state::Run::updated_at) differs from what was loaded.
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when somebody saved since: load and decide again.
@@ -116,11 +116,9 @@ impl<G: GitObjects> StateStore<'_, G> {
         };
         // Equal in everything but the time of the last change.
         let is_same = |before: &LoopState| {
-            before
-                == &LoopState {
-                    updated_at: before.updated_at,
-                    ..save.state.clone()
-                }
+            let mut now = save.state.clone();
+            now.run.updated_at = before.run.updated_at;
+            *before == now
         };
         if loaded.intact().is_some_and(is_same)
             && save.lines.is_empty()
@@ -138,7 +136,12 @@ impl<G: GitObjects> StateStore<'_, G> {
             });
             lines.insert(
                 0,
-                HistoryLine::of(save.state, save.state.updated_at, note, EventStatus::Fail),
+                HistoryLine::of(
+                    save.state,
+                    save.state.run.updated_at,
+                    note,
+                    EventStatus::Fail,
+                ),
             );
         }
         if !lines.is_empty() {
@@ -191,6 +194,7 @@ impl<G: GitObjects> StateStore<'_, G> {
             .into_iter();
         let attempts = state
             .attempts
+            .counted
             .iter()
             .map(|attempt| (attempt::path(attempt.number), attempt::READ_LIMIT));
         let mut files = Vec::new();

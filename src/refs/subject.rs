@@ -19,7 +19,7 @@ pub fn subject(decision: &Decision) -> String {
             return format!("complete: merged after attempt {}", decision.view.attempt);
         }
         NextAction::Stopped => {
-            return match (decision.next.status, decision.next.stop.reason) {
+            return match (decision.next.run.status, decision.next.run.stop.reason) {
                 (RunStatus::Failed, _) => format!("failed: the attempts are used up{rules}"),
                 (_, Some(StopReason::UserStop)) => "stopped: by a person".to_owned(),
                 _ => "stopped: closed without a merge".to_owned(),
@@ -67,7 +67,7 @@ pub fn loop_subject(turn: &Turn) -> String {
                 ..
             }),
         ) => {
-            return format!("begin: {}", one_line(&turn.state.title));
+            return format!("begin: {}", one_line(&turn.state.run.title));
         }
         (
             None,
@@ -84,12 +84,12 @@ pub fn loop_subject(turn: &Turn) -> String {
             );
         }
         (None, Some(line)) => line_subject(&turn.state, line),
-        (None, None) if turn.state.current_step == Step::Refine => "the fixer is called".to_owned(),
+        (None, None) if turn.state.run.step == Step::Refine => "the fixer is called".to_owned(),
         (None, None) => "the task command is run".to_owned(),
     };
     format!(
         "iteration {}: {what}",
-        newest.map_or(turn.state.iteration, |line| line.iteration)
+        newest.map_or(turn.state.run.iteration, |line| line.iteration)
     )
 }
 
@@ -102,7 +102,8 @@ fn line_subject(state: &LoopState, line: &HistoryLine) -> String {
                 Step::Prepare => format!("prepared {checks} for phase B"),
                 _ => {
                     let hash = state
-                        .code_artifact
+                        .head
+                        .artifact
                         .content_hash
                         .get(..8)
                         .unwrap_or_default();
@@ -114,6 +115,7 @@ fn line_subject(state: &LoopState, line: &HistoryLine) -> String {
             format!(
                 "phase A passes, {}",
                 state
+                    .head
                     .evaluation
                     .as_ref()
                     .map_or(Score::ZERO, |evaluation| evaluation.score)

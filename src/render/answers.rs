@@ -85,24 +85,24 @@ fn status(subject: &Subject<'_>) -> String {
         .iter()
         .filter(applies)
         .map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
-    let since = next.state_entered_at;
+    let since = next.run.stage_entered_at;
     let model = context! {
-        title => short_text(&next.title, 200),
+        title => short_text(&next.run.title, 200),
         stage => view.stage.as_str(),
         capabilities => Serde(&view.capabilities),
-        status => next.status.as_str(),
-        recorded => next.failures.history.len(),
-        resolved => next.failures.history.iter().filter(|failure| failure.resolution.is_some()).count(),
-        total => next.failures.total,
+        status => next.run.status.as_str(),
+        recorded => next.attempts.failures.history.len(),
+        resolved => next.attempts.failures.history.iter().filter(|failure| failure.resolution.is_some()).count(),
+        total => next.attempts.failures.total,
         gates => gates.collect::<Vec<_>>(),
-        active => words::moment(next.last_verification.as_ref().map_or(since, |last| last.at.max(since))),
+        active => words::moment(next.head.last_verification.as_ref().map_or(since, |last| last.at.max(since))),
     };
     messages::markdown("status", &"answer", model).into_string()
 }
 
 fn history(subject: &Subject<'_>) -> String {
     let links = Links::of(subject.snapshot);
-    let attempts = &subject.decision.next.attempts;
+    let attempts = &subject.decision.next.attempts.counted;
     if attempts.is_empty() {
         return "No attempt has been counted yet.".to_owned();
     }
@@ -110,7 +110,7 @@ fn history(subject: &Subject<'_>) -> String {
     let rows = attempts.iter().skip(hidden).map(|attempt| {
         context! { when => words::moment(attempt.at), ..attempt_row(attempt, &links, subject.shows_scores()) }
     });
-    let number = subject.decision.next.pull_request.map(PrNumber::get);
+    let number = subject.decision.next.run.pull_request.map(PrNumber::get);
     let everything = messages::plain(
         "how_to_read",
         &summary::state_place(subject),
@@ -202,9 +202,9 @@ mod tests {
             outcome,
             head_sha: snapshot.pull_request.head.sha,
         };
-        decision.next.head_sha = answer.head_sha;
+        decision.next.head.sha = answer.head_sha;
         let source = Asked::InWords(WordSource::Comment(CommentId::new(7)));
-        decision.next.answered = vec![Answered {
+        decision.next.people.answered = vec![Answered {
             source,
             answers: vec![answer; 2],
         }];

@@ -183,7 +183,7 @@ mod tests {
             .unwrap();
         let pattern = "the same failure in 3 attempts in a row: unit: assertion failed in rounds";
         let triggers = ["same_error", "max_attempts_reached"];
-        let blocked = serde_json::to_value(&decision.next.blocked).unwrap();
+        let blocked = serde_json::to_value(&decision.next.people.blocked).unwrap();
         assert_eq!(
             called["payload"].to_string(),
             serde_json::json!({ "kind": "pull_request", "triggers": triggers, "pattern": pattern, "blocked": blocked })

@@ -42,10 +42,11 @@ pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
     // Somebody may have taken the quoted lines of this head back.
     let mut answers = decision
         .next
+        .people
         .answered
         .iter()
         .flat_map(|answered| &answered.answers);
-    let head = decision.next.head_sha;
+    let head = decision.next.head.sha;
     if answers
         .any(|answer| answer.outcome == AnswerOutcome::ExcerptForgotten && answer.head_sha == head)
     {
@@ -194,7 +195,7 @@ mod tests {
     fn jobs_that_print_the_same_are_quoted_once_and_what_was_taken_back_is_quoted_no_more() {
         let mut decision = decision("E   fixture 'db' not found");
         assert_eq!(excerpts(&decision).len(), 1);
-        let head_sha = decision.next.head_sha;
+        let head_sha = decision.next.head.sha;
         let (by, verb) = ("olga".parse().unwrap(), "forget".to_owned());
         let answer = loopgate_core::state::Answer {
             by,
@@ -206,10 +207,14 @@ mod tests {
             check_run: loopgate_core::CheckRunId::new(1),
             button: "x".into(),
         };
-        decision.next.answered.push(loopgate_core::state::Answered {
-            source,
-            answers: vec![answer],
-        });
+        decision
+            .next
+            .people
+            .answered
+            .push(loopgate_core::state::Answered {
+                source,
+                answers: vec![answer],
+            });
         assert!(excerpts(&decision).is_empty() && !page(&decision).contains("fixture 'db'"));
     }
 }

@@ -150,6 +150,7 @@ fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
         .decision
         .next
         .attempts
+        .counted
         .iter()
         .rev()
         .take(50)

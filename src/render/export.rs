@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use loopgate_core::{
     evidence::{CheckKind, Outcome},
-    state::{LoopState, ReflexState, RunStatus},
+    state::{LoopState, MEMORY_REF, ReflexState, RunStatus},
 };
 
 /// Seconds that the schema allows for an execution of the tests.
@@ -16,35 +16,40 @@ const TIMEOUT: std::ops::RangeInclusive<u64> = 5..=600;
 pub fn executable_feedback(state: &LoopState, attempts: &[Value]) -> Value {
     let mut notes = Vec::new();
     let has_ended = !matches!(
-        state.status,
+        state.run.status,
         RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated
     );
     let mut document = json!({
-        "workflow_id": state.workflow_id,
+        "workflow_id": state.run.workflow_id(),
         "agent": agent(state, &mut notes),
         "code_artifact": code_artifact(state, &mut notes),
         "execution_config": execution_config(state, attempts, &mut notes),
-        "retry_policy": fields_of_state(&state.retry_policy, "max_attempts backoff escalation_on_max abort_on_regression"),
+        "retry_policy": fields_of_state(&state.shown.retry_policy, "max_attempts backoff escalation_on_max abort_on_regression"),
         "loop_state": loop_state(state, attempts, &mut notes),
-        "debug_memory_ref": format!(".aiwg/ralph/debug-memory/{}.json", state.run_id),
+        "debug_memory_ref": format!(".aiwg/ralph/debug-memory/{}.json", state.run.id),
         "timestamps": {
-            "started_at": state.created_at,
-            "completed_at": has_ended.then_some(state.updated_at),
-            "last_attempt_at": state.attempts.last().map(|attempt| attempt.at),
+            "started_at": state.run.created_at,
+            "completed_at": has_ended.then_some(state.run.updated_at),
+            "last_attempt_at": state.attempts.counted.last().map(|attempt| attempt.at),
         },
     });
     notes.push(format!(
         "debug_memory_ref: the memory is in {} of the repository",
-        state.debug_memory_ref
+        MEMORY_REF
     ));
     document["notes"] = json!(notes);
     without_nulls(document)
 }
 
 fn agent(state: &LoopState, notes: &mut Vec<String>) -> Value {
-    match &state.agent {
+    match &state.run.agent {
         Some(agent) => json!(agent),
-        None if state.reflex.as_ref().is_some_and(ReflexState::has_fixer) => {
+        None if state
+            .run
+            .reflex
+            .as_ref()
+            .is_some_and(ReflexState::has_fixer) =>
+        {
             notes.push("agent: the fixer of the loop, which has no name".to_owned());
             json!({ "name": "fixer", "type": "software_implementer" })
         }
@@ -56,7 +61,7 @@ fn agent(state: &LoopState, notes: &mut Vec<String>) -> Value {
 }
 
 fn code_artifact(state: &LoopState, notes: &mut Vec<String>) -> Value {
-    let mut artifact = snake_case(&state.code_artifact);
+    let mut artifact = snake_case(&state.head.artifact);
     if artifact["path"].is_null() {
         notes.push("code_artifact.path: no file is known yet".to_owned());
         artifact["path"] = json!(".");
@@ -65,7 +70,7 @@ fn code_artifact(state: &LoopState, notes: &mut Vec<String>) -> Value {
 }
 
 fn execution_config(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
-    let mut config = snake_case(&state.execution_config);
+    let mut config = snake_case(&state.shown.execution_config);
     let configured = config["timeout_seconds"].as_u64().unwrap_or_default();
     let timeout = configured.clamp(*TIMEOUT.start(), *TIMEOUT.end());
     if timeout != configured {
@@ -110,36 +115,39 @@ fn snake_case(of: &impl Serialize) -> Value {
 }
 
 fn loop_state(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
-    let status = match state.status {
+    let status = match state.run.status {
         RunStatus::Completed => "passed",
         RunStatus::Stopped => "aborted",
         RunStatus::InProgress
         | RunStatus::Passed
         | RunStatus::Failed
         | RunStatus::Escalated
-        | RunStatus::Aborted => state.status.as_str(),
+        | RunStatus::Aborted => state.run.status.as_str(),
     };
-    if status != state.status.as_str() {
-        notes.push(format!("loop_state.status: {} here", state.status.as_str()));
+    if status != state.run.status.as_str() {
+        notes.push(format!(
+            "loop_state.status: {} here",
+            state.run.status.as_str()
+        ));
     }
-    let phase = match state.status {
+    let phase = match state.run.status {
         RunStatus::Passed | RunStatus::Completed => "complete",
         RunStatus::Escalated => "escalated",
         RunStatus::Aborted | RunStatus::Stopped | RunStatus::Failed => "aborted",
-        RunStatus::InProgress if state.failures.count > 0 => "apply_fix",
+        RunStatus::InProgress if state.attempts.failures.count > 0 => "apply_fix",
         RunStatus::InProgress => "execute_tests",
     };
     let executions: Vec<Value> = attempts.iter().map(execution).collect();
-    if attempts.len() < state.attempts.len() {
+    if attempts.len() < state.attempts.counted.len() {
         notes.push(format!(
             "loop_state.attempts: {} of {} are kept",
             attempts.len(),
-            state.attempts.len()
+            state.attempts.counted.len()
         ));
     }
     json!({
         "phase": phase,
-        "attempt_number": state.attempts.last().map_or(1, |attempt| attempt.number.max(1)),
+        "attempt_number": state.attempts.counted.last().map_or(1, |attempt| attempt.number.max(1)),
         "status": status,
         "test_results": executions.last().map(|execution| &execution["test_results"]),
         "attempts": executions,

@@ -119,8 +119,8 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
             attempt.summary = texts.take();
         }
     }
-    decision.next.plan = (0..n).map(|_| texts.take()).collect();
-    for attempt in &mut decision.next.attempts {
+    decision.next.run.plan = (0..n).map(|_| texts.take()).collect();
+    for attempt in &mut decision.next.attempts.counted {
         attempt.summary = texts.take();
     }
 }

@@ -106,6 +106,7 @@ fn reminder(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
     let waiting = subject
         .decision
         .next
+        .concerns
         .gates
         .get(gate)
         .and_then(|gate| gate.waiting_since);
@@ -203,7 +204,7 @@ const ITEMS: usize = 10;
 
 /// What a fixer is asked that works elsewhere: by its name, or as a note that a workflow was started.
 fn fix_request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Post) -> String {
-    let trigger = match (whom, &subject.decision.next.senior) {
+    let trigger = match (whom, &subject.decision.next.concerns.fixer) {
         (Whom::Senior, Some(call)) => Some(words::trigger(call.trigger)),
         _ => None,
     };
@@ -295,9 +296,10 @@ pub struct Announcement {
 /// What channels say of the call for a person and of the gates that wait, by the keys of their posts.
 pub(super) fn announcements(subject: &Subject<'_>) -> BTreeMap<String, Announcement> {
     let next = &subject.decision.next;
-    let call = next.blocked.as_ref().zip(call(subject));
+    let call = next.people.blocked.as_ref().zip(call(subject));
     let call = call.map(|(blocked, call)| (Post::escalation(blocked).key(), call));
     let waiting = next
+        .concerns
         .gates
         .iter()
         .filter(|(_, gate)| gate.status == GateStatus::Requested);
@@ -383,7 +385,7 @@ mod tests {
             round: 1,
             ..GateState::default()
         };
-        let gates = &mut decision.next.gates;
+        let gates = &mut decision.next.concerns.gates;
         gates.insert(fixtures::gate_name("security"), asked);
         let said = announcements(&Subject::new(&decision, &snapshot, &policy));
         let texts: Vec<String> = said

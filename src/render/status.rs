@@ -116,14 +116,15 @@ impl Parts {
             .map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
         // Until something failed: then each failure has what is known of it.
         let known_here = next
-            .known_here
+            .concerns
+            .memory
             .iter()
             .flatten()
-            .filter(|_| next.attempts.iter().all(AttemptDigest::passes));
+            .filter(|_| next.attempts.counted.iter().all(AttemptDigest::passes));
         let known_here = known_here
             .map(|fix| messages::markdown("memory", &"known_here", context! { fix => Serde(fix) }));
         let author = &snapshot.pull_request.author.login;
-        let accepted = next.accepted_by();
+        let accepted = next.people.accepted_by();
         let accepted = accepted
             .map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
         context! {
@@ -142,7 +143,7 @@ impl Parts {
             // What fixed errors in the edited files before.
             known_here => Shown::first(3, known_here, |line| line),
             // What earlier runs would have come to under the configuration that it proposes.
-            proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
+            proposed => next.concerns.configuration.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
             coverage => check_table::coverage_line(view, links),
             compare => view.compare.as_ref().and_then(check_table::compare_line),
             flaky => check_table::flaky_line(view),
@@ -285,7 +286,7 @@ fn handoff(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
         RuleOutcome::Passed | RuleOutcome::Unknown => None,
     });
     let deferred = open.map(|name| short_text(name, 200)).chain(rules);
-    let attempts = &subject.decision.next.attempts;
+    let attempts = &subject.decision.next.attempts.counted;
     context! {
         attempts => Shown::first(brevity.of(attempts.len(), 2), attempts, |attempt| attempt_row(attempt, links, subject.shows_scores())),
         deferred => Shown::first(brevity.of(50, 2), deferred, |line| line),

@@ -30,6 +30,7 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
         }
         NextAction::Stopped if subject.stopped_by_a_person() => {
             let words = next
+                .run
                 .stop
                 .words
                 .as_deref()
@@ -37,7 +38,7 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
                 .unwrap_or_default();
             vec![step("stopped_by_a_person", context! { words })]
         }
-        NextAction::Stopped if next.status == RunStatus::Failed => {
+        NextAction::Stopped if next.run.status == RunStatus::Failed => {
             vec![step("failed", context! {})]
         }
         NextAction::Stopped => Vec::new(),
@@ -91,7 +92,7 @@ pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String>
                 .collect()
         }
         Trigger::NoReport => {
-            let silent = &subject.decision.next.unreported.of_head;
+            let silent = &subject.decision.next.concerns.checks.unreported.of_head;
             let silent: Vec<_> = silent.iter().cloned().collect();
             silence_steps(subject, &silent).unwrap_or_default()
         }
@@ -99,7 +100,7 @@ pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String>
         Trigger::TimeoutExceeded => vec![named("code_hangs"), named("check_is_slow")],
         _ => {
             let (total, limit) = (
-                subject.decision.next.failures.total,
+                subject.decision.next.attempts.failures.total,
                 subject.policy.retry.total_failures,
             );
             let most = subject.decision.view.max_attempts;
@@ -123,7 +124,7 @@ pub(super) fn step(name: &str, beside: Value) -> String {
 
 /// The verdict already names who pushes what; here is what happens if that does not help.
 fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
-    let failures = &subject.decision.next.failures;
+    let failures = &subject.decision.next.attempts.failures;
     if subject.rejection().is_some() {
         return Vec::new();
     }
@@ -140,6 +141,7 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     if subject
         .decision
         .next
+        .people
         .resumes
         .iter()
         .any(|resume| resume.after_attempt >= attempt)
@@ -149,9 +151,10 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     let left = most.saturating_sub(failures.count);
     let called = words::asked(subject.policy, Trigger::MaxAttemptsReached);
     let turn = subject.decision.view.fixing.as_ref();
-    if let (Some(Whom::Senior), Some(call)) =
-        (turn.map(|turn| turn.whom), &subject.decision.next.senior)
-    {
+    if let (Some(Whom::Senior), Some(call)) = (
+        turn.map(|turn| turn.whom),
+        &subject.decision.next.concerns.fixer,
+    ) {
         let until = words::moment(senior_fixer::deadline(call, subject.policy));
         return vec![step(
             "senior",
@@ -249,7 +252,7 @@ fn asked_about_silence(subject: &Subject<'_>, missing: &[CheckName]) -> Option<S
         decision, policy, ..
     } = *subject;
     let action = policy.escalation.action_of(Trigger::NoReport);
-    let called_for = &decision.next.unreported.called_for;
+    let called_for = &decision.next.concerns.checks.unreported.called_for;
     let is_news = !missing.iter().all(|name| called_for.contains(name));
     (is_news && action != EscalationAction::FlagAndContinue)
         .then(|| words::asked(policy, Trigger::NoReport))
@@ -309,8 +312,14 @@ fn silence_steps(subject: &Subject<'_>, checks: &[CheckName]) -> Option<Vec<Stri
                 |about: &str| step(about, context! { name => name.as_str(), base, beside });
             let skip = may_skip(subject, name).then_some("skip");
             let decision = subject.decision;
-            let was_asked = decision.next.unreported.called_for.contains(name)
-                && decision.next.blocked.is_none();
+            let was_asked = decision
+                .next
+                .concerns
+                .checks
+                .unreported
+                .called_for
+                .contains(name)
+                && decision.next.people.blocked.is_none();
             let steps = ["unexplained", "renamed", "not_triggered"]
                 .into_iter()
                 .chain(skip)

@@ -70,10 +70,10 @@ impl Subject<'_> {
 
     /// "Attempt 1 of 3" in the first streak; "Attempt 5" later, or when it did not fail.
     pub fn attempt(&self) -> String {
-        let failed = self.decision.next.failures.count;
+        let failed = self.decision.next.attempts.failures.count;
         let attempt = self.decision.view.attempt;
         let most = self.decision.view.max_attempts;
-        let resumed = !self.decision.next.resumes.is_empty();
+        let resumed = !self.decision.next.people.resumes.is_empty();
         if attempt <= most && (attempt == failed || failed == 0 && !resumed) {
             format!("Attempt {attempt} of {most}")
         } else {
@@ -84,7 +84,7 @@ impl Subject<'_> {
     /// " (2 tries left)", where the attempt's number does not show it.
     pub(super) fn tries_left(&self) -> String {
         let (failed, most) = (
-            self.decision.next.failures.count,
+            self.decision.next.attempts.failures.count,
             self.decision.view.max_attempts,
         );
         let left = most.saturating_sub(failed);
@@ -98,7 +98,7 @@ impl Subject<'_> {
     /// who acts.
     pub fn is_single(&self) -> bool {
         let next = &self.decision.next;
-        next.pull_request.is_none() && next.task_alias.is_empty()
+        next.run.pull_request.is_none() && next.run.alias.is_empty()
     }
 
     /// How approvals of a gate are given, by the policy in force.
@@ -139,6 +139,6 @@ impl Subject<'_> {
     }
 
     pub(super) fn stopped_by_a_person(&self) -> bool {
-        self.decision.next.stop.reason == Some(StopReason::UserStop)
+        self.decision.next.run.stop.reason == Some(StopReason::UserStop)
     }
 }

@@ -29,7 +29,9 @@ impl Iteration {
             return None;
         }
         let checks = next
-            .prepared_checks
+            .concerns
+            .checks
+            .prepared
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>();
@@ -44,8 +46,8 @@ impl Iteration {
         let beside = context! {
             number => view.attempt,
             // A later streak counts on: 4/4 then, never 4/3.
-            max => next.max_iterations.max(view.attempt),
-            plan => if next.plan.is_empty() { checks } else { next.plan.clone() },
+            max => next.run.max_iterations.max(view.attempt),
+            plan => if next.run.plan.is_empty() { checks } else { next.run.plan.clone() },
             changed => changed(subject),
             artifact,
         };
@@ -65,7 +67,7 @@ impl Iteration {
             score => f64::from(evaluation.score),
             passes => evaluation.passed(),
             // SHA-256 over the head's tree id, in hex.
-            hash => state.code_artifact.content_hash.as_str(),
+            hash => state.head.artifact.content_hash.as_str(),
             failed => Serde(evaluation.failed_rules()),
             warnings => Serde(evaluation.warnings()),
             ..beside
@@ -141,14 +143,14 @@ pub(super) enum StatePlace {
 
 /// The ref that holds a run.
 pub(super) fn state_ref(state: &LoopState) -> String {
-    match state.pull_request {
+    match state.run.pull_request {
         Some(number) => format!("refs/loopgate/pr/{number}"),
-        None => format!("refs/loopgate/task/{}", state.task_alias),
+        None => format!("refs/loopgate/task/{}", state.run.alias),
     }
 }
 
 pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
-    match (subject.decision.next.pull_request, subject.policy.state) {
+    match (subject.decision.next.run.pull_request, subject.policy.state) {
         (None, _) | (_, StateBackend::Ref) => StatePlace::Ref(state_ref(&subject.decision.next)),
         (Some(_), StateBackend::Comment) => StatePlace::StatusComment,
         (Some(_), StateBackend::Artifact) => StatePlace::Artifact,
@@ -166,7 +168,7 @@ pub(super) fn state_place_in_markdown(subject: &Subject<'_>) -> Markdown {
 
 /// What was pushed since the attempt before: the subjects of its commits. Empty for the first attempt.
 fn changed(subject: &Subject<'_>) -> Vec<String> {
-    let attempts = &subject.decision.next.attempts;
+    let attempts = &subject.decision.next.attempts.counted;
     let number = subject.decision.view.attempt;
     let Some(previous) = attempts
         .iter()
@@ -283,7 +285,7 @@ mod tests {
     fn hostile_texts_stay_on_their_line() {
         let (mut decision, snapshot) = (fixtures::first_failure(), fixtures::snapshot());
         let lines = summary(&decision, &snapshot).lines().count();
-        decision.next.plan = vec!["a\n\u{1b}[2Jb\nFailed: none".into()];
+        decision.next.run.plan = vec!["a\n\u{1b}[2Jb\nFailed: none".into()];
         assert_eq!(summary(&decision, &snapshot).lines().count(), lines);
     }
 

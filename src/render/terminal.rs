@@ -279,8 +279,8 @@ mod tests {
             fixtures::snapshot(),
             fixtures::policy(),
         );
-        decision.next.pull_request = None;
-        decision.next.task_alias.clear();
+        decision.next.run.pull_request = None;
+        decision.next.run.alias.clear();
         let uncovered = fixtures::failed_rule("coverage", Severity::Warn, fixtures::uncovered());
         decision.view.evaluation.rules.push(uncovered);
         insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, false));
@@ -294,8 +294,8 @@ mod tests {
         };
         assert_eq!(last(decision).as_deref(), Some("Failed: unit"));
         let (mut called, _) = fixtures::regression_escalated();
-        called.next.pull_request = None;
-        called.next.task_alias.clear();
+        called.next.run.pull_request = None;
+        called.next.run.alias.clear();
         let said = last(called).unwrap();
         assert!(
             said.starts_with("For a person to decide: tests that passed before fail now ("),

@@ -173,6 +173,7 @@ fn a_reminder_says_how_long_a_gate_has_waited_and_what_comes_next() {
     let gate = fixtures::gate_name("security");
     decision
         .next
+        .concerns
         .gates
         .insert(gate.clone(), fixtures::waiting_since(fixtures::at(0)));
     decision.surface.posts = vec![Post::GateReminder { gate, round: 1 }];
@@ -183,7 +184,7 @@ fn a_reminder_says_how_long_a_gate_has_waited_and_what_comes_next() {
         None,
     ));
     shown!("gate_reminder_security", text);
-    decision.next.gates.clear();
+    decision.next.concerns.gates.clear();
     let text = only_post(&pull_request(
         &decision,
         &fixtures::snapshot(),
@@ -264,7 +265,7 @@ fn the_escalation_begins_as_the_contract_says() {
 #[test]
 fn an_attempt_after_a_resume_is_not_the_nth_try() {
     let (mut decision, snapshot) = fixtures::regression_escalated();
-    (decision.view.attempt, decision.next.failures.count) = (5, 1);
+    (decision.view.attempt, decision.next.attempts.failures.count) = (5, 1);
     let text = only_post(&pull_request(
         &decision,
         &snapshot,

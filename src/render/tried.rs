@@ -109,7 +109,7 @@ pub fn tried(past: &PastPullRequest, judged: &[JudgedHead], judged_by: JudgedBy)
     let pull = &past.last.pull_request;
     let author_kind = judged
         .last()
-        .and_then(|last| last.decision.next.author)
+        .and_then(|last| last.decision.next.run.author)
         .unwrap_or(AuthorKind::Person);
     // Where nothing ran, nothing was attempted.
     let has_checks = |sha| {
@@ -119,7 +119,7 @@ pub fn tried(past: &PastPullRequest, judged: &[JudgedHead], judged_by: JudgedBy)
     };
     let attempts = judged
         .last()
-        .map(|last| last.decision.next.attempts.as_slice())
+        .map(|last| last.decision.next.attempts.counted.as_slice())
         .unwrap_or_default();
     let attempts: Vec<&AttemptDigest> = attempts
         .iter()
@@ -310,7 +310,7 @@ fn is_reviewed(report: &GateReport, snapshot: &Snapshot) -> bool {
 /// which error it was where nothing named one.
 fn calls(judged: &[JudgedHead]) -> Vec<TriedCall> {
     let is_known = |judged: &&JudgedHead| {
-        let last = judged.decision.next.attempts.last();
+        let last = judged.decision.next.attempts.counted.last();
         let is_explained = last.is_none_or(|last| last.lacking != Some(Lacking::Explanation));
         match judged
             .decision

@@ -131,7 +131,7 @@ fn merged(subject: &Subject<'_>) -> (&'static str, String) {
         icon,
         sentence(
             "merged",
-            context! { by, bypassed, attempts => subject.decision.next.attempts.len() },
+            context! { by, bypassed, attempts => subject.decision.next.attempts.counted.len() },
         ),
     )
 }
@@ -140,8 +140,8 @@ fn stopped(subject: &Subject<'_>) -> String {
     let next = &subject.decision.next;
     let beside = context! {
         by_a_person => subject.stopped_by_a_person(),
-        by => next.stop.by.as_ref().map(Login::as_str),
-        has_failed => next.status == RunStatus::Failed,
+        by => next.run.stop.by.as_ref().map(Login::as_str),
+        has_failed => next.run.status == RunStatus::Failed,
         most => subject.decision.view.max_attempts,
     };
     sentence("stopped", beside)
@@ -405,8 +405,8 @@ mod tests {
 
     fn stopped(status: RunStatus, stop: Stop) -> Decision {
         let mut decision = fixtures::green(NextAction::Stopped);
-        decision.next.status = status;
-        decision.next.stop = stop;
+        decision.next.run.status = status;
+        decision.next.run.stop = stop;
         decision
     }
 
@@ -444,7 +444,7 @@ mod tests {
         if whom == Whom::Senior {
             let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));
             let since = fixtures::at(20);
-            decision.next.senior = Some(Blocked {
+            decision.next.concerns.fixer = Some(Blocked {
                 trigger,
                 also: Vec::new(),
                 attempt: 1,
@@ -468,7 +468,7 @@ mod tests {
 
     fn two_thirds() -> Decision {
         let mut decision = fixtures::first_failure();
-        decision.next.failures.count = 2;
+        decision.next.attempts.failures.count = 2;
         decision.view.attempt = 5;
         decision
     }

@@ -105,7 +105,7 @@ async fn a_fork_with_several_jobs_is_the_same_wherever_the_state_is() {
 /// The run of the pull request in the artifact that was uploaded last: its id and how many attempts it counts.
 fn run_of(actions: &Actions, pr: &Pr) -> (String, usize) {
     let documents = unpacked(&actions.kept(pr).expect("a state")).expect("that can be read");
-    let state: Value = serde_json::from_str(&documents["loop-state.json"]).unwrap();
+    let state = loopgate_core::fixtures::run_document(&documents["loop-state.json"]);
     (
         state["runId"].as_str().unwrap().to_owned(),
         state["attempts"].as_array().unwrap().len(),
@@ -115,7 +115,7 @@ fn run_of(actions: &Actions, pr: &Pr) -> (String, usize) {
 /// A state that somebody would like to be believed: the run never had an attempt.
 fn forged(actions: &Actions, pr: &Pr) -> Vec<u8> {
     let mut documents = unpacked(&actions.kept(pr).expect("a state")).expect("that can be read");
-    let mut state: Value = serde_json::from_str(&documents["loop-state.json"]).unwrap();
+    let mut state = loopgate_core::fixtures::run_document(&documents["loop-state.json"]);
     state["attempts"] = Value::Array(Vec::new());
     state["runId"] = "pr-1-forged".into();
     documents.insert("loop-state.json".into(), state.to_string());

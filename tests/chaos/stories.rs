@@ -139,7 +139,7 @@ pub fn left(github: &Simulator, pr: &Pr) -> Value {
         .unwrap_or_default();
     let state: Value = documents
         .get("loop-state.json")
-        .map_or(Value::Null, |it| serde_json::from_str(it).unwrap());
+        .map_or(Value::Null, |it| loopgate_core::fixtures::run_document(it));
     let mut comments: Vec<_> = pull
         .comments
         .iter()

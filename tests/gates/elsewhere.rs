@@ -97,10 +97,10 @@ fn a_command_on_a_line_of_the_diff() {
         talk.last.surface.reactions.get(&Reacted::Inline(inline.id)),
         Some(&ReactionKind::Done)
     );
-    let answers = talk.state.answered.len();
+    let answers = talk.state.people.answered.len();
     talk.look();
     assert_eq!(
-        (talk.state.answered.len(), answers),
+        (talk.state.people.answered.len(), answers),
         (1, 1),
         "answered once"
     );
@@ -195,14 +195,14 @@ fn a_comment_delivered_twice_and_days_late() {
 fn a_comment_delivered_before_opened() {
     // Nothing is known yet but what GitHub says: the head is as old as its first check suite.
     let mut talk = Talk::opened();
-    talk.state.first_seen_heads.clear();
-    talk.state.gates.clear();
+    talk.state.head.sightings.clear();
+    talk.state.concerns.gates.clear();
     talk.says("alice", "security approved");
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
     // Where GitHub says nothing either, nobody can tell what alice had seen.
     let mut talk = Talk::opened();
-    talk.state.first_seen_heads.clear();
-    talk.state.gates.clear();
+    talk.state.head.sightings.clear();
+    talk.state.concerns.gates.clear();
     talk.snapshot.pull_request.head.known_since = None;
     talk.says("alice", "security approved");
     talk.is(

@@ -312,7 +312,7 @@ async fn a_run_goes_on_with_all_it_had_when_it_is_reopened() {
     let reconcile = Reconcile::new(bench.github.clone());
     let pr = closed(&bench, &reconcile).await;
     let before = bench.state(&pr).files;
-    let state: Value = serde_json::from_str(&before["loop-state.json"]).unwrap();
+    let state = loopgate_core::fixtures::run_document(&before["loop-state.json"]);
     assert!(
         state["attempts"].as_array().is_some_and(|it| it.len() == 1),
         "{state:#}"
@@ -334,7 +334,7 @@ async fn a_run_goes_on_with_all_it_had_when_it_is_reopened() {
         .decided(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr)
         .await;
     let after = bench.state(&pr).files;
-    let again: Value = serde_json::from_str(&after["loop-state.json"]).unwrap();
+    let again = loopgate_core::fixtures::run_document(&after["loop-state.json"]);
     assert_eq!(kept(&again), kept(&state));
     assert_eq!(after["attempts/001.json"], before["attempts/001.json"]);
     assert!(

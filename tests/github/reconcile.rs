@@ -1013,8 +1013,7 @@ async fn a_save_that_comes_second_looks_again_where_the_first_saw_another_head()
         (quick.word, 1),
         "it sees what the other saw"
     );
-    let state: serde_json::Value =
-        serde_json::from_str(&bench.state(&pr).files["loop-state.json"]).unwrap();
+    let state = loopgate_core::fixtures::run_document(&bench.state(&pr).files["loop-state.json"]);
     assert_eq!(
         state["headSha"],
         serde_json::json!(bench.view(&pr).head_sha)

@@ -43,7 +43,7 @@ fn documents(bench: &Bench, pr: &Pr) -> BTreeMap<String, String> {
 }
 
 fn state(bench: &Bench, pr: &Pr) -> Value {
-    serde_json::from_str(&documents(bench, pr)["loop-state.json"]).unwrap()
+    loopgate_core::fixtures::run_document(&documents(bench, pr)["loop-state.json"])
 }
 
 /// A comment with this state in place of the one in it.

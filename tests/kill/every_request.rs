@@ -169,7 +169,7 @@ async fn survives(process: Process, github: &Simulator, data: &Path) -> Process 
 fn left(place: Place, github: &Simulator, pr: &Pr) -> Value {
     let pull = github.pull_request(pr).unwrap();
     let documents = place.documents(github, pr);
-    let state: Value = serde_json::from_str(&documents["loop-state.json"]).unwrap();
+    let state = loopgate_core::fixtures::run_document(&documents["loop-state.json"]);
     let history: Vec<Value> = documents["history.jsonl"]
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())

@@ -48,8 +48,9 @@ fn damage(project: &Project, left: Left, history: &str) {
 
 /// The state as it is saved.
 fn saved(project: &Project) -> Value {
-    serde_json::from_str(&project.git(&["show", &format!("{NAME}:loop-state.json")]))
-        .expect("a state")
+    loopgate_core::fixtures::run_document(
+        &project.git(&["show", &format!("{NAME}:loop-state.json")]),
+    )
 }
 
 /// How the recovery is told in the history.

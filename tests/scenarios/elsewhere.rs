@@ -37,7 +37,7 @@ pub async fn the_status_comment_remembers_the_whole_run(world: World) {
         "{look:?}"
     );
     let blocked = kept(&look);
-    let state: Value = serde_json::from_str(&blocked["loop-state.json"]).unwrap();
+    let state = loopgate_core::fixtures::run_document(&blocked["loop-state.json"]);
     assert_eq!(
         (
             state["status"].as_str(),
@@ -72,7 +72,7 @@ pub async fn the_status_comment_remembers_the_whole_run(world: World) {
 
     world.person("olga").merges(&pr).await;
     let look = world.look(&pr);
-    let state: Value = serde_json::from_str(&kept(&look)["loop-state.json"]).unwrap();
+    let state = loopgate_core::fixtures::run_document(&kept(&look)["loop-state.json"]);
     assert_eq!(state["status"], "completed");
     assert!(world.state_commits(&pr).is_empty(), "no ref was made");
 }

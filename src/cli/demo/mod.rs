@@ -135,7 +135,7 @@ fn facts_of(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Resul
     let attempts = records
         .map(|(_, text)| serde_json::from_str(text).map(attempt))
         .collect::<Result<Vec<_>, _>>()?;
-    let gates = state.iter().flat_map(|state| &state.gates);
+    let gates = state.iter().flat_map(|state| &state.concerns.gates);
     let gates = gates
         .filter(|(_, gate)| gate.status != GateStatus::NotApplicable)
         .map(|(name, gate)| {
@@ -154,10 +154,10 @@ fn facts_of(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Resul
         ["loopgate / verify", "loopgate / gates"].map(|name| (name, concluded(&pull, name)));
     Ok(json!({
         "merged": matches!(pull.state, PullState::Merged { .. }),
-        "stage": state.as_ref().map(|state| state.state),
+        "stage": state.as_ref().map(|state| state.run.stage),
         "attempts": attempts,
         "escalations": escalations(&pull),
-        "disputes": state.as_ref().map_or(0, |state| state.disputes.len()),
+        "disputes": state.as_ref().map_or(0, |state| state.concerns.disputes.len()),
         "memory_matches": played.memory_matches,
         "gates": gates.collect::<BTreeMap<_, _>>(),
         "labels_seen": played.labels_seen,

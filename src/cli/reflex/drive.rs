@@ -22,14 +22,14 @@ const ARTIFACT_LIMIT: usize = 1 << 20;
 impl Session<'_> {
     /// Executes the current step.
     pub async fn step(&mut self) -> Result<Progress, CliError> {
-        if self.state.status != RunStatus::InProgress {
+        if self.state.run.status != RunStatus::InProgress {
             return Ok(Progress::Over);
         }
         if self.interrupt.is_cancelled() {
             return Ok(Progress::Interrupted);
         }
         self.print_step();
-        let progress = match self.state.current_step {
+        let progress = match self.state.run.step {
             Step::Plan => {
                 self.save_or_break(
                     Turn::on(&self.state, Utc::now()).planned(loop_plan(&self.state)),
@@ -48,14 +48,14 @@ impl Session<'_> {
             Step::Refine => self.refine().await?,
         };
         match progress {
-            Progress::On if self.state.status != RunStatus::InProgress => Ok(Progress::Over),
+            Progress::On if self.state.run.status != RunStatus::InProgress => Ok(Progress::Over),
             other => Ok(other),
         }
     }
 
     /// PRODUCE beside PREPARE. PREPARE is a calculation, so that both are done when PRODUCE is.
     async fn produce_and_prepare(&mut self) -> Result<Progress, CliError> {
-        if self.state.iteration == 1
+        if self.state.run.iteration == 1
             && let Some(command) = self.reflex().settings.produce.clone()
             && !self.has_produced()?
             && let Some(ended) = self.produce(&command).await?
@@ -81,7 +81,7 @@ impl Session<'_> {
     async fn prepare(&mut self, produced: Option<Produced>) -> Result<Progress, CliError> {
         let policy = self.governed();
         let rules = evaluate::rules(&policy, self.reflex().settings.task_type);
-        let checks = reflex::prepared_checks(&policy, &rules, self.state.phase);
+        let checks = reflex::prepared_checks(&policy, &rules, self.state.run.phase);
         let turn = Turn::on(&self.state, Utc::now()).prepared(produced.as_ref(), checks, &policy);
         self.save_or_break(turn).await
     }

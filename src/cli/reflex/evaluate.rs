@@ -30,17 +30,17 @@ use loopgate_core::{
 impl Session<'_> {
     pub(super) async fn evaluate(&mut self) -> Result<Progress, CliError> {
         let policy = self.governed();
-        let prepared = only(&policy, &self.state.prepared_checks);
+        let prepared = only(&policy, &self.state.concerns.checks.prepared);
         // Phase B goes on from what phase A's checks brought, if it is this process that ran them.
         let mut known = std::mem::take(&mut self.phase_a);
-        if self.state.phase == Phase::A {
+        if self.state.run.phase == Phase::A {
             known = CheckedAttempt::default();
         }
         let Some(checked) = self.run_checks(&prepared, known).await? else {
             return Ok(Progress::Interrupted);
         };
         let snapshot = self.observed(&checked)?;
-        if self.state.phase == Phase::A
+        if self.state.run.phase == Phase::A
             && let Some(evaluation) = self.passes_phase_a(&snapshot, &prepared)
         {
             let found = Evaluated::PhaseA(&evaluation);
@@ -48,7 +48,7 @@ impl Session<'_> {
             let turn =
                 Turn::on(state, now).evaluated(found, &checked.checks, &checked.edited, &policy);
             let progress = self.save_or_break(turn).await?;
-            if self.state.phase == Phase::B {
+            if self.state.run.phase == Phase::B {
                 self.phase_a = checked;
                 self.print_phase_a(&evaluation);
             }
@@ -57,7 +57,7 @@ impl Session<'_> {
         let mut decision = decide(&snapshot, &self.state, &prepared, Utc::now());
         self.recall(&mut decision, &snapshot, &policy).await;
         let counted =
-            decision.attempt.is_some() || self.state.attempt_of(self.state.head_sha).is_some();
+            decision.attempt.is_some() || self.state.attempt_of(self.state.head.sha).is_some();
         if counted {
             return self.judge(decision, snapshot, &checked, &policy).await;
         }
@@ -102,11 +102,11 @@ impl Session<'_> {
             .reflex()
             .fixes
             .last()
-            .filter(|fix| fix.iteration + 1 == self.state.iteration);
+            .filter(|fix| fix.iteration + 1 == self.state.run.iteration);
         let attempt = match &decision.attempt {
             Some(record) => {
                 let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
-                let after_failure = !self.state.attempts.is_empty();
+                let after_failure = !self.state.attempts.counted.is_empty();
                 Some(attempt_document(record, &feedback, after_failure, fix)?)
             }
             None => None,
@@ -179,7 +179,7 @@ impl Session<'_> {
 
     /// The head with this evidence, as a pull request that is not open.
     fn observed(&self, checked: &CheckedAttempt) -> Result<Snapshot, CliError> {
-        let head = self.state.head_sha;
+        let head = self.state.head.sha;
         let tree = self.workspace.worktree.tree_of(head)?;
         let files = self.change(head)?;
         let os = std::env::consts::OS.to_owned();
@@ -189,7 +189,7 @@ impl Session<'_> {
             framework: None,
         };
         let evidence = Evidence {
-            base_sha: Some(self.state.base_sha),
+            base_sha: Some(self.state.head.base_sha),
             environment: checked.environment.clone().unwrap_or(nowhere),
             started_at: checked
                 .checks
@@ -202,7 +202,7 @@ impl Session<'_> {
                 .as_ref()
                 .map(|reports| coverage::measure(&files, reports)),
             ..working_tree::evidence(
-                self.state.repository.clone(),
+                self.state.run.repository.clone(),
                 head,
                 tree,
                 checked.checks.clone(),
@@ -211,8 +211,8 @@ impl Session<'_> {
         let base = self.reflex().settings.base.as_deref();
         Ok(self.workspace.snapshot(
             Head { commit: head, tree },
-            self.state.base_sha,
-            &self.state.title,
+            self.state.head.base_sha,
+            &self.state.run.title,
             base,
             files,
             Some(evidence),
@@ -223,19 +223,19 @@ impl Session<'_> {
     pub(super) fn change(&self, to: Sha) -> Result<ChangedFiles, CliError> {
         self.workspace
             .worktree
-            .changes(self.state.base_sha, to)
+            .changes(self.state.head.base_sha, to)
             .map_err(CliError::unavailable)
     }
 
     /// What a fixer is given: the feedback document, with the critique and the task beside it.
     pub(super) async fn feedback(&mut self, policy: &Policy) -> Result<String, CliError> {
         let (task, critique) = (
-            self.state.task.clone(),
-            self.state.critique.clone().unwrap_or_default(),
+            self.state.run.task.clone(),
+            self.state.run.critique.clone().unwrap_or_default(),
         );
         let report = format!(
             "git show refs/loopgate/task/{}:attempts/{:03}.json",
-            self.alias, self.state.iteration
+            self.alias, self.state.run.iteration
         );
         let judged = self.judged().await?;
         let subject = render::Subject::new(&judged.decision, &judged.snapshot, policy);
@@ -249,19 +249,24 @@ impl Session<'_> {
         let fits = self
             .judged
             .as_ref()
-            .is_some_and(|judged| judged.snapshot.pull_request.head.sha == self.state.head_sha);
+            .is_some_and(|judged| judged.snapshot.pull_request.head.sha == self.state.head.sha);
         if !fits {
             let tip = self
                 .loaded
                 .tip
                 .ok_or_else(|| CliError::unavailable("the loop has not been saved yet"))?;
-            let number = self.state.attempts.last().map_or(0, |last| last.number);
+            let number = self
+                .state
+                .attempts
+                .counted
+                .last()
+                .map_or(0, |last| last.number);
             let checks = self.store.recorded_checks(tip, number).await?;
             let snapshot = self.observed(&CheckedAttempt {
                 checks,
                 ..CheckedAttempt::default()
             })?;
-            let policy = only(&self.governed(), &self.state.prepared_checks);
+            let policy = only(&self.governed(), &self.state.concerns.checks.prepared);
             let decision = decide(&snapshot, &self.state, &policy, Utc::now());
             self.judged = Some(Judged { decision, snapshot });
         }
@@ -280,7 +285,7 @@ impl Session<'_> {
             .changed_since
             .and_then(|from| self.changed_since(from, decision));
         // What an iteration of this run found out may be meant for the next run only.
-        let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning;
+        let asks = self.state.attempts.counted.is_empty() || policy.memory.cross_iteration_learning;
         let found = match questions.look_up && asks {
             true => {
                 let root = &self.workspace.worktree.root;
@@ -298,10 +303,11 @@ impl Session<'_> {
         decision: &Decision,
     ) -> Option<(AppliedFix, Vec<ChangedFile>)> {
         let worktree = &self.workspace.worktree;
-        let files = worktree.changes(from, decision.next.head_sha).ok()?;
+        let files = worktree.changes(from, decision.next.head.sha).ok()?;
         let failing = self
             .state
             .attempts
+            .counted
             .last()
             .map(|attempt| attempt.summary.clone())
             .unwrap_or_default();
@@ -318,14 +324,14 @@ impl Session<'_> {
             .map(|fix| fix.description.clone())
             .unwrap_or_default();
         Some((
-            AppliedFix::of(decision.next.head_sha, &description, &files, &failing),
+            AppliedFix::of(decision.next.head.sha, &description, &files, &failing),
             files,
         ))
     }
 
     /// Writes what the attempts leave: after each, or at the end of the run where the policy asks for that.
     async fn record(&mut self, policy: &Policy) {
-        let goes_on = self.state.status == RunStatus::InProgress;
+        let goes_on = self.state.run.status == RunStatus::InProgress;
         if self.to_remember.lines.is_empty() || (goes_on && !policy.memory.persist_per_iteration) {
             return;
         }

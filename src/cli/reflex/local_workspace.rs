@@ -82,7 +82,7 @@ impl LocalWorkspace {
         };
         let mut newest = None;
         for alias in self.aliases().await? {
-            let at = self.state(&alias).await?.updated_at;
+            let at = self.state(&alias).await?.run.updated_at;
             newest = newest.max(Some((at, alias)));
         }
         newest.map(|(_, alias)| alias).ok_or(nobody)
@@ -114,10 +114,10 @@ impl LocalWorkspace {
     /// The state to go on from, and how it was rebuilt where it had to be.
     pub fn remembered(&self, alias: &Alias, loaded: &LoadedRun) -> (LoopState, Option<String>) {
         let (mut state, rebuilt) = loaded.state(|| self.begun_again(alias, loaded.begun()));
-        if state.reflex.is_some() {
+        if state.run.reflex.is_some() {
             return (state, rebuilt);
         }
-        state.reflex = self.begun_again(alias, None).reflex;
+        state.run.reflex = self.begun_again(alias, None).run.reflex;
         let how = "what was confirmed is missing; its limit, thresholds and checks are those of the configuration";
         (state, Some(rebuilt.unwrap_or_else(|| how.to_owned())))
     }
@@ -158,7 +158,7 @@ impl LocalWorkspace {
         let governed = reflex::govern(&policy, &settings, settings.limit);
         let mut state = reflex::begin(&snapshot, &governed, alias, task, settings, Utc::now());
         if let Some(begun) = begun {
-            state.title.clone_from(&begun.title);
+            state.run.title.clone_from(&begun.title);
         }
         state
     }

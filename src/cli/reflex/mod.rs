@@ -184,10 +184,10 @@ enum GoOn {
 async fn go_on(workspace: &LocalWorkspace, which: &Which, how: GoOn) -> CommandResult {
     let alias = workspace.meant(which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    if state.has_ended() {
+    if state.run.has_ended() {
         return report::over(&state);
     }
-    if state.status == RunStatus::Escalated && !matches!(how, GoOn::Resumed(_)) {
+    if state.run.status == RunStatus::Escalated && !matches!(how, GoOn::Resumed(_)) {
         return report::ended(&state, "", Progress::Over);
     }
     let _locks = workspace.lock(&alias)?;
@@ -212,7 +212,7 @@ async fn resume(
     Resumption { accept, settle }: &Resumption,
 ) -> Result<(), CliError> {
     session.settle(settle.as_ref()).await?;
-    if session.state.status == RunStatus::Escalated && settle.is_none() {
+    if session.state.run.status == RunStatus::Escalated && settle.is_none() {
         // Those that were refused as tampering, if they are of the current iteration.
         let edits = match session
             .workspace
@@ -225,7 +225,7 @@ async fn resume(
         let mut accepted = None;
         if accept.is_some() {
             accepted = Some(tamper::counts(
-                &session.weakening(edits.unwrap_or(session.state.head_sha))?,
+                &session.weakening(edits.unwrap_or(session.state.head.sha))?,
             ));
         }
         // In this order: should the process die in between, the edits are taken over by accepting them once more, or
@@ -249,7 +249,7 @@ async fn status(workspace: &LocalWorkspace, which: &Which, is_full: bool) -> Com
     if let Some(how) = rebuilt {
         local_workspace::was_damaged(&how);
     }
-    if which.alias.is_none() && state.has_ended() {
+    if which.alias.is_none() && state.run.has_ended() {
         output::note_line("No loop is active. The last one:");
     }
     if is_full && output::format() != Format::Json {
@@ -314,14 +314,14 @@ fn judge(before: Sha, after: Sha) -> CommandResult {
 async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments) -> CommandResult {
     let alias = workspace.meant(arguments.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    if state.has_ended() {
+    if state.run.has_ended() {
         return report::over(&state);
     }
     end_running_process(workspace, &alias).await?;
     let _locks = workspace.lock(&alias)?;
     let never = Interrupt::new();
     let mut session = Session::open(workspace, &alias, None, never).await?;
-    if !session.state.has_ended() {
+    if !session.state.run.has_ended() {
         let turn = Turn::on(&session.state, Utc::now()).stopped(arguments.reason.clone(), person());
         session.save(turn, None).await?;
     }
@@ -369,7 +369,7 @@ async fn list(workspace: &LocalWorkspace) -> CommandResult {
     for alias in workspace.aliases().await? {
         states.push(workspace.state(&alias).await?);
     }
-    states.sort_by_key(|state| std::cmp::Reverse(state.updated_at));
+    states.sort_by_key(|state| std::cmp::Reverse(state.run.updated_at));
     let current = workspace.repository.current_task().await?;
     let loops: Vec<_> = states.iter().map(report::document).collect();
     let document = json!({ "schema": "loopgate.loops/v1", "current": current, "loops": loops });
@@ -403,7 +403,7 @@ async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> Comman
     let (mut doomed, mut kept) = (Vec::new(), Vec::new());
     for alias in asked {
         let state = workspace.state(&alias).await?;
-        if state.has_ended() && Lock::holder(&workspace.lock_path(&alias)).is_none() {
+        if state.run.has_ended() && Lock::holder(&workspace.lock_path(&alias)).is_none() {
             doomed.push(alias);
         } else if arguments.all {
             output::note_line(format_args!("{alias} is not over and stays."));
@@ -538,6 +538,7 @@ impl Session<'_> {
     pub(super) async fn settle(&mut self, word: Option<&Command>) -> Result<(), CliError> {
         let is_disputed = self
             .state
+            .people
             .blocked
             .as_ref()
             .is_some_and(|blocked| blocked.trigger == Trigger::Disputed);
@@ -551,7 +552,7 @@ impl Session<'_> {
                 )));
             }
         };
-        let weakened = self.weakening(self.state.head_sha)?;
+        let weakened = self.weakening(self.state.head.sha)?;
         let turn = Turn::on(&self.state, Utc::now()).settled(failure, outcome, person(), &weakened);
         let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;
         self.save(turn, None).await.map(drop)

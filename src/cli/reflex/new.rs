@@ -183,7 +183,7 @@ pub async fn run(workspace: &LocalWorkspace, mut arguments: NewLoopArguments) ->
         .enter_task(&local_workspace::task_ref(&alias))
         .await?;
     output::show(&report::document(&session.state), || {
-        let limit = session.state.max_iterations;
+        let limit = session.state.run.max_iterations;
         format!("{alias} is set up: at most {limit} iterations.\nRun it: loopgate loop run")
     })
 }
@@ -473,7 +473,7 @@ async fn free_alias(
     if let Some(alias) = asked {
         if workspace.aliases().await?.contains(alias) {
             let state = workspace.state(alias).await?;
-            if !state.has_ended() {
+            if !state.run.has_ended() {
                 return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over: go on with `loopgate loop resume {alias}`, or end it with \
                      `loopgate loop stop --alias {alias}`"

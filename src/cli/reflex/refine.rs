@@ -76,7 +76,7 @@ impl Session<'_> {
         let head = self.workspace.worktree.head()?;
         match self.fixer(&policy) {
             Err(why) => self.refined_by_the_author(head, why).await,
-            Ok(_) if head.commit != self.state.head_sha => self.refined_meanwhile(head).await,
+            Ok(_) if head.commit != self.state.head.sha => self.refined_meanwhile(head).await,
             Ok((fixer, maker)) => {
                 self.clear_leftovers(head)?;
                 self.ask_for_a_clean_tree(head)?;
@@ -93,7 +93,7 @@ impl Session<'_> {
     ) -> Result<Progress, CliError> {
         let artifact = self.checked_out()?;
         if loopgate_core::evidence::tree_hash(artifact.tree)
-            == self.state.code_artifact.content_hash
+            == self.state.head.artifact.content_hash
         {
             self.print_your_turn(why);
             return Ok(Progress::Waiting);
@@ -101,14 +101,14 @@ impl Session<'_> {
         let files = self
             .workspace
             .worktree
-            .changes(self.state.head_sha, artifact.tree)?;
+            .changes(self.state.head.sha, artifact.tree)?;
         let is_committed = artifact.commit == head.commit;
         let subject = if is_committed {
             self.subject_of(head.commit)?
         } else {
             "uncommitted changes".to_owned()
         };
-        let fix = fix_record(self.state.iteration, artifact.commit, subject, &files);
+        let fix = fix_record(self.state.run.iteration, artifact.commit, subject, &files);
         self.save(Turn::on(&self.state, Utc::now()).refined(fix), None)
             .await
     }
@@ -118,9 +118,9 @@ impl Session<'_> {
         let files = self
             .workspace
             .worktree
-            .changes(self.state.head_sha, head.tree)?;
+            .changes(self.state.head.sha, head.tree)?;
         let subject = self.subject_of(head.commit)?;
-        let mut fix = fix_record(self.state.iteration, head.commit, subject, &files);
+        let mut fix = fix_record(self.state.run.iteration, head.commit, subject, &files);
         if self.is_our_commit(head.commit)? {
             self.workspace.worktree.settle_index()?;
             fix.by = if self.reflex().senior == Senior::Next {
@@ -175,8 +175,8 @@ impl Session<'_> {
             ..CommandLine::new(&fixer.run, &self.workspace.worktree.root, own)
         };
         let attempts = [
-            ("LOOPGATE_ATTEMPT", self.state.iteration),
-            ("LOOPGATE_MAX_ATTEMPTS", self.state.max_iterations),
+            ("LOOPGATE_ATTEMPT", self.state.run.iteration),
+            ("LOOPGATE_MAX_ATTEMPTS", self.state.run.max_iterations),
         ];
         line.environment
             .extend(attempts.map(|(name, number)| (name.to_owned(), number.to_string())));
@@ -272,7 +272,7 @@ impl Session<'_> {
         maker: FixMaker,
         policy: &Policy,
     ) -> Result<Progress, CliError> {
-        let change = self.change(self.state.head_sha)?;
+        let change = self.change(self.state.head.sha)?;
         let view = self.judged().await?.decision.view.clone();
         let scope = reflex::failing_scope(&view, &change);
         let configuration = self
@@ -369,7 +369,7 @@ impl Session<'_> {
                     .commit(edits, &message, &fixer.author)?;
                 self.workspace
                     .worktree
-                    .advance(self.state.head_sha, commit)?;
+                    .advance(self.state.head.sha, commit)?;
                 let subject = message.lines().next().unwrap_or_default().to_owned();
                 let passing = base_tests
                     .into_iter()
@@ -383,7 +383,7 @@ impl Session<'_> {
                     outside_scope: outside,
                     proven: passing.map(|run| run.file).collect(),
                     cost_usd: report.cost_usd,
-                    ..fix_record(self.state.iteration, commit, subject, &edits.files)
+                    ..fix_record(self.state.run.iteration, commit, subject, &edits.files)
                 };
                 self.print_fixed(&fix);
                 self.save(Turn::on(&self.state, Utc::now()).refined(fix), None)
@@ -402,7 +402,9 @@ impl Session<'_> {
         policy: &Policy,
         failures: &[FailureView],
     ) -> Result<Vec<BaseTestRun>, CliError> {
-        let checks = only(policy, &self.state.prepared_checks).verify.checks;
+        let checks = only(policy, &self.state.concerns.checks.prepared)
+            .verify
+            .checks;
         let PutBack {
             files,
             checks: wanted,
@@ -456,7 +458,7 @@ impl Session<'_> {
     /// Whether the task command's commit is in place already: the process died after it.
     pub(super) fn has_produced(&self) -> Result<bool, CliError> {
         let head = self.workspace.worktree.head()?;
-        let ours = head.commit != self.state.head_sha && self.is_our_commit(head.commit)?;
+        let ours = head.commit != self.state.head.sha && self.is_our_commit(head.commit)?;
         if ours {
             self.workspace.worktree.settle_index()?;
         }
@@ -469,7 +471,10 @@ impl Session<'_> {
         let head = self.workspace.worktree.head()?;
         self.clear_leftovers(head)?;
         self.ask_for_a_clean_tree(head)?;
-        let task = ("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone());
+        let task = (
+            "LOOPGATE_TASK".to_owned(),
+            self.state.run.task.prompt.clone(),
+        );
         let line = CommandLine {
             environment: BTreeMap::from([task, self.mark()]),
             ..CommandLine::new(command, &self.workspace.worktree.root, PRODUCE_TIMEOUT)
@@ -492,11 +497,11 @@ impl Session<'_> {
         if !edits.is_empty() {
             let message = format!(
                 "{}\n\nProduced by the task command, {}.\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
-                text::start(&self.state.title, 72),
+                text::start(&self.state.run.title, 72),
                 described(&edits),
-                self.state.iteration,
-                self.state.max_iterations,
-                self.state.run_id
+                self.state.run.iteration,
+                self.state.run.max_iterations,
+                self.state.run.id
             );
             let author = match &self.policy.fixer.fixer {
                 Fixer::Command(fixer) => fixer.author.clone(),
@@ -564,7 +569,7 @@ impl Session<'_> {
 
     /// A loop's fixes belong on the branch it began on.
     pub(super) fn ask_for_its_branch(&self) -> Result<(), CliError> {
-        let (branch, alias) = (&self.state.branch, &self.alias);
+        let (branch, alias) = (&self.state.head.branch, &self.alias);
         let elsewhere = self.workspace.checkout.branch.as_ref() != Some(branch);
         // A loop that began without a branch has none to be on.
         if !elsewhere
@@ -593,18 +598,18 @@ impl Session<'_> {
         let here = &self.workspace.worktree.private_dir;
         (
             runner::LOOP_MARK.to_owned(),
-            format!("{} in {}", self.state.run_id, here.display()),
+            format!("{} in {}", self.state.run.id, here.display()),
         )
     }
 
     /// Whether a commit is what this run's current iteration led to.
     pub(super) fn is_our_commit(&self, commit: Sha) -> Result<bool, CliError> {
         let (message, parent) = self.workspace.worktree.message(commit)?;
-        let run = format!("Loopgate-Run: {}", self.state.run_id);
-        let attempt = format!("Attempt {}/", self.state.iteration);
+        let run = format!("Loopgate-Run: {}", self.state.run.id);
+        let attempt = format!("Attempt {}/", self.state.run.iteration);
         let is_of_run = message.lines().any(|line| line.trim() == run);
         let is_of_attempt = message.lines().any(|line| line.starts_with(&attempt));
-        Ok(parent == Some(self.state.head_sha) && is_of_run && is_of_attempt)
+        Ok(parent == Some(self.state.head.sha) && is_of_run && is_of_attempt)
     }
 
     /// Undoes what a program left half-made when the process died. Nothing is lost: it is kept aside.
@@ -624,7 +629,7 @@ impl Session<'_> {
         let edits = self.workspace.worktree.edits_since(calling.tree, head)?;
         let message = format!(
             "Half-made edits of iteration {}, interrupted\n",
-            self.state.iteration
+            self.state.run.iteration
         );
         if self
             .workspace
@@ -649,7 +654,7 @@ impl Session<'_> {
 
     /// How the loop's branch, up to this commit, weakens what checks it.
     pub(super) fn weakening(&self, commit: Sha) -> Result<Vec<Tampering>, CliError> {
-        let (files, before) = (&self.change(commit)?, self.state.base_sha);
+        let (files, before) = (&self.change(commit)?, self.state.head.base_sha);
         let contents = &self.workspace.worktree.contents(tamper::files_to_read(
             files,
             Some(before),
@@ -658,6 +663,7 @@ impl Session<'_> {
         let failed = self
             .state
             .attempts
+            .counted
             .iter()
             .flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let failed = failed.collect();
@@ -675,7 +681,7 @@ impl Session<'_> {
     pub(super) fn take_over(&self, edits: Sha) -> Result<(), CliError> {
         let worktree = &self.workspace.worktree;
         let head = worktree.head()?;
-        if head.commit != self.state.head_sha {
+        if head.commit != self.state.head.sha {
             return Err(CliError::bad_data(
                 "there are commits since the edits were refused; go on without --accept",
             ));

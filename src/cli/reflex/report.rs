@@ -13,7 +13,7 @@ use crate::{
 use loopgate_core::{
     deciding::DecisionWord,
     reflex::FixRecord,
-    state::{LoopState, RunStatus, Step, StopReason},
+    state::{LoopState, RunDocument, RunStatus, Step, StopReason},
     verdict::{Evaluation, FailureView},
 };
 
@@ -23,20 +23,21 @@ const ECHOED_LINE: usize = 1_000;
 
 /// A loop as programs read it.
 pub(super) fn document(state: &LoopState) -> Value {
-    let (reflex, evaluation) = (state.reflex.as_ref(), state.evaluation.as_ref());
+    let (reflex, evaluation) = (state.run.reflex.as_ref(), state.head.evaluation.as_ref());
     let fields = "run_id workflow_id title status iteration max_iterations phase current_step last_score critique \
                   best_attempt stop branch head_sha created_at updated_at";
     let of_attempt = "number head_sha result phase score failed_rules summary";
     let attempts = state
         .attempts
+        .counted
         .iter()
         .map(|attempt| render::fields_of_state(attempt, of_attempt));
-    let mut document = render::fields_of_state(state, fields);
+    let mut document = render::fields_of_state(&RunDocument::from(state.clone()), fields);
     let others = json!({
         "schema": "loopgate.loop/v1",
-        "alias": state.task_alias,
-        "task": state.task.prompt,
-        "ideal_result": state.task.ideal_result,
+        "alias": state.run.alias,
+        "task": state.run.task.prompt,
+        "ideal_result": state.run.task.ideal_result,
         "verdict": render::loop_verdict(state),
         "score": evaluation.map(|evaluation| evaluation.score),
         "failed_rules": evaluation.map(|evaluation| &evaluation.failed_rules),
@@ -44,12 +45,12 @@ pub(super) fn document(state: &LoopState) -> Value {
         "attempts": attempts.collect::<Vec<_>>(),
         "fixes": reflex.map(|reflex| &reflex.fixes),
         "spent": reflex.map(|reflex| render::fields_of_state(&reflex.spent, "calls wall_ms cost_usd")),
-        "blocked": state.blocked.as_ref().map(|blocked| render::fields_of_state(blocked, "trigger also")),
+        "blocked": state.people.blocked.as_ref().map(|blocked| render::fields_of_state(blocked, "trigger also")),
         "notes": reflex.map(|reflex| &reflex.notes),
         "question": reflex.and_then(|reflex| reflex.ask.as_ref()),
         "distance_to_success": reflex.and_then(|reflex| reflex.distance_to_success.as_ref()),
-        "hash": state.code_artifact.content_hash,
-        "state_ref": format!("refs/loopgate/task/{}", state.task_alias),
+        "hash": state.head.artifact.content_hash,
+        "state_ref": format!("refs/loopgate/task/{}", state.run.alias),
     });
     for (name, value) in others.as_object().into_iter().flatten() {
         document[name] = value.clone();
@@ -61,6 +62,7 @@ pub(super) fn document(state: &LoopState) -> Value {
 pub(super) fn whole(state: &LoopState, artifact: &str) -> String {
     let report = render::loop_report(state, output::format() != Format::Json && output::colour());
     match state
+        .run
         .reflex
         .as_ref()
         .and_then(|reflex| reflex.settings.document.as_deref())
@@ -88,7 +90,7 @@ pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress) -> Co
     if progress == Progress::Interrupted {
         output::note_line(format_args!(
             "interrupted: what was running has been ended. Go on: loopgate loop resume {}",
-            state.task_alias
+            state.run.alias
         ));
     }
     let decision = match code {
@@ -98,10 +100,10 @@ pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress) -> Co
         // Interrupted: nothing was decided.
         _ => return Ok(code),
     };
-    let evaluation = state.evaluation.as_ref();
+    let evaluation = state.head.evaluation.as_ref();
     let outputs = json!({
-        "decision": decision, "status": state.status, "attempt": state.iteration, "stage": state.state,
-        "score": evaluation.map(|evaluation| evaluation.score).or(state.last_score),
+        "decision": decision, "status": state.run.status, "attempt": state.run.iteration, "stage": state.run.stage,
+        "score": evaluation.map(|evaluation| evaluation.score).or(state.attempts.score_before()),
         "failed_rules": evaluation.map(|evaluation| &evaluation.failed_rules[..]).unwrap_or_default(),
     });
     actions::write_decision(&outputs, None);
@@ -110,7 +112,7 @@ pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress) -> Co
 
 /// The exit code of a loop that does not go on by itself.
 const fn code(state: &LoopState) -> u8 {
-    match (state.status, state.stop.reason) {
+    match (state.run.status, state.run.stop.reason) {
         (RunStatus::Completed | RunStatus::Passed, _) => exit::OK,
         (RunStatus::Escalated | RunStatus::Aborted, _) => exit::ESCALATE,
         (RunStatus::Stopped, Some(StopReason::UserStop)) => exit::OK,
@@ -120,7 +122,7 @@ const fn code(state: &LoopState) -> u8 {
 
 /// Why a loop that is over is not resumed.
 pub(super) fn over(state: &LoopState) -> CommandResult {
-    let alias = &state.task_alias;
+    let alias = &state.run.alias;
     output::show(&document(state), || {
         format!(
             "The loop `{alias}` is over: {}. Begin another with `loopgate loop new`; `loopgate loop status {alias} \
@@ -144,7 +146,7 @@ fn print(text: &str) {
 impl Session<'_> {
     /// Only the steps that take time are worth a line.
     pub(super) fn print_step(&self) {
-        let doing = match self.state.current_step {
+        let doing = match self.state.run.step {
             Step::ProducePrepare => "produce and prepare",
             Step::Evaluate => "evaluate",
             Step::Refine => "refine",
@@ -152,7 +154,7 @@ impl Session<'_> {
         };
         output::note_line(format_args!(
             "iteration {}, phase {:?}: {doing}",
-            self.state.iteration, self.state.phase
+            self.state.run.iteration, self.state.run.phase
         ));
     }
 
@@ -170,7 +172,7 @@ impl Session<'_> {
         for known in render::memory_lines(remembered) {
             print(&format!("Before: {known}"));
         }
-        if self.state.iteration >= 2 && !self.state.has_ended() {
+        if self.state.run.iteration >= 2 && !self.state.run.has_ended() {
             self.print_fresh_context();
         }
     }
@@ -200,7 +202,7 @@ impl Session<'_> {
             output::note_line(format_args!("No fixer is called: {why}."));
         }
         print("It is yours to fix:");
-        for item in self.state.critique.iter().flatten() {
+        for item in self.state.run.critique.iter().flatten() {
             print(&format!("  - {}", render::plain_line(item)));
         }
         print(&format!("Edit, then: loopgate loop run {}", self.alias));

@@ -93,6 +93,7 @@ impl<'g> Session<'g> {
             was_damaged(&how);
         }
         let config = state
+            .run
             .reflex
             .as_ref()
             .and_then(|reflex| reflex.settings.config.as_deref());
@@ -131,7 +132,7 @@ impl<'g> Session<'g> {
         reflex::govern(
             &self.policy,
             &self.reflex().settings,
-            self.state.max_iterations,
+            self.state.run.max_iterations,
         )
     }
 
@@ -223,14 +224,14 @@ impl<'g> Session<'g> {
         self.loaded = self.store.load().await?;
         let (state, _) = self.loaded.state(|| turn.state.clone());
         self.state = state;
-        if self.state.has_ended() {
+        if self.state.run.has_ended() {
             self.workspace
                 .repository
                 .leave_task(&task_ref(&self.alias))
                 .await?;
             // What is left of the loop for `loopgate metrics` when its state is cleaned away.
             if let Some(tip) = self.loaded.tip
-                && let Some(line) = self.store.line(tip, self.state.updated_at).await?
+                && let Some(line) = self.store.line(tip, self.state.run.updated_at).await?
             {
                 RunLines {
                     objects: &self.workspace.repository,
@@ -245,6 +246,7 @@ impl<'g> Session<'g> {
 
     pub(super) fn reflex(&self) -> &ReflexState {
         self.state
+            .run
             .reflex
             .as_ref()
             .expect("put in place when the session was opened")

@@ -93,7 +93,7 @@ impl PullReading<'_> {
         } = *self;
         let approve = policy.gates.values().any(|gate| gate.approvers.codeowners);
         let called = policy.escalation.notify.is_empty()
-            && previous.is_some_and(|state| state.failures.total > 0);
+            && previous.is_some_and(|state| state.attempts.failures.total > 0);
         let file = if approve || called {
             config::owners_file(repo, facts.base.tip).await?
         } else {

@@ -100,7 +100,7 @@ impl PullReading<'_> {
         let objections = self
             .previous
             .into_iter()
-            .flat_map(|state| state.gates.values())
+            .flat_map(|state| state.concerns.gates.values())
             .flat_map(|gate| &gate.objections);
         let rejecting: BTreeSet<ReviewId> = objections
             .filter_map(|objection| match objection.source {
@@ -192,7 +192,8 @@ impl PullReading<'_> {
                 .any(|hint| matches!(hint, Hint::CommentEdited { comment, .. } if *comment == id))
         };
         let known = |id| {
-            previous.is_some_and(|state| state.edited_words.contains(&WordSource::Comment(id)))
+            previous
+                .is_some_and(|state| state.people.edited_words.contains(&WordSource::Comment(id)))
         };
         let unheard = |comment: &&Comment| {
             comment.updated_at.timestamp() != comment.created_at.timestamp()
@@ -263,7 +264,7 @@ impl PullReading<'_> {
                 Hint::Enqueued | Hint::Dequeued { .. } | Hint::QueueGroup(_)
             )
         });
-        let is_unsettled = previous.is_some_and(|state| state.queue.is_unsettled());
+        let is_unsettled = previous.is_some_and(|state| state.concerns.queue.is_unsettled());
         if pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
             return Ok(None);
         }

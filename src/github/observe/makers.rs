@@ -125,7 +125,7 @@ pub(super) async fn pushes(
 }
 
 fn add_events(moves: &mut Vec<Move>, previous: Option<&LoopState>, hints: &[Hint]) {
-    let recorded = previous.into_iter().flat_map(|state| &state.pushes);
+    let recorded = previous.into_iter().flat_map(|state| &state.head.pushes);
     let hinted = hints.iter().filter_map(|hint| match hint {
         Hint::Pushed(push) => Some(push),
         _ => None,

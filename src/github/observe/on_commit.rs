@@ -207,10 +207,11 @@ impl PullReading<'_> {
             return Ok((left, left_heads));
         };
         let known = previous
-            .left_heads
+            .head
+            .left
             .iter()
             .copied()
-            .chain([previous.head_sha])
+            .chain([previous.head.sha])
             .filter(|old| *old != head);
         let known: BTreeSet<Sha> = known.collect();
         if facts.pull.pull_request.lifecycle != Lifecycle::Open {

@@ -48,7 +48,7 @@ impl Observer {
         previous: Option<&LoopState>,
     ) -> Result<Observation> {
         let Target { repo, number } = target;
-        let saved_policy = previous.and_then(|state| state.policy_sha);
+        let saved_policy = previous.and_then(|state| state.head.policy_sha);
         let policy = config::settled(repo, facts.policy.clone(), saved_policy).await?;
         let mut checks = std::mem::take(&mut facts.checks);
         // A head without a state or a check run of ours was decided nowhere else.
@@ -205,7 +205,9 @@ impl PullReading<'_> {
         let check_details = async {
             let (base, on_base) = self.base_checks(checks).await?;
             // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
-            let last = self.previous.and_then(|state| state.attempts.last());
+            let last = self
+                .previous
+                .and_then(|state| state.attempts.counted.last());
             let green = if last.is_some_and(|last| last.head_sha == head) {
                 on_base.as_slice()
             } else {
@@ -228,7 +230,7 @@ impl PullReading<'_> {
     /// that was deleted, or is another one, answers for itself.
     async fn earlier_names(&self) -> Result<BTreeSet<String>> {
         let present = &self.facts.pull.pull_request.base.branch;
-        let record = self.previous.map(|state| &state.first_seen_heads);
+        let record = self.previous.map(|state| &state.head.sightings);
         let mut names: Vec<&str> = Vec::new();
         for seen in record.into_iter().flatten().rev() {
             let name = seen.base.as_deref().unwrap_or(present);

@@ -227,7 +227,7 @@ impl Turn<'_> {
             let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else {
                 return Ok(None);
             };
-            if lines.holds(&state.run_id, closed_at).await? {
+            if lines.holds(&state.run.id, closed_at).await? {
                 return Ok(None);
             }
             let line = store.line(tip, closed_at).await?;

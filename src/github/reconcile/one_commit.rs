@@ -104,7 +104,11 @@ impl Turn<'_> {
         let Some((left, labels, commit)) = self.observer.switched_off(target).await? else {
             return Ok(());
         };
-        let asked = state.gates.values().flat_map(|gate| &gate.reviewers);
+        let asked = state
+            .concerns
+            .gates
+            .values()
+            .flat_map(|gate| &gate.reviewers);
         let wished = Surface {
             labels: labels.into_iter().map(|label| (label, None)).collect(),
             withdraw: asked.cloned().collect(),
@@ -120,7 +124,8 @@ impl Turn<'_> {
         self.executor.execute(&self.client, &left, &effects).await?;
         // A reviewer that it names as asked is not asked again.
         let mut next = state.clone();
-        next.gates
+        next.concerns
+            .gates
             .values_mut()
             .for_each(|gate| gate.reviewers.clear());
         let (report, subject) = (store.report(tip).await?, "the configuration was taken away");

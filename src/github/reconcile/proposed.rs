@@ -68,14 +68,15 @@ impl Turn<'_> {
         let blob = edited.and_then(|file| file.blob);
         if decision
             .next
-            .proposed
+            .concerns
+            .configuration
             .as_ref()
             .map(|proposed| proposed.blob)
             == blob
         {
             return None;
         }
-        decision.next.proposed = None;
+        decision.next.concerns.configuration = None;
         if !self.stays {
             return None;
         }
@@ -83,7 +84,7 @@ impl Turn<'_> {
         let mut known = self.proposals.0.lock();
         match known.get(&version) {
             Some(Comparison::Ended(compared)) => {
-                decision.next.proposed = Some(compared.clone());
+                decision.next.concerns.configuration = Some(compared.clone());
                 return None;
             }
             Some(Comparison::Nothing) => return None,

@@ -128,7 +128,7 @@ impl RecentMemory {
         loaded: &LoadedRun,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        let saved_at = loaded.intact()?.updated_at.min(now);
+        let saved_at = loaded.intact()?.run.updated_at.min(now);
         let is_recent = saved_at > self.since && now < saved_at + CONCURRENT_WRITER_TIME;
         (is_recent && self.change(job, |recent| recent.saved != loaded.tip)).then_some(saved_at)
     }

@@ -77,7 +77,7 @@ impl Turn<'_> {
             .extend(problems.iter().cloned().chain(not_moved));
         observation.policy.state = storage.backend();
 
-        let above_before = loaded.intact().and_then(|state| state.above);
+        let above_before = loaded.intact().and_then(|state| state.concerns.stack);
         let concurrent_save = self.recent.concurrent_save(job, &loaded, *now);
         let decided = Box::pin(self.decide_and_save(&observation, loaded, &store)).await?;
         let Some(mut decided) = decided else {
@@ -103,7 +103,7 @@ impl Turn<'_> {
                 .snapshot
                 .pull_request
                 .closed_at
-                .unwrap_or(decided.decision.next.updated_at);
+                .unwrap_or(decided.decision.next.run.updated_at);
             ended = Box::pin(self.keep_line(&store, closed_at))
                 .await?
                 .map(Box::new);
@@ -163,7 +163,7 @@ impl Turn<'_> {
             return Ok(());
         };
         let job = self.job;
-        let companions = state.queue.companions(job.number);
+        let companions = state.concerns.queue.companions(job.number);
         for number in companions
             .into_iter()
             .filter(|number| *number != job.number)
@@ -173,7 +173,7 @@ impl Turn<'_> {
             let groups = other
                 .intact()
                 .into_iter()
-                .flat_map(|state| state.queue.groups.iter().cloned());
+                .flat_map(|state| state.concerns.queue.groups.iter().cloned());
             observation
                 .snapshot
                 .hints
@@ -289,7 +289,7 @@ impl Turn<'_> {
                     .request
                     .retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
             }
-            let last = state.last_verification.as_ref();
+            let last = state.head.last_verification.as_ref();
             let after_failure = last.is_some_and(|last| last.result == VerificationResult::Fail);
             let feedback = render::feedback(
                 &decision.view.feedback,
@@ -326,7 +326,7 @@ impl Turn<'_> {
                     let head = observation.snapshot.pull_request.head.sha;
                     // And a run that is gone was archived meanwhile.
                     if loaded.tip.is_none()
-                        || loaded.intact().is_some_and(|state| state.head_sha != head)
+                        || loaded.intact().is_some_and(|state| state.head.sha != head)
                     {
                         return Ok(None);
                     }
@@ -524,8 +524,14 @@ fn above(
         .stack
         .as_ref()
         .is_some_and(|stack| !stack.beneath.is_empty());
-    let may_concern = !is_open || has_changed || stands_on || decision.next.above != before;
-    decision.next.above.or(before).filter(|_| may_concern)
+    let may_concern =
+        !is_open || has_changed || stands_on || decision.next.concerns.stack != before;
+    decision
+        .next
+        .concerns
+        .stack
+        .or(before)
+        .filter(|_| may_concern)
 }
 
 fn summary(observation: &Observation, decided: SavedDecision, executed: Execution) -> Summary {
@@ -537,12 +543,12 @@ fn summary(observation: &Observation, decided: SavedDecision, executed: Executio
     } = decided;
     Summary {
         word: decision.action.word(),
-        status: decision.next.status,
-        stage: decision.next.state,
+        status: decision.next.run.status,
+        stage: decision.next.run.stage,
         score: decision.view.evaluation.score,
         failed_rules: decision.view.evaluation.failed_rules(),
         subject: refs::subject(&decision),
-        run_id: decision.next.run_id.clone(),
+        run_id: decision.next.run.id.clone(),
         attempt: decision.view.attempt,
         saved,
         effects: executed.done,

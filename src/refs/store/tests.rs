@@ -5,7 +5,11 @@ use crate::refs::{
     RefName, Seal, SealOf, archive_entry, archived,
     fixtures::{FakeObjects, begun, judged, line, record, sample_state},
 };
-use loopgate_core::{PrNumber, evidence::CheckEvidence, state::RunStatus};
+use loopgate_core::{
+    PrNumber,
+    evidence::CheckEvidence,
+    state::{RunDocument, RunStatus},
+};
 
 fn name() -> RefName {
     RefName::pull_request(PrNumber::new(12))
@@ -27,10 +31,9 @@ fn attempt(number: u32) -> (String, String) {
 }
 
 fn other(title: &str) -> LoopState {
-    LoopState {
-        title: title.into(),
-        ..sample_state()
-    }
+    let mut state = sample_state();
+    state.run.title = title.into();
+    state
 }
 
 /// Commits files as somebody else would, past the store.
@@ -84,18 +87,15 @@ async fn the_state_of_another_pull_request_is_not_gone_on_from_nor_is_what_lies_
         .save(&nothing, &save(&mine, &[line(begun(), 1)]))
         .await
         .unwrap();
-    let foreign = LoopState {
-        pull_request: Some(PrNumber::new(99)),
-        title: "theirs".into(),
-        ..sample_state()
-    };
+    let mut foreign = other("theirs");
+    foreign.run.pull_request = Some(PrNumber::new(99));
     meddle(
         &objects,
         &[(STATE_FILE, &serde_json::to_string(&foreign).unwrap())],
     )
     .await;
     let (state, told) = store.load().await.unwrap().state(|| other("fresh"));
-    assert_eq!(state.title, "mine", "an older commit of its own");
+    assert_eq!(state.run.title, "mine", "an older commit of its own");
     assert!(
         told.unwrap()
             .starts_with("the saved state is that of another pull request; went back to")
@@ -112,10 +112,8 @@ async fn nothing_is_saved_when_only_the_time_has_passed() {
         .await
         .unwrap();
     let loaded = store.load().await.unwrap();
-    let later = LoopState {
-        updated_at: state.updated_at + chrono::TimeDelta::hours(1),
-        ..state
-    };
+    let mut later = state;
+    later.run.updated_at += chrono::TimeDelta::hours(1);
     assert_eq!(store.save(&loaded, &save(&later, &[])).await.unwrap(), None);
     assert!(
         store
@@ -164,9 +162,12 @@ async fn of_two_writers_one_is_told_to_look_again() {
         .unwrap_err();
     assert_eq!(lost, RefsError::RefMoved { name: name() });
     let again = store.load().await.unwrap();
-    assert_eq!(again.intact().unwrap().title, "one");
+    assert_eq!(again.intact().unwrap().run.title, "one");
     store.save(&again, &save(&other("two"), &[])).await.unwrap();
-    assert_eq!(store.load().await.unwrap().intact().unwrap().title, "two");
+    assert_eq!(
+        store.load().await.unwrap().intact().unwrap().run.title,
+        "two"
+    );
 }
 
 #[tokio::test]
@@ -183,17 +184,16 @@ async fn a_broken_state_is_rebuilt_from_history_and_attempts() {
         .save(&store.load().await.unwrap(), &first)
         .await
         .unwrap();
-    let fresh = || LoopState {
-        run_id: "pr-12-new".into(),
-        attempts: Vec::new(),
-        ..sample_state()
-    };
-    for broken in ["{", "[]", r#"{"schema":"loopgate.loop-state/v9"}"#, "\u{0}"] {
+    let mut fresh = sample_state();
+    fresh.run.id = "pr-12-new".into();
+    fresh.attempts.counted.clear();
+    let fresh = || fresh.clone();
+    for broken in ["{", "[]", r#"{"schema":"loopgate.evidence/v1"}"#, "\u{0}"] {
         meddle(&objects, &[(STATE_FILE, broken)]).await;
         let (rebuilt, how) = store.load().await.unwrap().state(fresh);
         assert_eq!(
-            (&rebuilt.run_id, rebuilt.attempts),
-            (&state.run_id, vec![record(1).digest]),
+            (&rebuilt.run.id, rebuilt.attempts.counted),
+            (&state.run.id, vec![record(1).digest]),
             "the run goes on"
         );
         assert!(
@@ -218,8 +218,8 @@ async fn a_broken_state_is_rebuilt_from_history_and_attempts() {
             .unwrap()
             .state(fresh);
         assert_eq!(
-            (rebuilt.run_id, rebuilt.attempts),
-            (state.run_id.clone(), vec![record(1).digest])
+            (rebuilt.run.id, rebuilt.attempts.counted),
+            (state.run.id.clone(), vec![record(1).digest])
         );
         assert!(
             how.unwrap()
@@ -248,7 +248,7 @@ async fn without_a_history_the_newest_good_parent_counts_and_without_any_a_new_r
     let store = StateStore::new(&objects, name());
     meddle(&objects, &[(STATE_FILE, "nonsense")]).await;
     let (state, how) = store.load().await.unwrap().state(|| other("fresh"));
-    assert_eq!(state.title, "fresh");
+    assert_eq!(state.run.title, "fresh");
     assert!(how.unwrap().contains("a new run was begun"));
 
     store
@@ -266,7 +266,7 @@ async fn without_a_history_the_newest_good_parent_counts_and_without_any_a_new_r
         .await;
     }
     let (state, how) = store.load().await.unwrap().state(|| other("fresh"));
-    assert_eq!(state.title, "good");
+    assert_eq!(state.run.title, "good");
     assert!(how.unwrap().contains("went back to the state of commit"));
 }
 
@@ -281,7 +281,7 @@ fn forged() -> LoopState {
         "check": "unit", "reason": "trust me", "by": "mallory", "at": "2026-11-20T10:15:00Z",
     });
     let mut state = serde_json::to_value(sample_state()).unwrap();
-    state["skips"] = serde_json::json!([skip]);
+    state["people"]["skips"] = serde_json::json!([skip]);
     serde_json::from_value(state).unwrap()
 }
 
@@ -289,10 +289,8 @@ fn forged() -> LoopState {
 async fn a_rewritten_state_gives_way_to_the_last_sealed_one() {
     let objects = FakeObjects::default();
     let store = StateStore::new(&objects, name()).sealed(sealing());
-    let honest = LoopState {
-        skips: Vec::new(),
-        ..sample_state()
-    };
+    let mut honest = sample_state();
+    honest.people.skips.clear();
     store
         .save(
             &store.load().await.unwrap(),
@@ -333,7 +331,15 @@ async fn a_state_that_never_was_sealed_is_used_without_what_it_could_grant() {
         .await
         .unwrap();
     assert_eq!(
-        workflow.load().await.unwrap().intact().unwrap().skips.len(),
+        workflow
+            .load()
+            .await
+            .unwrap()
+            .intact()
+            .unwrap()
+            .people
+            .skips
+            .len(),
         1,
         "without a key it counts"
     );
@@ -345,9 +351,11 @@ async fn a_state_that_never_was_sealed_is_used_without_what_it_could_grant() {
         .unwrap()
         .state(|| unreachable!("there is a state"));
     assert!(
-        state.skips.is_empty() && state.first_seen_heads.is_empty() && state.resumes.is_empty()
+        state.people.skips.is_empty()
+            && state.head.sightings.is_empty()
+            && state.people.resumes.is_empty()
     );
-    assert_eq!(state.attempts, sample_state().attempts);
+    assert_eq!(state.attempts.counted, sample_state().attempts.counted);
     assert_eq!(
         how.unwrap(),
         "the saved state does not carry this App's seal; kept the attempts, dropped skips, resumes and when heads \
@@ -361,7 +369,7 @@ async fn a_state_that_never_was_sealed_is_used_without_what_it_could_grant() {
         .unwrap()
         .state(|| unreachable!("there is a state below"));
     assert!(
-        state.skips.is_empty(),
+        state.people.skips.is_empty(),
         "nor do its ancestors grant anything"
     );
 }
@@ -379,10 +387,8 @@ async fn an_oversized_state_is_not_read() {
 async fn a_run_moves_to_the_archive_and_back() {
     let objects = FakeObjects::default();
     let store = StateStore::new(&objects, name());
-    let ended = LoopState {
-        status: RunStatus::Completed,
-        ..sample_state()
-    };
+    let mut ended = sample_state();
+    ended.run.status = RunStatus::Completed;
     let tip = store
         .save(&store.load().await.unwrap(), &save(&ended, &[]))
         .await
@@ -476,7 +482,7 @@ fn an_attempt_stays_small_however_much_it_has_to_tell() {
 /// Sentences in a state are kept as they were written, in any version.
 #[tokio::test]
 async fn words_in_a_state_of_an_older_version_stay_as_they_are() {
-    let mut old = serde_json::to_value(sample_state()).unwrap();
+    let mut old = json!(RunDocument::from(sample_state()));
     old["critique"] = json!(["unit: calc.sh:3: adds: the sum begins at 1 → Begin it at 0."]);
     old["stop"] =
         json!({ "passed": false, "reason": "phase_error", "words": "there is no result of unit" });
@@ -487,7 +493,7 @@ async fn words_in_a_state_of_an_older_version_stay_as_they_are() {
         "settings": {
             "taskType": "bug_fix", "mandatory": [], "thresholdA": 0.8, "thresholdB": 0.9, "major": "fail", "limit": 4,
         },
-        "beganAt": sample_state().head_sha,
+        "beganAt": sample_state().head.sha,
         "broken": { "step": "EVALUATE", "iteration": 2, "why": "the checks edited calc.sh" },
         "fixes": [],
         "spent": { "calls": 1, "wallMs": 5, "costUsd": 0.5 },
@@ -498,7 +504,8 @@ async fn words_in_a_state_of_an_older_version_stay_as_they_are() {
     let objects = FakeObjects::default();
     meddle(&objects, &[(STATE_FILE, &old.to_string())]).await;
     let loaded = StateStore::new(&objects, name()).load().await.unwrap();
-    let again = serde_json::to_value(loaded.intact().expect("a readable state")).unwrap();
+    let again = loaded.intact().expect("a readable state").clone();
+    let again = json!(RunDocument::from(again));
     assert!(loopgate_core::fixtures::keeps(&again, &old), "{again}");
 }
 

@@ -161,7 +161,7 @@ impl LoopPage {
             .cloned();
         let at = at.unwrap_or_else(|| SavedState {
             sha: recorded.commit,
-            at: recorded.state.updated_at,
+            at: recorded.state.run.updated_at,
             subject: String::new(),
         });
         Self {
@@ -186,12 +186,13 @@ impl LoopPage {
         };
         let attempts: Vec<Attempt> = state
             .attempts
+            .counted
             .iter()
             .rev()
             .take(MOST)
             .map(attempt)
             .collect();
-        let mut gates: Vec<GateCard> = state.gates.iter().map(saved_gate).collect();
+        let mut gates: Vec<GateCard> = state.concerns.gates.iter().map(saved_gate).collect();
         gates.sort_by_key(|gate| !gate.closed);
         let failures = attempts
             .first()
@@ -203,15 +204,15 @@ impl LoopPage {
             schema: "loopgate.loop/v1",
             repository: repository.to_string(),
             number: number.get(),
-            title: short(&state.title),
+            title: short(&state.run.title),
             page: format!("/{repository}/pull/{number}"),
             verdict: short(&loop_verdict(state)),
-            head_sha: state.head_sha.to_string(),
-            stage: state.state,
-            status: state.status.as_str().replace("in_progress", "running"),
-            attempt: state.iteration,
-            max_attempts: state.max_iterations,
-            score: state.last_score,
+            head_sha: state.head.sha.to_string(),
+            stage: state.run.stage,
+            status: state.run.status.as_str().replace("in_progress", "running"),
+            attempt: state.run.iteration,
+            max_attempts: state.run.max_iterations,
+            score: state.attempts.score_before(),
             gates,
             failures: failures.unwrap_or_default(),
             attempts,

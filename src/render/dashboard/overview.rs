@@ -330,12 +330,12 @@ impl OpenLoop {
                 .unwrap_or_default();
             short(&format!("{file}:{line}:{column}: {message}{hint}"))
         };
-        let seen = state.first_seen_heads.last().map(|head| head.at);
+        let seen = state.head.sightings.last().map(|head| head.at);
         Self {
             title: short(&pull.title),
             head_sha: pull.head.sha.to_string(),
             author: pull.author.login.to_string(),
-            author_kind: state.author.unwrap_or(AuthorKind::Person),
+            author_kind: state.run.author.unwrap_or(AuthorKind::Person),
             agent: by_agent(state, pull),
             private: true,
             problem: view.origin.error().map(problem),
@@ -351,15 +351,17 @@ impl OpenLoop {
             max_attempts: view.max_attempts,
             score: view.evaluation.score,
             since: who.since.unwrap_or_else(|| {
-                seen.map_or(state.state_entered_at, |at| at.max(state.state_entered_at))
+                seen.map_or(state.run.stage_entered_at, |at| {
+                    at.max(state.run.stage_entered_at)
+                })
             }),
         }
     }
 }
 
 fn by_agent(state: &LoopState, pull: &PullRequest) -> Option<String> {
-    let named = state.agent.as_ref().map(|agent| agent.name.as_str());
-    let is_agent = state.author == Some(AuthorKind::Agent);
+    let named = state.run.agent.as_ref().map(|agent| agent.name.as_str());
+    let is_agent = state.run.author == Some(AuthorKind::Agent);
     let author = is_agent.then(|| pull.author.login.as_str());
     named.or(author).map(short)
 }

@@ -93,7 +93,7 @@ fn every_page_is_written_and_escapes_what_it_prints() {
     let mut pages = Vec::new();
     for (mut decision, mut snapshot) in situations() {
         HOSTILE.clone_into(&mut snapshot.pull_request.title);
-        HOSTILE.clone_into(&mut decision.next.title);
+        HOSTILE.clone_into(&mut decision.next.run.title);
         let recorded = RecordedLoop {
             commit: fixtures::sha(1),
             history: decision.events.clone(),

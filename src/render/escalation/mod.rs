@@ -208,7 +208,7 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
     context! {
         file_path => code(places(subject).next().unwrap_or("unknown")),
         // The failing attempts of this streak.
-        attempt_count => next.failures.count.clamp(1, view.max_attempts.max(1)),
+        attempt_count => next.attempts.failures.count.clamp(1, view.max_attempts.max(1)),
         max_attempts => view.max_attempts,
         failure_summary => failure_summary(subject, &causes, shown.len(), &links),
         // The causes of the failures, and how the change weakens what checks it.
@@ -217,8 +217,8 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
         trigger => code(escalation.trigger.as_str()),
         reason => blocked_because(escalation),
         last_failure => last_failure(subject, escalation, &links),
-        retry_attempts => next.failures.count,
-        max_retries => next.failures.max_retries,
+        retry_attempts => next.attempts.failures.count,
+        max_retries => next.attempts.failures.max_retries,
         stage => view.stage.as_str(),
         time_in_failure => time_in_failure(subject, escalation),
         // The attempts as a table, where there were several; what was tried in each stands above it.
@@ -256,7 +256,7 @@ fn places<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
         .filter_map(|view| view.failure.location());
     failing
         .map(|(file, _)| file)
-        .chain(subject.decision.next.code_artifact.path.as_deref())
+        .chain(subject.decision.next.head.artifact.path.as_deref())
 }
 
 fn failure_summary(
@@ -337,7 +337,8 @@ fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
     let asked = subject
         .decision
         .next
-        .senior
+        .concerns
+        .fixer
         .as_ref()
         .filter(|call| call.since <= escalation.since);
     let by = |attempt: &AttemptDigest| match asked {
@@ -460,7 +461,7 @@ fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String
         .take_while(|attempt| attempt.result == VerificationResult::Fail);
     let since = failing
         .last()
-        .map_or(subject.decision.next.created_at, |attempt| attempt.at);
+        .map_or(subject.decision.next.run.created_at, |attempt| attempt.at);
     words::days((escalation.since - since).num_seconds().max(0))
 }
 

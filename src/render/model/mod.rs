@@ -85,13 +85,13 @@ impl Feedback {
         let mut document = Self {
             schema: FEEDBACK_SCHEMA.to_owned(),
             repository: Some(subject.snapshot.repository.clone()),
-            pull_request: decision.next.pull_request,
+            pull_request: decision.next.run.pull_request,
             head_sha: pull.head.sha,
             r#final: !decision.action.awaits_evidence(),
             decision: decision.action.word(),
             action: bounded(&json!(decision.action), 200, 20).unwrap_or_default(),
             who_acts: who_acts(subject),
-            status: Some(decision.next.status),
+            status: Some(decision.next.run.status),
             stage: Some(view.stage),
             attempt: Some(view.attempt),
             max_attempts: Some(view.max_attempts),
@@ -120,6 +120,7 @@ impl Feedback {
             attempts: decision
                 .next
                 .attempts
+                .counted
                 .iter()
                 .rev()
                 .take(10)
@@ -364,7 +365,7 @@ fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
         subject.policy,
     )?;
     // A verified working tree has no pull request.
-    let is_open = subject.decision.next.pull_request.is_some();
+    let is_open = subject.decision.next.run.pull_request.is_some();
     let (kind, login) = match who.part {
         Part::Nobody => return None,
         Part::Author | Part::Agent if is_open => (
@@ -455,7 +456,7 @@ fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
             .iter()
             .any(|known| FailureId::from(*known) == failure)
     };
-    let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+    let fixes = state.run.reflex.iter().flat_map(|reflex| &reflex.fixes);
     let change = |attempt: &AttemptDigest| {
         let fix = fixes.clone().find(|fix| fix.head_sha == attempt.head_sha)?;
         Some(short(
@@ -463,15 +464,19 @@ fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
             300,
         ))
     };
-    let pairs = state.attempts.windows(2).filter_map(|pair| match pair {
-        [before, after] if has(before) => Some(Tried {
-            attempt: after.number,
-            head_sha: Some(after.head_sha),
-            change: change(after),
-            outcome: if has(after) { "same" } else { "came_back" }.to_owned(),
-        }),
-        _ => None,
-    });
+    let pairs = state
+        .attempts
+        .counted
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [before, after] if has(before) => Some(Tried {
+                attempt: after.number,
+                head_sha: Some(after.head_sha),
+                change: change(after),
+                outcome: if has(after) { "same" } else { "came_back" }.to_owned(),
+            }),
+            _ => None,
+        });
     let all: Vec<Tried> = pairs.collect();
     let old = all.len().saturating_sub(5);
     all.into_iter().skip(old).collect()

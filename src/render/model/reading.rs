@@ -142,18 +142,20 @@ impl Feedback {
     pub fn of_state(state: &LoopState, attempt: Option<&Value>) -> Self {
         let verified = state
             .attempts
+            .counted
             .last()
-            .filter(|attempt| attempt.head_sha == state.head_sha);
+            .filter(|attempt| attempt.head_sha == state.head.sha);
         let recorded = |name: &str| {
             attempt
                 .filter(|_| verified.is_some())
                 .and_then(|attempt| attempt.get(name))
         };
         let waits = state
+            .concerns
             .gates
             .values()
             .any(|gate| gate.required && gate.status == GateStatus::Requested);
-        let decision = match (state.status, verified) {
+        let decision = match (state.run.status, verified) {
             (RunStatus::Escalated, _) => DecisionWord::Escalate,
             (RunStatus::Completed, _) => DecisionWord::Proceed,
             (RunStatus::Stopped | RunStatus::Aborted, _) | (_, None) => DecisionWord::Wait,
@@ -176,13 +178,13 @@ impl Feedback {
         let left = failures.len();
         loop {
             let feedback = Self::ours(json!({
-                "schema": FEEDBACK_SCHEMA, "repository": state.repository, "pull_request": state.pull_request,
-                "head_sha": state.head_sha, "final": verified.is_some() || state.blocked.is_some(),
-                "decision": decision, "status": state.status, "stage": state.state,
-                "attempt": state.iteration, "max_attempts": state.max_iterations,
+                "schema": FEEDBACK_SCHEMA, "repository": state.run.repository, "pull_request": state.run.pull_request,
+                "head_sha": state.head.sha, "final": verified.is_some() || state.people.blocked.is_some(),
+                "decision": decision, "status": state.run.status, "stage": state.run.stage,
+                "attempt": state.run.iteration, "max_attempts": state.run.max_iterations,
                 "score": verified.map(|attempt| attempt.score),
                 "failures": failures, "more_failures": left - failures.len(), "feedback": others,
-                "gates": state.gates.iter().filter(|(_, gate)| gate.required).map(|(name, gate)| json!({
+                "gates": state.concerns.gates.iter().filter(|(_, gate)| gate.required).map(|(name, gate)| json!({
                     "name": name, "status": gate.status, "who": gate.reviewers, "write": format!("{name} approved"),
                 })).collect::<Vec<_>>(),
                 "rules": RULES,
@@ -594,8 +596,8 @@ mod tests {
             50,
             "unit: failed",
         );
-        state.head_sha = failed.head_sha;
-        state.attempts = vec![failed];
+        state.head.sha = failed.head_sha;
+        state.attempts.counted = vec![failed];
         let line = FeedbackLine {
             problem: "x".repeat(900),
             ..fixtures::told()
@@ -614,14 +616,14 @@ mod tests {
         );
         assert!(told.json().len() <= 16 << 10, "{}", told.json().len());
         // A head that was not verified yet, and a run that somebody has to look at.
-        state.head_sha = fixtures::sha(0xa1);
-        state.attempts[0].head_sha = fixtures::sha(0xa0);
+        state.head.sha = fixtures::sha(0xa1);
+        state.attempts.counted[0].head_sha = fixtures::sha(0xa0);
         assert_eq!(
             (reading(&state).is_final(), reading(&state).decision()),
             (false, DecisionWord::Wait)
         );
-        state.attempts[0].head_sha = fixtures::sha(0xa1);
-        state.status = loopgate_core::state::RunStatus::Escalated;
+        state.attempts.counted[0].head_sha = fixtures::sha(0xa1);
+        state.run.status = loopgate_core::state::RunStatus::Escalated;
         assert_eq!(reading(&state).decision(), DecisionWord::Escalate);
     }
 
@@ -641,9 +643,9 @@ mod tests {
         );
         assert_eq!((told(&decision, same), told(&decision, other)), (0, 1));
         decision.view.attempt = 7;
-        decision.next.attempts[0].number = 7;
+        decision.next.attempts.counted[0].number = 7;
         assert_eq!((told(&decision, same), told(&decision, other)), (6, 7));
-        decision.next.attempts.clear();
+        decision.next.attempts.counted.clear();
         assert_eq!(
             (told(&decision, same), told(&decision, other)),
             (6, 6),

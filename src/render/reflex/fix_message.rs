@@ -54,9 +54,9 @@ pub fn loop_fix_message(
             cause.as_deref().unwrap_or("not known")
         )),
         paragraph(format!("Fix: {fix}")),
-        state.iteration,
-        state.max_iterations,
-        state.run_id,
+        state.run.iteration,
+        state.run.max_iterations,
+        state.run.id,
     )
 }
 
@@ -197,8 +197,8 @@ mod tests {
         snapshot.evidence = vec![fixtures::evidence(fixtures::sha(1), &["rounds_up"], &[])];
         let policy = fixtures::policy();
         let mut state = LoopState::begin(&snapshot, &policy, fixtures::start());
-        state.max_iterations = 4;
-        state.run_id = "round-20261120-100000".to_owned();
+        state.run.max_iterations = 4;
+        state.run.id = "round-20261120-100000".to_owned();
         let view = decide(&snapshot, &state, &policy, fixtures::start()).view;
         let edits = ChangedFiles::Complete(Vec::new());
         let written = |description| {

@@ -24,7 +24,7 @@ use loopgate_core::{
     policy::Trigger,
     reflex::{self, Ask, CritiqueItem, FixRecord, LoopCall},
     source_files::{is_code, is_test},
-    state::{Dispute, LoopState, RunStatus},
+    state::{Dispute, LoopState, RunDocument, RunStatus},
     text::one_line,
     verdict::{Evaluation, FailureView},
 };
@@ -48,9 +48,9 @@ pub fn loop_iteration(
     };
     let changed: Vec<String> = last_fix(state).map(described).into_iter().collect();
     let beside = context! {
-        number => state.iteration,
-        max => state.max_iterations,
-        plan => state.plan.clone(),
+        number => state.run.iteration,
+        max => state.run.max_iterations,
+        plan => state.run.plan.clone(),
         changed,
         artifact => state_ref(state),
     };
@@ -60,27 +60,29 @@ pub fn loop_iteration(
 /// The fix that led to the iteration a loop is in.
 fn last_fix(state: &LoopState) -> Option<&FixRecord> {
     state
+        .run
         .reflex
         .as_ref()?
         .fixes
         .last()
-        .filter(|fix| fix.iteration + 1 == state.iteration)
+        .filter(|fix| fix.iteration + 1 == state.run.iteration)
 }
 
 /// How a loop stands, in one line, as far as its state alone shows.
 pub fn loop_verdict(state: &LoopState) -> String {
-    let section = if state.pull_request.is_some() {
+    let section = if state.run.pull_request.is_some() {
         "pull_request_verdict"
     } else {
         "loop_verdict"
     };
-    let beside = context! { cause => cause(state), state => Serde(state) };
-    messages::plain(section, &state.status, beside)
+    let beside =
+        context! { cause => cause(state), state => Serde(RunDocument::from(state.clone())) };
+    messages::plain(section, &state.run.status, beside)
 }
 
 /// Why a person is called: on a pull request in its words, at a terminal mostly in the same.
 fn cause(state: &LoopState) -> &'static str {
-    let Some(trigger) = state.blocked.as_ref().map(|blocked| blocked.trigger) else {
+    let Some(trigger) = state.people.blocked.as_ref().map(|blocked| blocked.trigger) else {
         return "a person is needed";
     };
     let about = if trigger == Trigger::AmbiguousRequirement && reflex::lacks_only_a_test(state) {
@@ -89,7 +91,7 @@ fn cause(state: &LoopState) -> &'static str {
         trigger.as_str()
     };
     let own = word("trigger_of_local_loop", about);
-    if state.pull_request.is_some() || own.is_empty() {
+    if state.run.pull_request.is_some() || own.is_empty() {
         words::trigger(trigger)
     } else {
         own
@@ -98,23 +100,24 @@ fn cause(state: &LoopState) -> &'static str {
 
 /// PLAN: what the iteration that a loop is in will do, in short lines.
 pub fn loop_plan(state: &LoopState) -> Vec<String> {
-    let reflex = state.reflex.as_ref();
+    let reflex = state.run.reflex.as_ref();
     let mut plan = Vec::new();
     match (
         last_fix(state),
         reflex.and_then(|reflex| reflex.settings.produce.as_deref()),
     ) {
         (Some(fix), _) => plan.push(format!("check “{}”", fix.subject)),
-        (None, Some(command)) if state.iteration == 1 => plan.push(format!("run `{command}`")),
+        (None, Some(command)) if state.run.iteration == 1 => plan.push(format!("run `{command}`")),
         (None, _) => plan.push("take the tree as it is".to_owned()),
     }
-    plan.push(format!("evaluate phase {:?}", state.phase));
+    plan.push(format!("evaluate phase {:?}", state.run.phase));
     let failed = state
+        .head
         .evaluation
         .as_ref()
         .map(|evaluation| evaluation.failed_rules.as_slice())
         .unwrap_or_default();
-    if state.iteration > 1 && !failed.is_empty() {
+    if state.run.iteration > 1 && !failed.is_empty() {
         let names: Vec<&str> = failed.iter().take(5).map(|rule| rule.as_str()).collect();
         plan.push(format!("fix {}", names.join(" and ")));
     }
@@ -245,9 +248,12 @@ pub fn loop_status(state: &LoopState) -> String {
 
 /// `list`: all loops, and below them which is active where more than one goes on.
 pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
-    let going = states
-        .iter()
-        .filter(|state| matches!(state.status, RunStatus::InProgress | RunStatus::Escalated));
+    let going = states.iter().filter(|state| {
+        matches!(
+            state.run.status,
+            RunStatus::InProgress | RunStatus::Escalated
+        )
+    });
     let active = active.filter(|_| going.count() > 1);
     messages::text(
         "loop_list.txt",
@@ -257,19 +263,21 @@ pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
 
 /// The whole report: every iteration, what is left, and what only a person can decide.
 pub fn loop_report(state: &LoopState, colour: bool) -> String {
-    let reflex = state.reflex.as_ref();
+    let reflex = state.run.reflex.as_ref();
     let distance = reflex.and_then(|reflex| reflex.distance_to_success.as_ref());
     let also = state
+        .people
         .blocked
         .iter()
         .flat_map(|blocked| &blocked.also)
         .map(|trigger| words::trigger(*trigger));
     let remembered = state
         .attempts
+        .counted
         .last()
         .and_then(|last| last.memory_matches.as_ref());
     let error_of = |found: &MemoryMatch| {
-        let mut records = state.failures.history.iter().rev();
+        let mut records = state.attempts.failures.history.iter().rev();
         let record = records.find(|record| record.fingerprint == found.fingerprint);
         record
             .map_or("another failure", |record| &record.error)
@@ -282,15 +290,15 @@ pub fn loop_report(state: &LoopState, colour: bool) -> String {
     let model = context! {
         colour,
         verdict => loop_verdict(state),
-        is_commit => state.branch.len() >= 7 && state.branch.chars().all(|c| c.is_ascii_hexdigit()),
+        is_commit => state.head.branch.len() >= 7 && state.head.branch.chars().all(|c| c.is_ascii_hexdigit()),
         reflex => Serde(reflex),
         state_ref => state_ref(state),
         before => memory_lines(remembered),
-        distance => Serde(distance.filter(|_| state.status != RunStatus::InProgress)),
-        asks => reflex.is_some() && matches!(state.status, RunStatus::Escalated | RunStatus::Aborted),
+        distance => Serde(distance.filter(|_| state.run.status != RunStatus::InProgress)),
+        asks => reflex.is_some() && matches!(state.run.status, RunStatus::Escalated | RunStatus::Aborted),
         cause => cause(state),
         also => also.collect::<Vec<_>>(),
-        state => Serde(state),
+        state => Serde(RunDocument::from(state.clone())),
         caution => CAUTION,
     };
     messages::text("loop_report.txt", model)

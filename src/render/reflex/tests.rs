@@ -31,19 +31,19 @@ fn settings() -> Settings {
 /// A loop whose fixer deleted a test in its second iteration.
 fn blocked() -> LoopState {
     let mut state = fixtures::state();
-    state.pull_request = None;
-    state.task_alias = "fix-the-sum".into();
-    state.task.prompt = "fix: the sum is wrong".into();
-    state.branch = "main".into();
-    state.status = RunStatus::Escalated;
-    state.iteration = 2;
-    state.max_iterations = 4;
-    state.run_id = "fix-the-sum-20261120-101500".into();
+    state.run.pull_request = None;
+    state.run.alias = "fix-the-sum".into();
+    state.run.task.prompt = "fix: the sum is wrong".into();
+    state.head.branch = "main".into();
+    state.run.status = RunStatus::Escalated;
+    state.run.iteration = 2;
+    state.run.max_iterations = 4;
+    state.run.id = "fix-the-sum-20261120-101500".into();
     let attempt = |number: u32, score: f64| AttemptDigest {
         number,
         head_sha: loopgate_core::Sha::from_bytes([u8::try_from(number).unwrap(); 20]),
         tree_hash: String::new(),
-        at: state.created_at,
+        at: state.run.created_at,
         result: VerificationResult::Fail,
         blame: None,
         score: loopgate_core::Score::from_ratio(score, 1.0),
@@ -68,29 +68,28 @@ fn blocked() -> LoopState {
         summary: "unit: adds — expected 6, got 7".into(),
     };
     let digest = attempt(2, 0.5);
-    state.attempts = vec![attempt(1, 0.25), attempt(2, 0.5)];
-    state.head_sha = digest.head_sha;
-    state.best_attempt = None;
-    state.evaluation = Some(EvaluationSummary {
+    state.attempts.counted = vec![attempt(1, 0.25), attempt(2, 0.5)];
+    state.head.sha = digest.head_sha;
+    state.head.evaluation = Some(EvaluationSummary {
         score: digest.score,
         passed: false,
         failed_rules: digest.failed_rules.clone(),
         warnings: vec!["tests_added".parse().unwrap()],
     });
-    state.critique = Some(vec![
+    state.run.critique = Some(vec![
         "unit: calc.sh:3: adds: the sum begins at 1 → Begin it at 0.".into(),
     ]);
-    state.blocked = Some(Blocked {
+    state.people.blocked = Some(Blocked {
         trigger: Trigger::Tampering,
         also: Vec::new(),
         attempt: 2,
         call: 1,
         head_sha: digest.head_sha,
-        since: state.created_at + TimeDelta::minutes(2),
+        since: state.run.created_at + TimeDelta::minutes(2),
     });
-    state.reflex = Some(ReflexState {
+    state.run.reflex = Some(ReflexState {
         settings: settings(),
-        began_at: state.head_sha,
+        began_at: state.head.sha,
         broken: None,
         calling: None,
         fixes: vec![FixRecord {
@@ -155,35 +154,26 @@ fn the_whole_report_of_a_blocked_loop() {
 fn the_report_says_no_more_than_is_so() {
     let lines = |state: &LoopState| loop_report(state, false);
     let mut state = blocked();
-    state.branch = "0123abcd".into();
-    let best = |attempt, score| loopgate_core::state::BestAttempt {
-        attempt,
-        sha: state.head_sha,
-        score,
-    };
-    let (worse, better) = (
-        best(1, loopgate_core::Score::ZERO),
-        best(1, loopgate_core::Score::try_from(0.75).unwrap()),
-    );
-    state.best_attempt = Some(worse);
+    state.head.branch = "0123abcd".into();
     assert!(lines(&state).contains("Where      no branch at 02020202\n"));
     assert!(
         lines(&state).contains("Score      0.50 in phase A\n"),
         "nothing better was there"
     );
-    state.best_attempt = Some(better);
+    let worse = state.attempts.counted[0].score;
+    state.attempts.counted[0].score = loopgate_core::Score::try_from(0.75).unwrap();
     assert!(
         lines(&state)
-            .contains("Score      0.50 in phase A (best: 0.75 in iteration 1, 02020202)\n")
+            .contains("Score      0.50 in phase A (best: 0.75 in iteration 1, 01010101)\n")
     );
-    state.best_attempt = None;
-    state.phase = Phase::B;
+    state.attempts.counted[0].score = worse;
+    state.run.phase = Phase::B;
     assert!(
         lines(&state).contains("Score      0.50 in phase A\n"),
         "phase B has not been evaluated yet"
     );
     assert!(!lines(&state).contains("loop new"), "it can be resumed");
-    state.status = RunStatus::Stopped;
+    state.run.status = RunStatus::Stopped;
     assert!(
         lines(&state).ends_with(
             "begin another: loopgate loop new. Commits made here stay on your branch.\n"
@@ -211,10 +201,8 @@ fn columns_are_those_of_the_contract() {
             "updated_at"
         ]
     );
-    let running = LoopState {
-        status: RunStatus::InProgress,
-        ..blocked()
-    };
+    let mut running = blocked();
+    running.run.status = RunStatus::InProgress;
     let listed = loop_list(&[blocked(), running], Some("fix-the-sum"));
     assert_eq!(
         words(listed.lines().next().unwrap()),
@@ -237,11 +225,11 @@ fn columns_are_those_of_the_contract() {
 #[test]
 fn what_a_fixer_says_cannot_drive_the_terminal() {
     let mut state = blocked();
-    let reflex = state.reflex.as_mut().unwrap();
+    let reflex = state.run.reflex.as_mut().unwrap();
     reflex.notes = vec!["a\u{1b}[2Jb\u{202e}".into()];
     reflex.refused_diff = Some("+\u{1b}]0;title\u{7}\u{9b}31m".into());
     reflex.fixes[0].subject = "x\u{1b}[31m\ny".into();
-    state.critique = Some(vec!["\u{1b}c".into()]);
+    state.run.critique = Some(vec!["\u{1b}c".into()]);
     let shown = loop_report(&state, false);
     assert!(
         !shown.chars().any(|c| c.is_control() && c != '\n'),

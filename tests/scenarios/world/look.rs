@@ -72,7 +72,7 @@ impl World {
             &format!("refs/loopgate/pr/{}", pr.number),
             "loop-state.json",
         );
-        serde_json::from_str(&text.expect("a state")).expect("a document")
+        loopgate_core::fixtures::run_document(&text.expect("a state"))
     }
 
     /// A file under a hidden ref.

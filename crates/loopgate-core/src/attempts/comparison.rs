@@ -246,7 +246,7 @@ mod tests {
         );
         assert_eq!((compare.added.len(), compare.removed.len()), (1, 1));
         assert_eq!(
-            names(&story.state.attempts[0].regressed),
+            names(&story.state.attempts.counted[0].regressed),
             Vec::<&str>::new()
         );
     }
@@ -264,7 +264,7 @@ mod tests {
             }
         );
         assert_eq!(
-            names(&story.state.attempts[1].regressed),
+            names(&story.state.attempts.counted[1].regressed),
             ["parses"],
             "`rounds` failed before already"
         );
@@ -282,7 +282,7 @@ mod tests {
             .map(|view| view.blame)
             .collect();
         assert_eq!(blamed, [Blame::Base]);
-        assert!(!story.state.attempts[0].spent());
+        assert!(!story.state.attempts.counted[0].spent());
         // With another failure beside it, each keeps its own blame, and only the new one counts.
         let decision = story.push(2, &["old", "rounds"], &[]);
         let blamed: Vec<_> = decision
@@ -293,13 +293,13 @@ mod tests {
             .collect();
         assert_eq!(blamed, [Blame::PrCode, Blame::Base]);
         assert_eq!(
-            story.state.attempts[1]
+            story.state.attempts.counted[1]
                 .failing_tests
                 .keys()
                 .collect::<Vec<_>>(),
             ["rounds"]
         );
-        assert_eq!(story.state.attempts[1].fingerprints.len(), 1);
+        assert_eq!(story.state.attempts.counted[1].fingerprints.len(), 1);
         story.policy.retry.baseline = Baseline::New;
         assert_eq!(
             story.push(3, &["old"], &["rounds"]).action,
@@ -326,7 +326,7 @@ mod tests {
             story.push(1, &[], &["rounds", "parses"]).action,
             NextAction::WaitForMerge
         );
-        assert_eq!(names(&story.state.attempts[0].flaky), ["rounds"]);
+        assert_eq!(names(&story.state.attempts.counted[0].flaky), ["rounds"]);
         assert_eq!(names(&compared(&story).flaky), ["rounds"]);
         // Passed, and fails when run again: that is the test's doing.
         let decision = story.push(1, &["parses"], &["rounds"]);
@@ -336,8 +336,8 @@ mod tests {
             decision.action
         );
         assert_eq!(decision.view.failures[0].blame, Blame::Flaky);
-        assert_eq!(story.state.failures.total, 0);
-        assert_eq!(story.state.attempts.len(), 1);
+        assert_eq!(story.state.attempts.failures.total, 0);
+        assert_eq!(story.state.attempts.counted.len(), 1);
     }
 
     #[test]
@@ -374,8 +374,8 @@ mod tests {
             NextAction::Retry { attempt: 2 }
         );
         assert!(
-            story.state.attempts[1].regressed.is_empty()
-                && story.state.attempts[1].flaky.is_empty()
+            story.state.attempts.counted[1].regressed.is_empty()
+                && story.state.attempts.counted[1].flaky.is_empty()
         );
     }
 
@@ -415,7 +415,7 @@ mod tests {
             proptest::prop_assert!(same(&compare.still, now.intersection(&before).copied().collect()));
             proptest::prop_assert!(same(&compare.fixed, before.difference(&now).copied().collect()));
             proptest::prop_assert!(compare.added.is_empty() && compare.removed.is_empty() && compare.flaky.is_empty());
-            let regressed = &story.state.attempts[1].regressed;
+            let regressed = &story.state.attempts.counted[1].regressed;
             proptest::prop_assert_eq!(regressed, &compare.new, "all of them were green before");
         }
     }

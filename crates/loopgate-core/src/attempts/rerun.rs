@@ -57,7 +57,7 @@ pub fn wish(
 ) -> AnswerOutcome {
     let (mut asked, mut underway) = (BTreeSet::new(), BTreeSet::new());
     // One run may bring several checks, so what this request has just recorded must not refuse its next check.
-    let before = state.reruns.clone();
+    let before = state.concerns.checks.reruns.clone();
     for check in &checks {
         let sources = sources(cx, check);
         let is_fresh = |what: &Repeatable| {
@@ -109,6 +109,8 @@ pub fn repeat_outside(
             }
         };
         let tries = state
+            .concerns
+            .checks
             .reruns
             .iter()
             .filter(of_check)
@@ -120,6 +122,8 @@ pub fn repeat_outside(
         }
         for (what, ended) in sources(cx, check).ended {
             let before = state
+                .concerns
+                .checks
                 .reruns
                 .iter()
                 .filter(|rerun| rerun.what == what)
@@ -149,7 +153,12 @@ pub fn repeat_outside(
 
 /// What to ask GitHub for, as long as it still shows the attempts that are to be repeated.
 pub fn asks(cx: Context<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
-    let current = state.reruns.iter().filter(|rerun| is_current(rerun, cx));
+    let current = state
+        .concerns
+        .checks
+        .reruns
+        .iter()
+        .filter(|rerun| is_current(rerun, cx));
     let shown = |rerun: &&Rerun| {
         rerun
             .checks
@@ -185,16 +194,20 @@ pub fn asks(cx: Context<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
 pub fn waiting_since(cx: Context<'_>, state: &LoopState, check: &CheckName) -> Timestamp {
     let head = cx.snapshot.pull_request.head.sha;
     let seen = state
-        .first_seen_heads
+        .head
+        .sightings
         .iter()
         .find(|seen| seen.sha == head)
         .map_or(cx.now, |seen| seen.at);
     let let_run = state
+        .head
         .hold
         .as_ref()
         .filter(|hold| hold.head == head)
         .and_then(|hold| hold.ended_at);
     let asked = state
+        .concerns
+        .checks
         .reruns
         .iter()
         .filter(|rerun| rerun.head_sha == head && rerun.checks.contains(check));
@@ -219,12 +232,14 @@ fn record(
     by: AskedBy,
 ) {
     let same = state
+        .concerns
+        .checks
         .reruns
         .iter_mut()
         .find(|rerun| rerun.what == what && rerun.at == cx.now && rerun.by == by);
     match same {
         Some(rerun) => drop(rerun.checks.insert(check.clone())),
-        None => state.reruns.push(Rerun {
+        None => state.concerns.checks.reruns.push(Rerun {
             what,
             head_sha: cx.snapshot.pull_request.head.sha,
             checks: BTreeSet::from([check.clone()]),

@@ -75,7 +75,7 @@ fn asked(story: &Story) -> Vec<RerunRequest> {
 }
 
 fn last_answer(story: &Story) -> &AnswerOutcome {
-    &story.state.answered.last().unwrap().answers[0].outcome
+    &story.state.people.answered.last().unwrap().answers[0].outcome
 }
 
 const FAILED_JOBS: fn(u32) -> RerunRequest = |attempt| RerunRequest {
@@ -115,7 +115,11 @@ fn retry_runs_what_failed_again_once_per_attempt() {
     workflow(&mut story, 2, ended(Conclusion::Failure, at));
     story.comment("alice", "/loop retry");
     assert_eq!(asked(&story), [FAILED_JOBS(2)]);
-    assert_eq!(story.state.attempts.len(), 1, "running again is no attempt");
+    assert_eq!(
+        story.state.attempts.counted.len(),
+        1,
+        "running again is no attempt"
+    );
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn evidence_is_waited_for_anew_once_it_was_asked_for_again() {
     story.snapshot.workflow_runs.clear();
     story.now += TimeDelta::minutes(30);
     story.decide();
-    let silent = |story: &Story| !story.state.unreported.of_head.is_empty();
+    let silent = |story: &Story| !story.state.concerns.checks.unreported.of_head.is_empty();
     assert!(!silent(&story), "it has only just begun");
     story.now += TimeDelta::minutes(40);
     story.decide();
@@ -197,7 +201,11 @@ fn a_button_pressed_again_minutes_later_is_heard() {
             usize::from((minutes, asked_for) == (0, 1) || minutes == 5),
             "after {minutes} min"
         );
-        assert_eq!(story.state.answered.len(), 1, "one answer under one button");
+        assert_eq!(
+            story.state.people.answered.len(),
+            1,
+            "one answer under one button"
+        );
     }
 }
 
@@ -236,7 +244,7 @@ fn trouble_that_comes_back_calls_anew() {
         }
         story.snapshot.evidence = vec![crate::fixtures::evidence(sha(1), &[], &["a", "b"])];
         story.decide();
-        assert!(story.state.blocked.is_none() && posts(&story).is_empty());
+        assert!(story.state.people.blocked.is_none() && posts(&story).is_empty());
     }
 }
 
@@ -269,7 +277,7 @@ fn a_button_does_what_the_command_does_and_takes_the_same_rights() {
     story.decide();
     assert_eq!(asked(&story), [FAILED_JOBS(1)]);
     assert_eq!(
-        story.state.answered.len(),
+        story.state.people.answered.len(),
         1,
         "an event that comes twice is answered once"
     );
@@ -280,7 +288,7 @@ fn a_button_does_what_the_command_does_and_takes_the_same_rights() {
         check: check("unit"),
     };
     assert_eq!(last_answer(&story), &AnswerOutcome::Refused(needs_reason));
-    assert!(story.state.skips.is_empty());
+    assert!(story.state.people.skips.is_empty());
 
     let mut story = failing();
     let sha = story.snapshot.pull_request.head.sha;
@@ -314,7 +322,10 @@ fn trouble_outside_is_repeated_with_growing_waits_and_calls_a_person_after_an_ho
         }
     }
     assert_eq!(asks, [1, 2, 4, 8, 15], "no sixth time");
-    assert!(story.state.attempts.is_empty(), "it costs no attempt");
+    assert!(
+        story.state.attempts.counted.is_empty(),
+        "it costs no attempt"
+    );
     assert!(matches!(
         story.last.as_ref().unwrap().action,
         NextAction::WaitForEvidence { .. }
@@ -335,7 +346,7 @@ fn trouble_outside_is_repeated_with_growing_waits_and_calls_a_person_after_an_ho
     );
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
     assert_eq!(story.decide().action, NextAction::WaitForMerge);
-    assert!(story.state.outage.is_none() && story.state.blocked.is_none());
+    assert!(story.state.concerns.checks.outage.is_none() && story.state.people.blocked.is_none());
 }
 
 #[test]

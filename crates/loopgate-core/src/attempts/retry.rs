@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::{
     ids::Fingerprint,
     policy::LoopPolicy,
-    state::{AttemptDigest, Lacking, Resume, VerificationResult},
+    state::{AttemptDigest, Lacking, Resume},
 };
 
 /// What the attempts so far amount to.
@@ -80,14 +80,6 @@ pub fn since_resume<'a>(
 pub fn spent<'a>(attempts: &[&'a AttemptDigest]) -> Vec<&'a AttemptDigest> {
     let attempts = attempts.iter().copied();
     attempts.filter(|attempt| attempt.spent()).collect()
-}
-
-/// The attempt with the highest score that weakens nothing; the earliest of equals.
-pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
-    let rank =
-        |attempt: &AttemptDigest| (attempt.result == VerificationResult::Pass, attempt.score);
-    let honest = attempts.iter().filter(|attempt| !attempt.weakened);
-    honest.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
 /// A number of attempts.

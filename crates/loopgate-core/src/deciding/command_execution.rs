@@ -63,14 +63,15 @@ pub(super) fn carry_out(inputs: &Inputs<'_>, next: &mut LoopState) -> (HeadEvide
     }
     let heeded = |state: &LoopState| {
         let settled = state
+            .concerns
             .disputes
             .iter()
             .filter(|dispute| !dispute.is_open())
             .count();
         [
-            state.skips.len(),
-            state.reruns.len(),
-            state.releases.len(),
+            state.people.skips.len(),
+            state.concerns.checks.reruns.len(),
+            state.people.releases.len(),
             settled,
         ]
     };
@@ -105,6 +106,7 @@ fn answer(run: &mut Execution<'_>, evidence: &HeadEvidence) {
         let is_recent = run.inputs.now < line.at + ASKED_AGAIN_FOR;
         let before = run
             .next
+            .people
             .answered
             .iter()
             .find(|answered| answered.source == source);
@@ -126,7 +128,7 @@ fn answer(run: &mut Execution<'_>, evidence: &HeadEvidence) {
             by: line.by.login.clone(),
             verb: verb.to_owned(),
             outcome,
-            head_sha: run.next.head_sha,
+            head_sha: run.next.head.sha,
         };
         match fresh.iter_mut().find(|answered| answered.source == source) {
             Some(answered) => answered.answers.push(answer),
@@ -137,9 +139,10 @@ fn answer(run: &mut Execution<'_>, evidence: &HeadEvidence) {
         }
     }
     run.next
+        .people
         .answered
         .retain(|answered| fresh.iter().all(|newer| newer.source != answered.source));
-    run.next.answered.extend(fresh);
+    run.next.people.answered.extend(fresh);
 }
 
 /// Buttons, and *Re-run* on our check runs: what the command of the same name would do.
@@ -173,7 +176,7 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
                 }),
                 retry,
             ),
-            Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head_sha => {
+            Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head.sha => {
                 (by, None, retry)
             }
             _ => continue,
@@ -209,12 +212,13 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
             by: by.login.clone(),
             verb: verb.to_owned(),
             outcome,
-            head_sha: run.next.head_sha,
+            head_sha: run.next.head.sha,
         };
         run.next
+            .people
             .answered
             .retain(|answered| answered.source != source);
-        run.next.answered.push(Answered {
+        run.next.people.answered.push(Answered {
             source,
             answers: vec![answer],
         });
@@ -226,6 +230,7 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
 fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
     let Some(answered) = run
         .next
+        .people
         .answered
         .iter()
         .find(|answered| answered.source == *source)
@@ -237,6 +242,8 @@ fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
             AnswerOutcome::RunAgain { checks } | AnswerOutcome::Underway { checks } => {
                 let asked = run
                     .next
+                    .concerns
+                    .checks
                     .reruns
                     .iter()
                     .filter(|rerun| !rerun.checks.is_disjoint(checks));
@@ -323,7 +330,7 @@ fn order(
             url: line.url.clone(),
             answer: outcome.clone(),
             source: line.source,
-            head: run.next.head_sha,
+            head: run.next.head.sha,
         }));
     }
     carried_out.unwrap_or_else(AnswerOutcome::Refused)
@@ -335,7 +342,12 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
         Some(false) => Err(otherwise),
         None => Err(CommandRefusal::RightsUnknown),
     };
-    let cause = run.next.blocked.as_ref().map(|blocked| blocked.trigger);
+    let cause = run
+        .next
+        .people
+        .blocked
+        .as_ref()
+        .map(|blocked| blocked.trigger);
     let gates = cause
         .map(|cause| escalation_call::gates_of(run.inputs.cx(), cause, run.next))
         .unwrap_or_default();
@@ -390,8 +402,8 @@ fn execute(
         } => release(run, line, *what, evidence)?,
         Command::Resume { accept } => resume(run, line, accept.map(|_| Trigger::Tampering))?,
         Command::Stop { reason } => {
-            run.next.status = RunStatus::Stopped;
-            run.next.stop = Stop {
+            run.next.run.status = RunStatus::Stopped;
+            run.next.run.stop = Stop {
                 passed: false,
                 reason: Some(StopReason::UserStop),
                 words: reason.clone(),
@@ -422,10 +434,16 @@ fn execute(
 
 fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) -> CarriedOut {
     // Stopped by a person, or given up at the limit without calling anybody.
-    let stopped =
-        run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
+    let stopped = run.next.run.stop.reason == Some(StopReason::UserStop)
+        || run.next.run.status == RunStatus::Failed;
     let mut newly_accepted = Vec::new();
-    match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
+    match run
+        .next
+        .people
+        .blocked
+        .as_ref()
+        .map(|blocked| blocked.trigger)
+    {
         Some(Trigger::Disputed) if let Some(open) = disputes::open(run.next).next() => {
             return Err(CommandRefusal::NeedsSettling {
                 failure: open.failure,
@@ -434,7 +452,7 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
         None if !stopped => return Err(CommandRefusal::NothingToResume),
         // Once the weakening is undone, a resume needs no acceptance.
         Some(cause @ Trigger::Tampering)
-            if tamper::not_accepted(run.inputs.tampering, &run.next.accepted_tampering)
+            if tamper::not_accepted(run.inputs.tampering, &run.next.concerns.tampering)
                 .is_some() =>
         {
             if accept != Some(cause) {
@@ -450,12 +468,12 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
         _ => {}
     }
     if stopped {
-        run.next.stop = Stop::default();
-        run.next.status = RunStatus::InProgress;
+        run.next.run.stop = Stop::default();
+        run.next.run.status = RunStatus::InProgress;
     }
     let resume = run.next.resume(&line.by, line.at, None, newly_accepted);
     let accepted_tampering = accept
-        .map(|_| run.next.accepted_tampering.clone())
+        .map(|_| run.next.concerns.tampering.clone())
         .unwrap_or_default();
     let by = line.by.login.clone();
     run.events.push(Event::Resumed(Resumed::PullRequest {
@@ -472,7 +490,7 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
 fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
     let snapshot = run.inputs.snapshot;
     let writers = snapshot.authority.writers.iter();
-    let is_alone = run.next.author == Some(AuthorKind::Person)
+    let is_alone = run.next.run.author == Some(AuthorKind::Person)
         && by.id == snapshot.pull_request.author.id
         && writers.flat_map(BTreeMap::keys).eq([&by.id]);
     is_alone || !gate::wrote(snapshot, by)
@@ -503,11 +521,11 @@ fn release(
     if !may_accept(run, &line.by) {
         return Err(CommandRefusal::OwnWork);
     }
-    let (by, head) = (line.by.login.clone(), run.next.head_sha);
-    run.next.releases.retain(|known| {
+    let (by, head) = (line.by.login.clone(), run.next.head.sha);
+    run.next.people.releases.retain(|known| {
         known.what != what.as_str() || known.head == head || what != Acceptable::Skipped
     });
-    run.next.releases.push(Release {
+    run.next.people.releases.push(Release {
         what: what.as_str().to_owned(),
         checks,
         head,
@@ -515,7 +533,7 @@ fn release(
         at: line.at,
     });
     // A loop that called a person for it goes on.
-    let is_called = run.next.blocked.is_some();
+    let is_called = run.next.people.blocked.is_some();
     if is_called {
         resume(run, line, None)
     } else {
@@ -540,7 +558,7 @@ fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) 
 /// Reads `Loopgate-Dispute` trailers in the head's commit, for people who can push and cannot comment. A trailer that
 /// names no failure of the head waits until the head is verified, and does not apply to a later head.
 fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
-    let head = run.next.head_sha;
+    let head = run.next.head.sha;
     let snapshot = run.inputs.snapshot;
     let Some(commit) = snapshot
         .commits
@@ -568,6 +586,7 @@ fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
         }) = command::dispute(trailer.trim())
             && run
                 .next
+                .concerns
                 .disputes
                 .iter()
                 .all(|known| (known.failure, known.source) != (failure, source))
@@ -611,6 +630,7 @@ fn settle(
     run.events.push(Event::Disputed(Box::new(dispute)));
     if run
         .next
+        .people
         .blocked
         .as_ref()
         .is_some_and(|blocked| blocked.trigger == Trigger::Disputed)
@@ -657,7 +677,13 @@ fn skip(
             check: check.clone(),
         });
     }
-    if run.next.skips.iter().all(|skip| &skip.check != check) {
+    if run
+        .next
+        .people
+        .skips
+        .iter()
+        .all(|skip| &skip.check != check)
+    {
         let skip = Skip {
             check: check.clone(),
             reason: reason.to_owned(),
@@ -665,7 +691,7 @@ fn skip(
             at: line.at,
         };
         run.events.push(Event::CheckSkipped(skip.clone()));
-        run.next.skips.push(skip);
+        run.next.people.skips.push(skip);
     }
     Ok(AnswerOutcome::Skipped {
         check: check.clone(),

@@ -34,17 +34,19 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
         .sighting
         .iter()
         .cloned()
-        .for_each(|seen| seen.enter(&mut next.first_seen_heads));
+        .for_each(|seen| seen.enter(&mut next.head.sightings));
     for hint in &inputs.snapshot.hints {
         if let Hint::Pushed(push) = hint {
-            next.note_push(push);
+            next.head.note_push(push);
         }
     }
-    next.edited_words.clone_from(&assessment.edited);
-    next.edited_by_others
+    next.people.edited_words.clone_from(&assessment.edited);
+    next.people
+        .edited_by_others
         .clone_from(&assessment.edited_by_others);
     // When it was closed, and when it was first seen open again.
     let closed = next
+        .run
         .closed_periods
         .last_mut()
         .filter(|period| period.to.is_none());
@@ -52,13 +54,16 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
         (Lifecycle::Open, Some(period)) => period.to = Some(inputs.now),
         (Lifecycle::Closed, None) => {
             let from = pull_request.closed_at.unwrap_or(inputs.now);
-            next.closed_periods.push(ClosedPeriod { from, to: None });
+            next.run
+                .closed_periods
+                .push(ClosedPeriod { from, to: None });
         }
         _ => {}
     }
-    next.left_heads.clone_from(&inputs.snapshot.left_heads);
+    next.head.left.clone_from(&inputs.snapshot.left_heads);
     let held = !inputs.snapshot.held_runs.is_empty();
-    next.hold = match next
+    next.head.hold = match next
+        .head
         .hold
         .take()
         .filter(|hold| hold.head == pull_request.head.sha)
@@ -73,21 +78,24 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
         }),
         _ => None,
     };
-    next.queue.follow(inputs.snapshot, inputs.now);
+    next.concerns.queue.follow(inputs.snapshot, inputs.now);
     // All groups that are known now explain the last departure.
-    let QueueRecord { groups, departures } = &mut next.queue;
+    let QueueRecord { groups, departures } = &mut next.concerns.queue;
     if let Some(last) = departures.last_mut() {
         last.exit =
             LeftQueue::explain(pull_request.number, groups, &last.removal).map(|left| left.exit());
     }
-    next.above = inputs.snapshot.stack.as_ref().and_then(|stack| stack.above);
+    next.concerns.stack = inputs.snapshot.stack.as_ref().and_then(|stack| stack.above);
     next.describe(inputs.snapshot, inputs.policy);
-    next.author = next
+    next.run.author = next
+        .run
         .pull_request
         .map(|_| new_run::author(pull_request, inputs.policy));
-    next.capabilities = capability::read(&pull_request.body);
-    next.iteration = next.attempt_number(pull_request.head.sha);
-    next.reruns
+    next.concerns.capabilities = capability::read(&pull_request.body);
+    next.run.iteration = next.attempt_number(pull_request.head.sha);
+    next.concerns
+        .checks
+        .reruns
         .retain(|rerun| rerun.head_sha == pull_request.head.sha);
     next
 }
@@ -116,17 +124,17 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let mut next = open(inputs);
     let (evidence, commands) = command_execution::carry_out(inputs, &mut next);
     let verification = &verify(inputs, &next, evidence);
-    next.phase = verification.evaluation.phase;
+    next.run.phase = verification.evaluation.phase;
     let walks = &Walks::over(
         cx,
         verification,
         &assessment.gates,
-        next.capabilities.current.as_ref(),
+        next.concerns.capabilities.current.as_ref(),
     );
     let counting = &count(inputs, &mut next, verification, walks.evidence.reached);
     let gates = gate_transitions::follow_up(cx, assessment, &next, walks.evidence.reached);
     if inputs.is_open() {
-        next.gates.extend(gates.states.iter().cloned());
+        next.concerns.gates.extend(gates.states.iter().cloned());
     }
     let blocking = &block(inputs, &mut next, verification, counting);
     let action = next_action(
@@ -138,7 +146,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         blocking.call,
     );
     let approved_runs = approved_runs(inputs);
-    next.approved_runs
+    next.head
+        .approved_runs
         .extend(approved_runs.iter().flat_map(|approved| &approved.runs));
     settle(
         inputs,
@@ -187,11 +196,11 @@ fn saved(
         Lifecycle::Closed => Some(RunStatus::Stopped),
         Lifecycle::Merged { .. } => Some(RunStatus::Completed),
     };
-    if ended_as == Some(inputs.before.status) {
+    if ended_as == Some(inputs.before.run.status) {
         return (inputs.before.clone(), Vec::new());
     }
     if next != *inputs.before || !events.is_empty() {
-        next.updated_at = inputs.now;
+        next.run.updated_at = inputs.now;
     }
     (next, events)
 }

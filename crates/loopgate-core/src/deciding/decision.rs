@@ -99,14 +99,14 @@ pub fn who_acts(
 ) -> Option<WhoActs> {
     let (state, author) = (&decision.next, &pull_request.author.login);
     let is_agents =
-        || state.author == Some(AuthorKind::Agent) || policy.coding_agents.contains(author);
+        || state.run.author == Some(AuthorKind::Agent) || policy.coding_agents.contains(author);
     let mut who = WhoActs {
         part: Part::Nobody,
         people: BTreeSet::new(),
         teams: BTreeSet::new(),
         since: None,
     };
-    let last_attempt = || state.attempts.last().map(|attempt| attempt.at);
+    let last_attempt = || state.attempts.counted.last().map(|attempt| attempt.at);
     who.part = match &decision.action {
         NextAction::Complete => return None,
         NextAction::Stopped if pull_request.lifecycle != Lifecycle::Open => return None,
@@ -127,7 +127,7 @@ pub fn who_acts(
             }
         }
         NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => {
-            who.since = state.blocked.as_ref().map(|call| call.since);
+            who.since = state.people.blocked.as_ref().map(|call| call.since);
             for recipient in decision
                 .view
                 .escalation
@@ -150,7 +150,11 @@ pub fn who_acts(
             Part::Human
         }
         NextAction::WaitForApproval { gate } => {
-            who.since = state.gates.get(gate).and_then(|gate| gate.waiting_since);
+            who.since = state
+                .concerns
+                .gates
+                .get(gate)
+                .and_then(|gate| gate.waiting_since);
             // The run waits for approvers of any of the closed gates.
             decision
                 .view

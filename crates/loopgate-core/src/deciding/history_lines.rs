@@ -30,7 +30,7 @@ pub(super) fn lines(
     let mut events = Vec::new();
     opened(inputs, next, &mut events);
     events.extend(commands);
-    if inputs.before.phase != evaluation.phase {
+    if inputs.before.run.phase != evaluation.phase {
         events.push(Event::PhaseSwitched {
             to: evaluation.phase,
         });
@@ -56,13 +56,13 @@ pub(super) fn lines(
     if let Some(approved) = stages.approved_runs {
         let runs: BTreeSet<_> = approved
             .runs
-            .difference(&inputs.before.approved_runs)
+            .difference(&inputs.before.head.approved_runs)
             .copied()
             .collect();
         let (by, head) = (approved.by.clone(), inputs.snapshot.pull_request.head.sha);
         let approval = CommandRun::Own(OwnCommand::ApproveRuns { by, head, runs });
         events.extend(
-            (!approved.runs.is_subset(&inputs.before.approved_runs))
+            (!approved.runs.is_subset(&inputs.before.head.approved_runs))
                 .then_some(Event::CommandRun(approval)),
         );
     }
@@ -91,10 +91,10 @@ pub(super) fn lines(
 /// verification ended is noted as `stale_head` and never judged.
 fn opened(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
     let before = inputs.before;
-    if before.first_seen_heads.is_empty() {
+    if before.head.sightings.is_empty() {
         let title = inputs.snapshot.pull_request.title.clone();
-        let lost_attempts = before.lost_attempts;
-        events.push(Event::RunStarted(match before.lost_trace {
+        let lost_attempts = before.attempts.lost;
+        events.push(Event::RunStarted(match before.attempts.lost_trace {
             Some(lost_trace) => RunStarted::AfterLostRecord {
                 title,
                 lost_attempts,
@@ -103,10 +103,11 @@ fn opened(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
             None => RunStarted::PullRequest { title },
         }));
     }
-    let last = before.first_seen_heads.last().map(|last| last.sha);
-    for seen in &next.first_seen_heads[before.first_seen_heads.len()..] {
+    let last = before.head.sightings.last().map(|last| last.sha);
+    for seen in &next.head.sightings[before.head.sightings.len()..] {
         if before
-            .first_seen_heads
+            .head
+            .sightings
             .iter()
             .all(|known| known.sha != seen.sha)
         {
@@ -124,7 +125,7 @@ fn opened(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
 }
 
 fn called(blocking: &Blocking, next: &LoopState, events: &mut Vec<Event>) {
-    match (blocking.call, &next.blocked, &next.senior) {
+    match (blocking.call, &next.people.blocked, &next.concerns.fixer) {
         (Call::SeniorFixer, _, Some(senior)) => {
             let command = OwnCommand::SeniorFixer {
                 by: ByNobody,
@@ -156,23 +157,23 @@ fn called(blocking: &Blocking, next: &LoopState, events: &mut Vec<Event>) {
 
 /// What was merged over, and how the run ended.
 fn ended(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
-    let (from, is) = (inputs.before.status, next.status);
+    let (from, is) = (inputs.before.run.status, next.run.status);
     if from == is {
         return;
     }
     if let (RunStatus::Completed, Lifecycle::Merged { by, .. }) =
         (is, &inputs.snapshot.pull_request.lifecycle)
-        && !next.bypassed.is_empty()
+        && !next.run.bypassed.is_empty()
     {
         events.push(Event::MergedWithOpenGates {
-            bypassed: next.bypassed.clone(),
+            bypassed: next.run.bypassed.clone(),
             by: by.clone(),
         });
     }
     let change = StatusChange {
         from,
-        reason: next.stop.reason,
-        words: next.stop.words.clone(),
+        reason: next.run.stop.reason,
+        words: next.run.stop.words.clone(),
     };
     events.push(match is {
         RunStatus::Completed => Event::Completed(RunEnd::PullRequest(change)),

@@ -2,43 +2,40 @@
 //! issues, the agent behind it.
 
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use crate::{
     evidence::{CheckKind, TestFramework, framework_of, tree_hash},
-    ids::{RepoName, Timestamp},
+    ids::Timestamp,
     observed::{AccountKind, PullRequest, Snapshot},
     policy::{CheckSource, GateRole, Policy},
     source_files::{is_test, language_of},
-    state::{Agent, AuthorKind, CodeArtifact, LOOP_STATE_SCHEMA, LoopState, LostRecord, Task},
+    state::{Agent, AuthorKind, CodeArtifact, LoopState, LostRecord, Run, Task},
     text,
     verdict::coverage,
 };
 
-/// Name of the hidden ref that holds the debug memory.
-pub const MEMORY_REF: &str = "refs/loopgate/memory";
-
 impl LoopState {
     /// A new run over a pull request, begun at `now`.
     pub fn begin(snapshot: &Snapshot, policy: &Policy, now: Timestamp) -> Self {
-        let task_alias = format!("pr-{}", snapshot.pull_request.number);
-        let run_id = format!("{task_alias}-{}", now.format("%Y%m%d-%H%M%S"));
-        let mut state = Self {
-            schema: LOOP_STATE_SCHEMA.to_owned(),
-            workflow_id: workflow_id(&snapshot.repository, &run_id),
-            run_id,
+        let alias = format!("pr-{}", snapshot.pull_request.number);
+        let run_id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
+        let run = Run {
+            id: run_id,
             repository: snapshot.repository.clone(),
             pull_request: Some(snapshot.pull_request.number),
-            debug_memory_ref: MEMORY_REF.to_owned(),
-            state_entered_at: now,
-            iteration: 1,
-            task_alias,
             task: Task {
                 prompt: snapshot.pull_request.title.clone(),
                 ideal_result: None,
             },
+            alias,
+            stage_entered_at: now,
+            iteration: 1,
             created_at: now,
             updated_at: now,
+            ..Run::default()
+        };
+        let mut state = Self {
+            run,
             ..Self::default()
         };
         state.describe(snapshot, policy);
@@ -48,12 +45,12 @@ impl LoopState {
     /// Notes what the pull request is now, and what governs it.
     pub(super) fn describe(&mut self, snapshot: &Snapshot, policy: &Policy) {
         let pull_request = &snapshot.pull_request;
-        self.title.clone_from(&pull_request.title);
-        self.branch.clone_from(&pull_request.head.branch);
-        self.base_ref.clone_from(&pull_request.base.branch);
-        self.head_sha = pull_request.head.sha;
-        self.base_sha = pull_request.base.sha;
-        self.policy_sha = policy.origin.commit();
+        self.run.title.clone_from(&pull_request.title);
+        self.head.branch.clone_from(&pull_request.head.branch);
+        self.head.base_ref.clone_from(&pull_request.base.branch);
+        self.head.sha = pull_request.head.sha;
+        self.head.base_sha = pull_request.base.sha;
+        self.head.policy_sha = policy.origin.commit();
         // Nothing deploys without somebody who approves it, so `deploy` is configured where its gate is.
         let deploy = if policy.gate_with_role(GateRole::Deploy).is_some() {
             "configured"
@@ -61,14 +58,14 @@ impl LoopState {
             "skipped"
         };
         let prerequisites = [("git", "configured"), ("deploy", deploy)];
-        self.prerequisites = prerequisites
+        self.shown.prerequisites = prerequisites
             .map(|(name, state)| (name.to_owned(), state.to_owned()))
             .into();
-        self.linked_issues = linked_issues(&pull_request.body);
-        self.agent = agent(pull_request);
-        self.code_artifact = artifact(snapshot, policy);
-        self.execution_config = execution_config(policy);
-        self.retry_policy = json!({
+        self.shown.linked_issues = linked_issues(&pull_request.body);
+        self.run.agent = agent(pull_request);
+        self.head.artifact = artifact(snapshot, policy);
+        self.shown.execution_config = execution_config(policy);
+        self.shown.retry_policy = json!({
             "maxAttempts": policy.retry.max_attempts,
             "sameError": policy.retry.same_error,
             "totalFailures": policy.retry.total_failures,
@@ -76,8 +73,8 @@ impl LoopState {
             "escalationOnMax": policy.retry.escalation_on_max,
             "abortOnRegression": policy.retry.abort_on_regression,
         });
-        self.max_iterations = policy.retry.max_attempts;
-        self.prepared_checks = policy.verify.checks.keys().cloned().collect();
+        self.run.max_iterations = policy.retry.max_attempts;
+        self.concerns.checks.prepared = policy.verify.checks.keys().cloned().collect();
     }
 
     /// A new run in the place of one whose record is gone: the numbers of attempts go on.
@@ -87,21 +84,11 @@ impl LoopState {
         policy: &Policy,
         now: Timestamp,
     ) -> Self {
-        let LostRecord { attempts, trace } = lost;
-        Self {
-            lost_attempts: attempts,
-            lost_trace: Some(trace),
-            ..Self::begin(snapshot, policy, now)
-        }
+        let mut state = Self::begin(snapshot, policy, now);
+        state.attempts.lost = lost.attempts;
+        state.attempts.lost_trace = Some(lost.trace);
+        state
     }
-}
-
-/// The id of a run among those of all repositories.
-pub fn workflow_id(repository: &RepoName, run_id: &str) -> Uuid {
-    Uuid::new_v5(
-        &Uuid::NAMESPACE_URL,
-        format!("{repository}/{run_id}").as_bytes(),
-    )
 }
 
 /// How tests are executed, by the first command check of kind test.

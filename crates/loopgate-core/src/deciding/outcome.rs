@@ -56,17 +56,23 @@ pub(super) fn block(
     verification: &Verification,
     counting: &Counting,
 ) -> Blocking {
-    next.outage = outage(inputs, next, verification);
-    next.unreported = unreported(next, verification);
+    next.concerns.checks.outage = outage(inputs, next, verification);
+    next.concerns.checks.unreported = unreported(next, verification);
     // Evidence may still show that the tests pass as they were.
-    let weakened = tamper::not_accepted(inputs.tampering, &next.accepted_tampering)
+    let weakened = tamper::not_accepted(inputs.tampering, &next.concerns.tampering)
         .filter(|_| counting.counted.is_some())
         .map(|first| (first, inputs.tampering.len() - 1));
     let causes = cause::causes(inputs.cx(), next, &counting.judgement, weakened);
     let call = call_or_release(inputs, next, &causes);
     // Where a person has to decide first, nothing is repeated.
-    let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
-    let (repeated, next_rerun) = match next.outage.clone().filter(|_| inputs.is_open() && !held) {
+    let held = next.people.blocked.is_some() || next.run.stop.reason == Some(StopReason::UserStop);
+    let (repeated, next_rerun) = match next
+        .concerns
+        .checks
+        .outage
+        .clone()
+        .filter(|_| inputs.is_open() && !held)
+    {
         Some(outage) => rerun::repeat_outside(inputs.cx(), next, &outage.checks, outage.since),
         None => (BTreeSet::new(), None),
     };
@@ -97,6 +103,8 @@ fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) ->
     let (checks, unclear) = (blamed(Blame::Infrastructure), blamed(Blame::Inconclusive));
     if !(checks.is_empty() && unclear.is_empty()) {
         let since = next
+            .concerns
+            .checks
             .outage
             .as_ref()
             .map_or(inputs.now, |outage| outage.since);
@@ -108,7 +116,7 @@ fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) ->
     } else if verification.evidence.missing().is_empty() {
         None
     } else {
-        next.outage.clone()
+        next.concerns.checks.outage.clone()
     }
 }
 
@@ -132,7 +140,7 @@ fn unreported(next: &LoopState, verification: &Verification) -> Unreported {
         )
     };
     let reported = |name: &CheckName| checks.get(name).is_none_or(is_heard);
-    let mut called_for = next.unreported.called_for.clone();
+    let mut called_for = next.concerns.checks.unreported.called_for.clone();
     called_for.retain(|name| !reported(name));
     Unreported {
         of_head: silent
@@ -145,40 +153,42 @@ fn unreported(next: &LoopState, verification: &Verification) -> Unreported {
 
 /// Releases a cause that no longer stands and records a new one.
 fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &Causes) -> Call {
-    if !inputs.is_open() || next.stop.reason == Some(StopReason::UserStop) {
+    if !inputs.is_open() || next.run.stop.reason == Some(StopReason::UserStop) {
         return Call::Nobody;
     }
-    if let Some(blocked) = &next.blocked
+    if let Some(blocked) = &next.people.blocked
         && !escalation_call::still_stands(inputs.cx(), blocked, next)
     {
-        next.past_causes.push((blocked.trigger, blocked.attempt));
-        next.blocked = None;
+        next.people
+            .past_causes
+            .push((blocked.trigger, blocked.attempt));
+        next.people.blocked = None;
     }
-    if next.blocked.is_some() {
+    if next.people.blocked.is_some() {
         return Call::Nobody;
     }
     let mut stopping = escalation_call::stopping(causes.keys(), &inputs.policy.escalation);
     let Unreported {
         of_head,
         called_for,
-    } = &next.unreported;
+    } = &next.concerns.checks.unreported;
     if of_head.is_subset(called_for) {
         stopping.retain(|trigger| *trigger != Trigger::NoReport);
     }
     if let Some(call) = senior_fixer::at_work(inputs.cx(), next) {
         stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
     } else if let Some(call) = senior_fixer::call_for(inputs.cx(), &stopping, next) {
-        next.senior = Some(call);
+        next.concerns.fixer = Some(call);
         return Call::SeniorFixer;
     }
     if stopping.is_empty() {
         return Call::Nobody;
     }
     if stopping.contains(&Trigger::NoReport) {
-        let told = next.unreported.of_head.iter().cloned();
-        next.unreported.called_for.extend(told);
+        let told = next.concerns.checks.unreported.of_head.iter().cloned();
+        next.concerns.checks.unreported.called_for.extend(told);
     }
-    next.blocked = next.call_for(&stopping, inputs.now);
+    next.people.blocked = next.call_for(&stopping, inputs.now);
     Call::Human
 }
 
@@ -197,10 +207,10 @@ pub(super) fn next_action(
         Lifecycle::Closed => return NextAction::Stopped,
         Lifecycle::Open => {}
     }
-    if next.stop.reason == Some(StopReason::UserStop) {
+    if next.run.stop.reason == Some(StopReason::UserStop) {
         return NextAction::Stopped;
     }
-    if let Some(blocked) = &next.blocked {
+    if let Some(blocked) = &next.people.blocked {
         let cause = blocked.trigger;
         return if call == Call::Human {
             NextAction::Escalate { cause }
@@ -209,7 +219,8 @@ pub(super) fn next_action(
         };
     }
     let is_rejected = |gate: &GateName| {
-        next.gates
+        next.concerns
+            .gates
             .get(gate)
             .is_some_and(|state| state.status == GateStatus::Rejected)
     };
@@ -230,7 +241,7 @@ pub(super) fn next_action(
     let retry_or_give_up = || match judgement.has_given_up {
         true => NextAction::Stopped,
         false => NextAction::Retry {
-            attempt: next.iteration,
+            attempt: next.run.iteration,
         },
     };
     match &stage_walk.held_by {
@@ -322,17 +333,17 @@ pub(super) fn settle(
         NextAction::Complete => Stage::Complete,
         _ => walks.stage.reached,
     };
-    if stage != next.state {
-        next.state = stage;
-        next.state_entered_at = inputs.now;
+    if stage != next.run.stage {
+        next.run.stage = stage;
+        next.run.stage_entered_at = inputs.now;
     }
     settle_stages(inputs, next, stage, evidence);
-    next.evaluation = Some(evaluation.summary());
-    next.criteria = criteria(&inputs.policy.evaluate, rules);
+    next.head.evaluation = Some(evaluation.summary());
+    next.shown.criteria = criteria(&inputs.policy.evaluate, rules);
     if matches!(action, NextAction::Complete) {
         complete(inputs, next, evaluation);
     } else {
-        next.status = status(inputs, next, action, judgement, &walks.evidence);
+        next.run.status = status(inputs, next, action, judgement, &walks.evidence);
     }
     settle_stop(next, evaluation);
 }
@@ -344,7 +355,7 @@ fn status(
     judgement: &Judgement,
     evidence_walk: &Walk,
 ) -> RunStatus {
-    let aborts = next.blocked.as_ref().is_some_and(|blocked| {
+    let aborts = next.people.blocked.as_ref().is_some_and(|blocked| {
         inputs.policy.escalation.action_of(blocked.trigger) == EscalationAction::AbortWithReport
     });
     match action {
@@ -364,7 +375,7 @@ fn settle_stages(
     evidence: &HeadEvidence,
 ) {
     for stage in Stage::ALL {
-        let record = next.stages.entry(stage).or_default();
+        let record = next.shown.stages.entry(stage).or_default();
         let status = if stage < reached || reached == Stage::Complete {
             "complete"
         } else if stage == reached {
@@ -396,20 +407,20 @@ fn settle_stages(
         "completed": names(|check| check.evidence().is_some_and(|found| !found.outcome.is_failure())),
         "skipped": names(|check| matches!(check.standing, CheckStanding::Skipped { .. })),
     });
-    next.stage_evidence = [(reached, asked)].into();
+    next.shown.stage_evidence = [(reached, asked)].into();
 }
 
 /// Merged: names once the gates that were closed. Only those count that are known to have been closed: by the last look
 /// at the merged head, or without one, by this look if nothing was unread.
 fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation) {
-    if inputs.before.status == RunStatus::Completed {
+    if inputs.before.run.status == RunStatus::Completed {
         return;
     }
-    next.status = RunStatus::Completed;
-    next.blocked = None;
+    next.run.status = RunStatus::Completed;
+    next.people.blocked = None;
     // What the last look saved of the merged head is what held at the merge.
     let held = Some(inputs.before)
-        .filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
+        .filter(|before| before.head.sha == next.head.sha && before.head.evaluation.is_some());
     let snapshot = inputs.snapshot;
     let is_whole = snapshot.problems.is_empty()
         && matches!(snapshot.files, crate::observed::ChangedFiles::Complete(_));
@@ -424,7 +435,7 @@ fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation) 
                     GateStatus::Approved | GateStatus::NotApplicable
                 )
         };
-        held.is_none_or(|before| before.gates.get(&gate.name).is_some_and(closed))
+        held.is_none_or(|before| before.concerns.gates.get(&gate.name).is_some_and(closed))
     };
     let open_gates = inputs
         .assessment
@@ -436,7 +447,7 @@ fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation) 
         .iter()
         .filter(|rule| rule.severity == Severity::Fail)
         .filter(|rule| {
-            match held.and_then(|before| before.evaluation.as_ref()) {
+            match held.and_then(|before| before.head.evaluation.as_ref()) {
                 // What has come in since counts for it.
                 Some(then) => {
                     then.failed_rules.contains(&rule.id) && rule.outcome != RuleOutcome::Passed
@@ -445,29 +456,31 @@ fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation) 
             }
         });
     let open_gates = open_gates.map(|gate| format!("{} gate", gate.name));
-    next.bypassed = open_gates
+    next.run.bypassed = open_gates
         .chain(failing.map(|rule| format!("{} rule", rule.id)))
         .collect();
 }
 
 fn settle_stop(next: &mut LoopState, evaluation: &Evaluation) {
-    if next.stop.reason == Some(StopReason::UserStop) {
+    if next.run.stop.reason == Some(StopReason::UserStop) {
         return;
     }
     use EvaluationVerdict::Passed;
-    next.stop.passed = evaluation.passed();
-    next.stop.reason = match (
+    next.run.stop.passed = evaluation.passed();
+    next.run.stop.reason = match (
         &evaluation.verdict,
-        next.blocked.as_ref().map(|blocked| blocked.trigger),
+        next.people.blocked.as_ref().map(|blocked| blocked.trigger),
     ) {
-        (Passed(reason), _) if matches!(next.status, RunStatus::Passed | RunStatus::Completed) => {
+        (Passed(reason), _)
+            if matches!(next.run.status, RunStatus::Passed | RunStatus::Completed) =>
+        {
             Some(*reason)
         }
         (_, Some(Trigger::Stagnation)) => Some(StopReason::Stagnation),
         (_, Some(Trigger::MaxAttemptsReached | Trigger::SameError | Trigger::TotalFailures)) => {
             Some(StopReason::IterationLimit)
         }
-        _ if next.status == RunStatus::Failed => Some(StopReason::IterationLimit),
+        _ if next.run.status == RunStatus::Failed => Some(StopReason::IterationLimit),
         _ => None,
     };
 }

@@ -106,7 +106,7 @@ impl Decision {
             .next
             .replies()
             .any(|(_, answer)| is_open(&answer.outcome));
-        let Some(head) = self.next.attempt_of(self.next.head_sha) else {
+        let Some(head) = self.next.attempt_of(self.next.head.sha) else {
             let look_up = is_searched || self.has_just_begun(policy);
             return MemoryQuestions {
                 look_up,
@@ -116,6 +116,7 @@ impl Decision {
         let before = self
             .next
             .attempts
+            .counted
             .iter()
             .rev()
             .find(|attempt| attempt.number < head.number);
@@ -139,7 +140,7 @@ impl Decision {
             && memory
                 .patterns_to_check
                 .contains(&PatternSource::SimilarFileEdits);
-        tells && self.next.attempts.is_empty() && self.next.known_here.is_none()
+        tells && self.next.attempts.counted.is_empty() && self.next.concerns.memory.is_none()
     }
 
     /// The head's errors among the cards, one look-up for each error; at the first look the patterns of its files.
@@ -159,7 +160,7 @@ impl Decision {
             .filter(|view| errors.insert(view.failure.fingerprint))
             .take(MOST_LOOKED_UP);
         let found =
-            distinct.map(|view| memory.look_up(&self.next.run_id, &view.failure, &policy.memory));
+            distinct.map(|view| memory.look_up(&self.next.run.id, &view.failure, &policy.memory));
         let errors = found.collect();
         let here = self.has_just_begun(policy).then(|| {
             let edited = snapshot.files.known().iter().map(|file| &file.path);
@@ -177,6 +178,7 @@ impl Decision {
     pub fn search(&mut self, memory: &Memory) {
         for answer in self
             .next
+            .people
             .answered
             .iter_mut()
             .flat_map(|answered| &mut answered.answers)
@@ -197,16 +199,19 @@ impl Decision {
 
     /// Takes in what the memory returned: beside the failures it is about, and in the attempts that are saved.
     pub fn remember(&mut self, answers: MemoryAnswers) {
-        self.next.known_here = answers.known_here.or_else(|| self.next.known_here.take());
-        if !self.next.attempts.is_empty() {
+        self.next.concerns.memory = answers
+            .known_here
+            .or_else(|| self.next.concerns.memory.take());
+        if !self.next.attempts.counted.is_empty() {
             // It is not asked again, so an unanswered question makes no difference.
-            self.next.known_here = self
+            self.next.concerns.memory = self
                 .next
-                .known_here
+                .concerns
+                .memory
                 .take()
                 .filter(|known| !known.is_empty());
         }
-        let Some(head) = self.next.attempt_of(self.next.head_sha).cloned() else {
+        let Some(head) = self.next.attempt_of(self.next.head.sha).cloned() else {
             return;
         };
         if self.attempt.is_some() {
@@ -214,6 +219,7 @@ impl Decision {
             for before in self
                 .next
                 .attempts
+                .counted
                 .iter_mut()
                 .filter(|attempt| attempt.number < head.number)
             {
@@ -231,7 +237,7 @@ impl Decision {
         let found = answers
             .matches
             .filter(|_| head.memory_matches.is_none() && head.spent());
-        if let (Some(mut found), Some(last)) = (found, self.next.attempts.last_mut()) {
+        if let (Some(mut found), Some(last)) = (found, self.next.attempts.counted.last_mut()) {
             found.truncate(MOST_MATCHES);
             last.memory_matches = Some(found);
             verification::attach(&mut self.view.failures, last);
@@ -239,7 +245,7 @@ impl Decision {
         if let Some(record) = &mut self.attempt {
             record.fix_applied = answers.change.map(|(fix, _)| fix);
             record.analysis.clone_from(&self.view.failures);
-            if let Some(last) = self.next.attempts.last() {
+            if let Some(last) = self.next.attempts.counted.last() {
                 record
                     .digest
                     .memory_matches
@@ -270,17 +276,18 @@ impl Decision {
         let before = self
             .next
             .attempts
+            .counted
             .iter()
             .rev()
             .find(|attempt| attempt.number < digest.number);
         let follows = record.compare.against == Against::AttemptBefore;
-        let is_local = self.next.pull_request.is_none();
+        let is_local = self.next.run.pull_request.is_none();
         let in_repository = is_local || snapshot.has_own_branch();
         Some(MemoryLine {
             schema: MEMORY_SCHEMA.to_owned(),
-            session_id: self.next.run_id.clone(),
-            pull_request: self.next.pull_request,
-            file_path: place.or_else(|| self.next.code_artifact.path.clone()),
+            session_id: self.next.run.id.clone(),
+            pull_request: self.next.run.pull_request,
+            file_path: place.or_else(|| self.next.head.artifact.path.clone()),
             attempt: digest.number,
             timestamp: digest.at,
             code_hash: digest.tree_hash.clone(),

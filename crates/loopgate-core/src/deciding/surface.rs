@@ -198,8 +198,8 @@ pub(super) fn surface(
     view: &View,
     gates: gate_transitions::GateChanges,
 ) -> Surface {
-    let handed_off = stages.next.state == Stage::Complete
-        && stages.inputs.now >= stages.next.state_entered_at + HANDOFF;
+    let handed_off = stages.next.run.stage == Stage::Complete
+        && stages.inputs.now >= stages.next.run.stage_entered_at + HANDOFF;
     let pull = &stages.inputs.snapshot.pull_request;
     if pull.lifecycle == Lifecycle::Closed || handed_off {
         return Surface::default();
@@ -269,6 +269,7 @@ pub(super) fn surface(
         let request = |gate: &GateReport| {
             let state = stages
                 .next
+                .concerns
                 .gates
                 .get(&gate.name)
                 .filter(|state| state.status == GateStatus::Requested)?;
@@ -313,8 +314,8 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
     let approved = |gate: &GateReport| gate.status == GateStatus::Approved;
     let skipped = |check: &CheckView| matches!(check.standing, CheckStanding::Skipped { .. });
     let verify = stages.verification.evidence.checks.values().any(skipped)
-        || !stages.next.accepted.is_empty()
-        || !stages.next.accepted_tampering.is_empty();
+        || !stages.next.people.accepted.is_empty()
+        || !stages.next.concerns.tampering.is_empty();
     let gates = stages.inputs.assessment.gates.iter().any(approved);
     // The check run of the layers beneath lasts no longer than the stack.
     let layered = stages
@@ -352,6 +353,7 @@ fn labels(
     wishes.extend(stages.inputs.assessment.gates.iter().map(|gate| {
         let status = stages
             .next
+            .concerns
             .gates
             .get(&gate.name)
             .map_or(GateStatus::Pending, |state| state.status);
@@ -399,7 +401,7 @@ fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
     if stages.inputs.policy.origin.error().is_some() {
         return Completed(Conclusion::ActionRequired);
     }
-    match stages.next.status {
+    match stages.next.run.status {
         RunStatus::Stopped => return Completed(Conclusion::ActionRequired),
         RunStatus::Failed | RunStatus::Aborted => return Completed(Conclusion::Failure),
         _ => {}
@@ -446,7 +448,7 @@ fn is_silent(stages: &Stages<'_>, name: &CheckName) -> bool {
 fn fails_as_its_base_does(stages: &Stages<'_>) -> bool {
     stages
         .next
-        .attempt_of(stages.next.head_sha)
+        .attempt_of(stages.next.head.sha)
         .is_some_and(|head| head.blame == Some(Blame::Base))
 }
 
@@ -475,7 +477,7 @@ fn gates_check(stages: &Stages<'_>) -> CheckRunPlan {
 fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
     let mut posts = Vec::new();
     if stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open {
-        for (gate, state) in &stages.next.gates {
+        for (gate, state) in &stages.next.concerns.gates {
             if state.status == GateStatus::Requested {
                 posts.push(Post::GateRequest {
                     gate: gate.clone(),
@@ -495,14 +497,14 @@ fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
             .escalation
             .channels
             .contains(&Channel::IssueComment);
-        if let Some(blocked) = stages.next.blocked.as_ref().filter(|_| on_the_page) {
+        if let Some(blocked) = stages.next.people.blocked.as_ref().filter(|_| on_the_page) {
             posts.push(Post::escalation(blocked));
         }
         posts.extend(fix.map(|fix| Post::FixRequest {
             whom: fix.whom,
             attempt: fix.attempt,
         }));
-    } else if !stages.next.bypassed.is_empty() {
+    } else if !stages.next.run.bypassed.is_empty() {
         posts.push(Post::MergedOverOpenGates);
     }
     posts
@@ -512,11 +514,11 @@ fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
 /// gate since its approvers can decide. The code that sends it records what was sent.
 fn announcements(stages: &Stages<'_>) -> Vec<(Channel, Post)> {
     let is_fresh = |since| stages.inputs.now < since + rerun::WINDOW;
-    let blocked = stages.next.blocked.as_ref();
+    let blocked = stages.next.people.blocked.as_ref();
     let escalation = blocked
         .filter(|blocked| is_fresh(blocked.since))
         .map(Post::escalation);
-    let opened = stages.next.gates.iter().filter(|(_, gate)| {
+    let opened = stages.next.concerns.gates.iter().filter(|(_, gate)| {
         gate.status == GateStatus::Requested && gate.waiting_since.is_some_and(is_fresh)
     });
     let requests = opened.map(|(gate, state)| Post::GateRequest {

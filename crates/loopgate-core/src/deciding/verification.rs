@@ -19,8 +19,8 @@ use crate::{
     policy::{Baseline, Context, Policy},
     stage::Stage,
     state::{
-        AttemptDigest, BestAttempt, Dispute, FailureLog, FailureRecord, LastVerification,
-        LoopState, Release, VerificationResult,
+        AttemptDigest, Dispute, FailureLog, FailureRecord, LastVerification, LoopState, Release,
+        VerificationResult,
     },
     text,
     verdict::{
@@ -38,6 +38,7 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
     let let_go = |what: Acceptable| -> BTreeSet<CheckName> {
         let of_head = |one: &&Release| what != Acceptable::Skipped || one.head == head;
         let released = next
+            .people
             .releases
             .iter()
             .filter(|one| one.what == what.as_str())
@@ -47,7 +48,7 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
             .collect()
     };
     let skipped = let_go(Acceptable::Skipped);
-    let mut evidence = gather::gather(inputs.cx(), &next.skips, &skipped, since);
+    let mut evidence = gather::gather(inputs.cx(), &next.people.skips, &skipped, since);
     if !inputs.policy.retry.execution_gate.require_passing_tests {
         let fails = |found: &CheckEvidence| found.outcome == Outcome::Failed;
         let failing = |check: &CheckView| {
@@ -55,15 +56,15 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
         };
         evidence.excuse(&evidence.names(failing));
     }
-    evidence.overrule_reviewers(inputs.policy, &next.disputes);
+    evidence.overrule_reviewers(inputs.policy, &next.concerns.disputes);
     lost_results::fail(
         &mut evidence,
         inputs.cx(),
-        &next.attempts,
+        &next.attempts.counted,
         &let_go(Acceptable::ResultsLost),
     );
-    if next.reflex.is_some() {
-        evidence.compare_with_iterations(&next.attempts);
+    if next.run.reflex.is_some() {
+        evidence.compare_with_iterations(&next.attempts.counted);
     }
     evidence
 }
@@ -86,8 +87,8 @@ pub(super) fn verify(
     for found in &blames {
         evidence.checks[&found.check].blame = Some(found.blame);
     }
-    let rules = evaluate::rules(policy, next.code_artifact.code_type);
-    let evaluation = evaluate::evaluate(inputs.cx(), &evidence, &rules, next.phase);
+    let rules = evaluate::rules(policy, next.head.artifact.code_type);
+    let evaluation = evaluate::evaluate(inputs.cx(), &evidence, &rules, next.run.phase);
     let review = review::standing(snapshot, &policy.retry);
     let rejections = review::new_rejections(next, &inputs.assessment.gates, &review);
     Verification {
@@ -105,8 +106,9 @@ pub(super) fn verify(
 fn flaky(next: &LoopState, evidence: &HeadEvidence) -> BTreeSet<String> {
     match next
         .attempts
+        .counted
         .last()
-        .filter(|last| last.head_sha == next.head_sha)
+        .filter(|last| last.head_sha == next.head.sha)
     {
         None => comparison::flaky(None, evidence),
         Some(counted) if evidence.missing().is_empty() => {
@@ -185,9 +187,10 @@ pub(super) fn count(
     verification: &Verification,
     reached: Stage,
 ) -> Counting {
-    let head = next.head_sha;
+    let head = next.head.sha;
     if let Some(last) = next
         .attempts
+        .counted
         .last_mut()
         .filter(|last| last.head_sha == head)
     {
@@ -197,7 +200,11 @@ pub(super) fn count(
         .is_open()
         .then(|| attempt_of_head(inputs, next, verification))
         .flatten();
-    let judgement = retry::judge(&next.attempts, &next.resumes, &inputs.policy.retry);
+    let judgement = retry::judge(
+        &next.attempts.counted,
+        &next.people.resumes,
+        &inputs.policy.retry,
+    );
     let Verification {
         evidence, blames, ..
     } = verification;
@@ -238,6 +245,7 @@ fn attempt_of_head(
         .filter(|tests| tests.len() <= inputs.policy.state.most_tests());
     let previous = next
         .attempts
+        .counted
         .iter()
         .rev()
         .find(|attempt| attempt.number < digest.number);
@@ -251,19 +259,23 @@ fn attempt_of_head(
     digest.regressed = regressed;
     let is_news = next.attempt_of(digest.head_sha) != Some(&digest);
     if is_news {
-        attempt::record(&mut next.attempts, digest.clone());
-        next.iteration = digest.number;
-        next.last_verification = Some(LastVerification {
+        attempt::record(&mut next.attempts.counted, digest.clone());
+        next.run.iteration = digest.number;
+        next.head.last_verification = Some(LastVerification {
             at: inputs.now,
             result: digest.result,
             head_sha: digest.head_sha,
         });
         log_checks(next, evidence, &digest.head_sha.short());
-        if next.pull_request.is_some() {
+        if next.run.pull_request.is_some() {
             checkpoint(next, inputs, digest.head_sha);
         }
         for check in evidence.ended() {
-            *next.check_usage.entry(check.name.clone()).or_default() += 1;
+            *next
+                .shown
+                .check_usage
+                .entry(check.name.clone())
+                .or_default() += 1;
         }
     }
     Some(CountedAttempt {
@@ -278,12 +290,13 @@ fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tamp
     let found = tamper::counts(tampering);
     let is_found = |(_, what): &(&Login, &str)| found.contains_key(*what);
     let accepted: Vec<String> = next
+        .people
         .accepted_by()
         .filter(is_found)
         .take(3)
         .map(|(by, what)| format!("{by} accepted that {what}"))
         .collect();
-    let is_open = tamper::not_accepted(tampering, &next.accepted_tampering).is_some();
+    let is_open = tamper::not_accepted(tampering, &next.concerns.tampering).is_some();
     digest.weakened = is_open || !accepted.is_empty();
     let passes = digest.result == VerificationResult::Pass;
     if passes && is_open {
@@ -300,7 +313,7 @@ fn is_disputed(
     verification: &Verification,
     digest: &AttemptDigest,
 ) -> bool {
-    if next.disputes.is_empty() {
+    if next.concerns.disputes.is_empty() {
         return false;
     }
     let Verification {
@@ -329,11 +342,12 @@ fn remember(
     failures: &[FailureView],
     stage: Stage,
 ) {
-    let mut history = std::mem::take(&mut next.failures.history);
+    let mut history = std::mem::take(&mut next.attempts.failures.history);
     let last = next
         .attempts
+        .counted
         .last()
-        .filter(|last| last.head_sha == next.head_sha)
+        .filter(|last| last.head_sha == next.head.sha)
         .cloned();
     if let Some(last) = last {
         history.retain(|record| record.attempt != last.number);
@@ -346,7 +360,7 @@ fn remember(
                 FailureRecord {
                     attempt: last.number,
                     stage,
-                    capability: next.capabilities.current.clone(),
+                    capability: next.concerns.capabilities.current.clone(),
                     error: text::start(&view.failure.reported(), 300),
                     category: view.analysis.category,
                     retry_class: last.retry_class.unwrap_or(RetryClass::Code),
@@ -375,25 +389,20 @@ fn remember(
             }
         }
     }
-    next.failures = FailureLog {
+    next.attempts.failures = FailureLog {
         count: judgement.streak,
         same_error: judgement.same_error,
         total: judgement.total,
         max_retries: inputs.policy.retry.max_attempts,
         history,
     };
-    next.stagnation_count = judgement.stagnation;
-    next.best_attempt = retry::best(&next.attempts).map(|best| BestAttempt {
-        attempt: best.number,
-        sha: best.head_sha,
-        score: best.score,
-    });
-    next.last_score = next.attempts.iter().rev().nth(1).map(|before| before.score);
+    next.shown.stagnation_count = judgement.stagnation;
 }
 
 /// The attempt's head, by the first line of its message.
 fn checkpoint(next: &mut LoopState, inputs: &Inputs<'_>, head: Sha) {
     if next
+        .shown
         .checkpoints
         .iter()
         .any(|known| known["hash"] == head.to_string())
@@ -410,10 +419,16 @@ fn checkpoint(next: &mut LoopState, inputs: &Inputs<'_>, head: Sha) {
         .and_then(|commit| commit.message.lines().next())
         .unwrap_or_default();
     let message = text::start(subject, 200);
-    next.checkpoints
+    next.shown
+        .checkpoints
         .push(json!({ "type": "commit", "hash": head, "message": message, "at": inputs.now }));
-    next.checkpoints
-        .drain(..next.checkpoints.len().saturating_sub(MOST_CHECKPOINTS));
+    next.shown.checkpoints.drain(
+        ..next
+            .shown
+            .checkpoints
+            .len()
+            .saturating_sub(MOST_CHECKPOINTS),
+    );
 }
 
 /// What ran on each head, the newest heads last.
@@ -431,10 +446,13 @@ fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
             "children": [],
         })
     });
-    next.check_log.retain(|entry| entry["reason"] != reason);
-    next.check_log.extend(of_head);
-    next.check_log
-        .drain(..next.check_log.len().saturating_sub(MOST_LOGGED));
+    next.shown
+        .check_log
+        .retain(|entry| entry["reason"] != reason);
+    next.shown.check_log.extend(of_head);
+    next.shown
+        .check_log
+        .drain(..next.shown.check_log.len().saturating_sub(MOST_LOGGED));
 }
 
 /// Puts what was found for an attempt beside the failures it is about.

@@ -179,10 +179,11 @@ impl Stages<'_> {
         } = verification;
         let has_stopped_short = !evaluation.passed()
             && matches!(
-                next.status,
+                next.run.status,
                 RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted
             )
             && next
+                .people
                 .blocked
                 .as_ref()
                 .is_none_or(|call| call.trigger.is_of_attempts());
@@ -213,30 +214,30 @@ impl Stages<'_> {
             .map(|(trigger, cause)| (*trigger, cause.clone()));
         View {
             origin: policy.origin.clone(),
-            stage: next.state,
+            stage: next.run.stage,
             evidence_stage: walks.evidence.reached,
             held_by: walks.stage.held_by.clone(),
             evidence_held_by: walks.evidence.held_by.clone(),
-            attempt: next.iteration,
+            attempt: next.run.iteration,
             max_attempts: policy.retry.max_attempts,
             distance: has_stopped_short.then(|| evaluate::distance(evaluation)),
-            escalation: next.blocked.as_ref().map(describe),
+            escalation: next.people.blocked.as_ref().map(describe),
             checks: evidence.checks.values().cloned().collect(),
-            capabilities: next.capabilities.clone(),
+            capabilities: next.concerns.capabilities.clone(),
             compare: counting
                 .counted
                 .as_ref()
                 .map(|counted| counted.compare.clone()),
             coverage: evidence.coverage.clone(),
-            skips: next.skips.clone(),
-            reruns: next.reruns.clone(),
+            skips: next.people.skips.clone(),
+            reruns: next.concerns.checks.reruns.clone(),
             next_rerun: blocking.next_rerun.clone(),
             flags: flags.collect(),
             tampering: inputs.tampering.to_vec(),
             warnings: self.warnings(),
             review: verification.review.clone(),
             unmatched: assessment.unmatched.clone(),
-            bypassed: next.bypassed.clone(),
+            bypassed: next.run.bypassed.clone(),
             feedback: feedback::feedback(
                 &counting.failures,
                 self.verification,
@@ -267,7 +268,7 @@ impl Stages<'_> {
                 _ => DecisionWord::Retry,
             },
             digest: counted.digest.clone(),
-            provenance: AttemptOrigin::of(self.inputs.snapshot, self.next.pull_request),
+            provenance: AttemptOrigin::of(self.inputs.snapshot, self.next.run.pull_request),
             checks: blame::recorded(evidence, blames),
             coverage: evidence.coverage.clone(),
             compare: counted.compare.clone(),
@@ -338,9 +339,10 @@ impl Stages<'_> {
         let is_out = |left: &&QueueDeparture| {
             !left.is_over && left.head == head.sha && *lifecycle == Lifecycle::Open
         };
-        let departure = self.next.queue.departures.last().filter(is_out);
-        let left = departure
-            .and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
+        let departure = self.next.concerns.queue.departures.last().filter(is_out);
+        let left = departure.and_then(|left| {
+            LeftQueue::explain(*number, &self.next.concerns.queue.groups, &left.removal)
+        });
         warnings.extend(left.map(Warning::LeftQueue));
         let base = &snapshot.pull_request.base;
         let open = |pattern| Warning::OpenPattern {
@@ -348,7 +350,7 @@ impl Stages<'_> {
             branch: base.branch.clone(),
         };
         warnings.extend(base.open_pattern.clone().map(open));
-        warnings.extend(self.next.lost_record().map(Warning::RecordLost));
+        warnings.extend(self.next.attempts.lost_record().map(Warning::RecordLost));
         warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
         warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
         warnings.extend(
@@ -426,9 +428,10 @@ impl Stages<'_> {
         ];
         // Then waiting for the senior fixer ends by itself.
         let senior = next
-            .senior
+            .concerns
+            .fixer
             .as_ref()
-            .filter(|call| call.head_sha == next.head_sha);
+            .filter(|call| call.head_sha == next.head.sha);
         let senior = senior.map(|call| senior_fixer::deadline(call, inputs.policy));
         let moments = [external, again, waits, senior, mergeable]
             .into_iter()

@@ -131,10 +131,15 @@ pub fn causes(
     judgement: &Judgement,
     tampering: Option<(&Tampering, usize)>,
 ) -> Causes {
-    let mut causes = of_attempts(&state.attempts, &state.resumes, judgement, &cx.policy.retry);
+    let mut causes = of_attempts(
+        &state.attempts.counted,
+        &state.people.resumes,
+        judgement,
+        &cx.policy.retry,
+    );
     let is_spent = judgement.streak > 0 && fix_request::is_budget_used_up(state, cx.policy);
     let is_overdue = external_deadline(state).is_some_and(|deadline| cx.now >= deadline);
-    let outage = state.outage.clone().filter(|_| is_overdue);
+    let outage = state.concerns.checks.outage.clone().filter(|_| is_overdue);
     let mut disputed = disputes::open(state);
     let first = disputed.next().map(|first| Box::new(first.clone()));
     let gates: Vec<_> = waiting::overdue(cx, state).collect();
@@ -143,8 +148,8 @@ pub fn causes(
             attempts: fix_request::asked(state),
         }),
         outage.map(|outage| Cause::ExternalDependencyDown { outage }),
-        (!state.unreported.of_head.is_empty()).then(|| Cause::NoReport {
-            checks: state.unreported.of_head.clone(),
+        (!state.concerns.checks.unreported.of_head.is_empty()).then(|| Cause::NoReport {
+            checks: state.concerns.checks.unreported.of_head.clone(),
             within_ms: cx.policy.retry.evidence_timeout_ms(),
         }),
         tampering.map(|(first, more)| Cause::Tampering {
@@ -285,8 +290,8 @@ fn circle(spent: &[&AttemptDigest]) -> Option<Circle> {
 
 /// When trouble outside calls a person, if there is any: counted anew from a resume.
 pub fn external_deadline(state: &LoopState) -> Option<Timestamp> {
-    let outage = state.outage.as_ref()?;
-    let resumed = state.resumes.iter().map(|resume| resume.at).max();
+    let outage = state.concerns.checks.outage.as_ref()?;
+    let resumed = state.people.resumes.iter().map(|resume| resume.at).max();
     Some(resumed.map_or(outage.since, |resumed| resumed.max(outage.since)) + TOLERATED)
 }
 

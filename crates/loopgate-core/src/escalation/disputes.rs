@@ -29,18 +29,24 @@ pub const MANY: usize = 3;
 
 /// The disputes that are not settled yet, oldest first.
 pub fn open(state: &LoopState) -> impl Iterator<Item = &Dispute> {
-    state.disputes.iter().filter(|dispute| dispute.is_open())
+    state
+        .concerns
+        .disputes
+        .iter()
+        .filter(|dispute| dispute.is_open())
 }
 
 /// How many failures were disputed since a person last resumed the run, if that is too many.
 pub fn too_many(state: &LoopState) -> Option<usize> {
     let resumed = state
+        .people
         .resumes
         .iter()
         .filter(|resume| resume.settled.is_none())
         .map(|resume| resume.at)
         .max();
     let since = state
+        .concerns
         .disputes
         .iter()
         .filter(|dispute| resumed.is_none_or(|resumed| dispute.at > resumed))
@@ -92,6 +98,7 @@ pub fn begin(
         end: None,
     };
     for earlier in state
+        .concerns
         .disputes
         .iter()
         .filter(|earlier| earlier.failure == failure)
@@ -109,7 +116,7 @@ pub fn begin(
             Some(_) => {}
         }
     }
-    state.disputes.push(dispute.clone());
+    state.concerns.disputes.push(dispute.clone());
     Ok(dispute)
 }
 
@@ -239,6 +246,7 @@ pub fn end_mended(
     };
     let mut ended = Vec::new();
     for dispute in state
+        .concerns
         .disputes
         .iter_mut()
         .filter(|dispute| dispute.is_open() && dispute.head_sha != head_sha)
@@ -257,6 +265,7 @@ pub fn end_mended(
 pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -> bool {
     let disputed = |failure: FailureId| {
         let newest = state
+            .concerns
             .disputes
             .iter()
             .rev()
@@ -278,6 +287,7 @@ pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -
 /// What people have said of the run's disputed failures, for other runs.
 pub fn settled(state: &LoopState) -> impl Iterator<Item = SettledDispute> {
     state
+        .concerns
         .disputes
         .iter()
         .filter_map(|dispute| match &dispute.end {
@@ -288,8 +298,8 @@ pub fn settled(state: &LoopState) -> impl Iterator<Item = SettledDispute> {
                 outcome: outcome.clone(),
                 by: by.clone(),
                 at: *at,
-                run_id: state.run_id.clone(),
-                pull_request: state.pull_request,
+                run_id: state.run.id.clone(),
+                pull_request: state.run.pull_request,
             }),
             Some(DisputeEnd::Mended { .. }) | None => None,
         })
@@ -313,7 +323,7 @@ pub fn settle(
     );
     dispute.end = Some(end);
     let is_it = |known: &&mut Dispute| known.is_open() && known.failure == dispute.failure;
-    if let Some(known) = state.disputes.iter_mut().find(is_it) {
+    if let Some(known) = state.concerns.disputes.iter_mut().find(is_it) {
         known.clone_from(&dispute);
     }
     let mut accepted = BTreeMap::new();
@@ -323,8 +333,8 @@ pub fn settle(
             .filter(|one| one.path == dispute.file)
             .cloned()
             .collect();
-        state.accepted_tampering.extend(tamper::counts(&of_file));
-        accepted.clone_from(&state.accepted_tampering);
+        state.concerns.tampering.extend(tamper::counts(&of_file));
+        accepted.clone_from(&state.concerns.tampering);
     }
     (dispute, accepted)
 }
@@ -334,7 +344,7 @@ pub fn settled_of<'s>(
     state: &'s LoopState,
     failures: &[FailureView],
 ) -> impl Iterator<Item = &'s Dispute> {
-    state.disputes.iter().filter(|dispute| {
+    state.concerns.disputes.iter().filter(|dispute| {
         matches!(dispute.end, Some(DisputeEnd::Settled { .. }))
             && failures.iter().any(|view| view.cause == dispute.failure)
     })

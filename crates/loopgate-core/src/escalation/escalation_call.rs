@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    attempts::retry,
     escalation::{
         cause::{Cause, Causes},
         disputes,
@@ -13,7 +12,7 @@ use crate::{
     ids::{GateName, Score, Sha, Timestamp},
     observed::Snapshot,
     policy::{Context, EscalationAction, EscalationPolicy, GateRole, Recipient, Trigger},
-    state::{AttemptDigest, Blocked, Dispute, LoopState},
+    state::{AttemptDigest, Blocked, Dispute, LoopState, best_attempt},
     verdict::FailureView,
 };
 
@@ -37,12 +36,16 @@ pub fn still_stands(cx: Context<'_>, blocked: &Blocked, state: &LoopState) -> bo
         // Nor is a dispute over before it is settled.
         return disputes::open(state).next().is_some();
     }
-    let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
-    let head = state.attempt_of(state.head_sha);
+    let resumed = state
+        .people
+        .resumes
+        .iter()
+        .any(|resume| resume.at > blocked.since);
+    let head = state.attempt_of(state.head.sha);
     let is_over = match blocked.trigger {
         // A head that passed may be run again and meet the outage now, so only how that run ends counts.
-        Trigger::ExternalDependencyDown => state.outage.is_none(),
-        Trigger::NoReport => state.unreported.of_head.is_empty(),
+        Trigger::ExternalDependencyDown => state.concerns.checks.outage.is_none(),
+        Trigger::NoReport => state.concerns.checks.unreported.of_head.is_empty(),
         cause => !cause.needs_a_decision() && head.is_some_and(AttemptDigest::passes),
     };
     !resumed && !is_over
@@ -73,10 +76,11 @@ pub fn describe(
     // The run as it stood when the human was called: later pushes do not rewrite the report.
     let upto = state
         .attempts
+        .counted
         .iter()
         .take_while(|attempt| attempt.number <= blocked.attempt);
     let history: Vec<AttemptDigest> = upto.cloned().collect();
-    let best = retry::best(&history).map(|best| (best.number, best.head_sha, best.score));
+    let best = best_attempt(&history).map(|best| (best.number, best.head_sha, best.score));
     EscalationView {
         trigger: blocked.trigger,
         also: blocked.also.clone(),

@@ -43,6 +43,7 @@ pub struct FixTurn {
 pub fn asked(state: &LoopState) -> u32 {
     let spent = state
         .attempts
+        .counted
         .iter()
         .filter(|attempt| attempt.spent())
         .count();
@@ -174,7 +175,12 @@ mod tests {
         assert_eq!(asked_for(&story), [1]);
         story.push(2, &["b"], &[]);
         assert_eq!(asked_for(&story), [0; 0]);
-        let cause = story.state.blocked.as_ref().map(|blocked| blocked.trigger);
+        let cause = story
+            .state
+            .people
+            .blocked
+            .as_ref()
+            .map(|blocked| blocked.trigger);
         assert_eq!(cause, Some(crate::policy::Trigger::BudgetExhausted));
     }
 
@@ -187,7 +193,7 @@ mod tests {
         ) = (Backoff::Linear, 99);
         for (head, error, minutes) in [(1, "a", 0), (2, "b", 1), (3, "c", 2)] {
             story.push(head, &[error], &[]);
-            let failed = story.state.attempts.last().unwrap().at;
+            let failed = story.state.attempts.counted.last().unwrap().at;
             let due = failed + TimeDelta::minutes(minutes);
             if minutes > 0 {
                 assert_eq!(asked_for(&story), [0; 0], "not before its time");

@@ -12,12 +12,13 @@ use crate::{
 
 /// The cause the senior fixer works on now.
 pub fn at_work<'a>(cx: Context<'_>, state: &'a LoopState) -> Option<&'a Blocked> {
-    let call = state.senior.as_ref()?;
+    let call = state.concerns.fixer.as_ref()?;
     let is_judged = state
         .attempts
+        .counted
         .last()
         .is_none_or(|last| last.number != call.attempt);
-    let has_pushed = state.head_sha != call.head_sha;
+    let has_pushed = state.head.sha != call.head_sha;
     (!is_judged && (has_pushed || cx.now < deadline(call, cx.policy))).then_some(call)
 }
 
@@ -45,12 +46,12 @@ pub fn call_for(
         .as_ref()
         .is_some_and(Fixer::works_elsewhere);
     let fails = state
-        .attempt_of(state.head_sha)
+        .attempt_of(state.head.sha)
         .is_some_and(|attempt| attempt.spent());
     let can_mend =
         |trigger: &Trigger| trigger.is_of_attempts() && *trigger != Trigger::BudgetExhausted;
     let mends = fails && snapshot.has_own_branch() && triggers.iter().all(can_mend);
-    let is_for_it = is_wished && elsewhere && mends && state.senior.is_none();
+    let is_for_it = is_wished && elsewhere && mends && state.concerns.fixer.is_none();
     is_for_it.then(|| state.call_for(triggers, now))?
 }
 
@@ -107,7 +108,12 @@ mod tests {
     }
 
     fn cause(story: &Story) -> Option<Trigger> {
-        story.state.blocked.as_ref().map(|blocked| blocked.trigger)
+        story
+            .state
+            .people
+            .blocked
+            .as_ref()
+            .map(|blocked| blocked.trigger)
     }
 
     #[test]
@@ -167,7 +173,7 @@ mod tests {
     #[test]
     fn where_nothing_is_pushed_in_time_a_human_is_called() {
         let mut story = failed_three_times(mention());
-        let until = deadline(story.state.senior.as_ref().unwrap(), &story.policy);
+        let until = deadline(story.state.concerns.fixer.as_ref().unwrap(), &story.policy);
         assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(until));
         story.now = until - TimeDelta::minutes(2);
         story.decide();

@@ -48,7 +48,7 @@ pub fn follow_up(
         let Some(policy) = policy.gates.get(&report.name) else {
             continue;
         };
-        let before = state.gates.get(&report.name);
+        let before = state.concerns.gates.get(&report.name);
         let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
         let mut after = remember(report, before, due, now);
         // The wait for approvers begins when they are asked; on a draft they are not asked.

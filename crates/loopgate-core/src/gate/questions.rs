@@ -69,7 +69,7 @@ pub fn questions(
     }
     // Its approvers may release a security finding, also where nothing of the diff opens the gate.
     let found = state
-        .and_then(|state| state.blocked.as_ref())
+        .and_then(|state| state.people.blocked.as_ref())
         .map(|blocked| blocked.trigger);
     if found == Some(Trigger::SecurityIssueFound)
         && let Some((_, gate)) = policy.gate_with_role(GateRole::Security)
@@ -131,7 +131,11 @@ fn ask_about_people(
     policy: &Policy,
     triggers: &BTreeMap<GateName, Opening>,
 ) {
-    let gates = || state.into_iter().flat_map(|state| state.gates.values());
+    let gates = || {
+        state
+            .into_iter()
+            .flat_map(|state| state.concerns.gates.values())
+    };
     let objectors = gates()
         .flat_map(|gate| &gate.objections)
         .map(|objection| (objection.by_id, &objection.by));

@@ -37,26 +37,30 @@ fn waits<'a>(
     state: &'a LoopState,
     policy: &'a Policy,
 ) -> impl Iterator<Item = (OverdueGate, Option<Timestamp>, Timestamp)> + 'a {
-    let resumed = state.resumes.iter().map(|resume| resume.at).max();
-    state.gates.iter().filter_map(move |(gate, state)| {
-        let policy = policy.gates.get(gate)?;
-        let since = state
-            .waiting_since
-            .filter(|_| state.status == GateStatus::Requested)?;
-        let remind_at = state
-            .reminded_at
-            .is_none()
-            .then(|| since + policy.remind_after);
-        let escalate_at = resumed.unwrap_or(since).max(since) + policy.escalate_after;
-        Some((
-            OverdueGate {
-                gate: gate.clone(),
-                since,
-            },
-            remind_at,
-            escalate_at,
-        ))
-    })
+    let resumed = state.people.resumes.iter().map(|resume| resume.at).max();
+    state
+        .concerns
+        .gates
+        .iter()
+        .filter_map(move |(gate, state)| {
+            let policy = policy.gates.get(gate)?;
+            let since = state
+                .waiting_since
+                .filter(|_| state.status == GateStatus::Requested)?;
+            let remind_at = state
+                .reminded_at
+                .is_none()
+                .then(|| since + policy.remind_after);
+            let escalate_at = resumed.unwrap_or(since).max(since) + policy.escalate_after;
+            Some((
+                OverdueGate {
+                    gate: gate.clone(),
+                    since,
+                },
+                remind_at,
+                escalate_at,
+            ))
+        })
 }
 
 #[cfg(test)]
@@ -148,7 +152,7 @@ mod tests {
             Some(CheckRunPlan::Completed(Conclusion::Success)),
             "nothing is wrong with it"
         );
-        assert_eq!(story.state.status, RunStatus::Escalated);
+        assert_eq!(story.state.run.status, RunStatus::Escalated);
         story.decide();
         assert_eq!(
             story.last.as_ref().unwrap().action,
@@ -167,10 +171,16 @@ mod tests {
             let mut story = asked();
             after(&mut story, 73);
             story.push(2, &[], &["rounds"]);
-            assert!(story.state.blocked.is_some(), "a push decides no gate");
+            assert!(
+                story.state.people.blocked.is_some(),
+                "a push decides no gate"
+            );
             story.comment("bob", word);
-            assert_eq!(story.state.gates.values().next().unwrap().status, status);
-            assert!(story.state.blocked.is_none(), "{word}");
+            assert_eq!(
+                story.state.concerns.gates.values().next().unwrap().status,
+                status
+            );
+            assert!(story.state.people.blocked.is_none(), "{word}");
         }
     }
 
@@ -179,12 +189,12 @@ mod tests {
         let mut story = asked();
         after(&mut story, 73);
         story.comment("bob", "/loop resume");
-        assert!(story.state.blocked.is_none());
+        assert!(story.state.people.blocked.is_none());
         after(&mut story, 71);
-        assert!(story.state.blocked.is_none());
+        assert!(story.state.people.blocked.is_none());
         after(&mut story, 2);
         assert_eq!(
-            story.state.blocked.as_ref().unwrap().trigger,
+            story.state.people.blocked.as_ref().unwrap().trigger,
             Trigger::GateTimeout
         );
     }
@@ -217,6 +227,7 @@ mod tests {
         story.push(1, &[], &["rounds"]);
         let asked = story
             .state
+            .concerns
             .gates
             .values()
             .next()

@@ -177,9 +177,10 @@ impl RunLine {
         checks: &[CheckEvidence],
         ended: Option<Timestamp>,
     ) -> Self {
-        let timeline = Timeline::of(state, history, ended.unwrap_or(state.updated_at));
+        let timeline = Timeline::of(state, history, ended.unwrap_or(state.run.updated_at));
         let counted: Vec<&AttemptDigest> = state
             .attempts
+            .counted
             .iter()
             .filter(|it| it.spent() || it.passes())
             .collect();
@@ -187,7 +188,7 @@ impl RunLine {
         let number = |index: usize| {
             u32::try_from(index + 1)
                 .unwrap_or(u32::MAX)
-                .saturating_add(state.lost_attempts)
+                .saturating_add(state.attempts.lost)
         };
         let result = |passes| {
             if passes {
@@ -196,19 +197,21 @@ impl RunLine {
                 VerificationResult::Fail
             }
         };
-        let first = counted.first().filter(|_| state.lost_attempts == 0);
-        let lost = (state.lost_attempts > 0).then_some(VerificationResult::Fail);
+        let first = counted.first().filter(|_| state.attempts.lost == 0);
+        let lost = (state.attempts.lost > 0).then_some(VerificationResult::Fail);
         let pairs = counted
             .windows(2)
             .filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
         let retries: Vec<_> = pairs.filter(|(failed, _)| !failed.passes()).collect();
         let mut disputes: BTreeMap<DisputeOutcome, u32> = BTreeMap::new();
         state
+            .concerns
             .disputes
             .iter()
             .for_each(|dispute| *disputes.entry(DisputeOutcome::of(dispute)).or_default() += 1);
         let mut queue_exits: BTreeMap<QueueExit, u32> = BTreeMap::new();
         for exit in state
+            .concerns
             .queue
             .departures
             .iter()
@@ -223,8 +226,12 @@ impl RunLine {
                 .or_default()
                 .add(&CheckUse::of(one))
         });
-        let is_of_an_agent =
-            state.agent.is_some() || state.reflex.as_ref().is_some_and(ReflexState::has_fixer);
+        let is_of_an_agent = state.run.agent.is_some()
+            || state
+                .run
+                .reflex
+                .as_ref()
+                .is_some_and(ReflexState::has_fixer);
         let pass = counted.iter().find(|it| it.passes());
         let green_at = pass.map(|pass| timeline.passed_at(pass.number).unwrap_or(pass.at));
         let saved = counted
@@ -233,21 +240,21 @@ impl RunLine {
             .count();
         Self {
             schema: RUN_SCHEMA.to_owned(),
-            run_id: state.run_id.clone(),
-            pull_request: state.pull_request,
-            author: state.author.unwrap_or(if is_of_an_agent {
+            run_id: state.run.id.clone(),
+            pull_request: state.run.pull_request,
+            author: state.run.author.unwrap_or(if is_of_an_agent {
                 AuthorKind::Agent
             } else {
                 AuthorKind::Person
             }),
-            agent: state.agent.as_ref().map(|agent| agent.name.clone()),
-            started_at: state.created_at,
+            agent: state.run.agent.as_ref().map(|agent| agent.name.clone()),
+            started_at: state.run.created_at,
             ended_at: ended,
             attempts: number(counted.len()) - 1,
             retries: count(retries.len()),
             first_result: first.map(|first| result(first.passes())).or(lost),
             first_pass: counted.iter().position(|it| it.passes()).map(number),
-            seconds_to_green: green_at.map(|at| seconds(state.created_at, at)),
+            seconds_to_green: green_at.map(|at| seconds(state.run.created_at, at)),
             coverage: counted.last().and_then(|last| last.coverage),
             disputes,
             queue_exits,
@@ -327,11 +334,11 @@ impl Timeline {
     /// `until` is when the run ended, or when it was last looked at.
     fn of(state: &LoopState, history: &[HistoryLine], until: Timestamp) -> Self {
         let mut run = Self {
-            at: state.created_at,
+            at: state.run.created_at,
             waiting: Some(Waited::Ci),
             ..Self::default()
         };
-        for line in history.iter().filter(|line| line.run_id == state.run_id) {
+        for line in history.iter().filter(|line| line.run_id == state.run.id) {
             run.pass_time(line.ts);
             run.take(&line.event, line.ts);
         }

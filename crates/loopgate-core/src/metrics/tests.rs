@@ -65,7 +65,7 @@ fn with_coverage(story: &mut Story, changed_covered: u64) {
 
 /// What was found for the first error of an attempt, and whether that was gone in the next.
 fn found(story: &mut Story, attempt: usize, outcome: MatchOutcome, tier: Tier, gone: bool) {
-    let attempt = &mut story.state.attempts[attempt - 1];
+    let attempt = &mut story.state.attempts.counted[attempt - 1];
     let fingerprint = *attempt.fingerprints.first().unwrap();
     attempt.memory_matches = Some(vec![MemoryMatch {
         fingerprint,
@@ -134,7 +134,7 @@ fn twelve_runs() -> Vec<RunLine> {
     lines.push(merged(|story| {
         heads(story, &[&["a"], &["b"], &[]]);
         found(story, 1, MatchOutcome::Seen, Tier::SameError, true);
-        story.state.attempts[1].memory_matches = Some(Vec::new());
+        story.state.attempts.counted[1].memory_matches = Some(Vec::new());
     }));
     let agents = |story: &mut Story| {
         "Agent: claude-code 2.1".clone_into(&mut story.snapshot.pull_request.body)
@@ -455,9 +455,13 @@ fn disputes_are_counted_by_how_they_stand() {
         "test".into(),
         serde_json::json!({ "neither": "Round up." }),
     ];
-    story.state.disputes = ends.map(|outcome| dispute(settled(outcome))).into();
-    story.state.disputes.push(dispute(serde_json::Value::Null));
-    story.state.disputes.push(dispute(
+    story.state.concerns.disputes = ends.map(|outcome| dispute(settled(outcome))).into();
+    story
+        .state
+        .concerns
+        .disputes
+        .push(dispute(serde_json::Value::Null));
+    story.state.concerns.disputes.push(dispute(
         serde_json::json!({ "mended": { "head_sha": sha(2) } }),
     ));
     use DisputeOutcome as D;

@@ -213,11 +213,11 @@ impl Statement {
                 actor: by.clone(),
                 branch: format!("refs/heads/{}", pull.base.branch),
                 prev_commit: merge.onto,
-                created_on: at.unwrap_or(decision.next.updated_at),
+                created_on: at.unwrap_or(decision.next.run.updated_at),
                 loopgate: Grounds {
                     repository: snapshot.repository.clone(),
                     pull_request: pull.number,
-                    run: decision.next.run_id.clone(),
+                    run: decision.next.run.id.clone(),
                     attempt: decision.view.attempt,
                     gates: applying.map(gate).collect(),
                     checks: decision.view.checks.iter().map(check).collect(),
@@ -305,31 +305,36 @@ impl Statement {
         };
         let shown =
             |commit: Option<Sha>| commit.map_or("none".to_owned(), |commit| commit.to_string());
-        compare("head", shown(self.commit(HEAD)), state.head_sha.to_string());
+        compare("head", shown(self.commit(HEAD)), state.head.sha.to_string());
         compare(
             "repository",
             repository.to_string(),
-            state.repository.to_string(),
+            state.run.repository.to_string(),
         );
         compare(
             "pull request",
             format!("{:?}", Some(pull_request)),
-            format!("{:?}", state.pull_request.as_ref()),
+            format!("{:?}", state.run.pull_request.as_ref()),
         );
-        compare("run", run.clone(), state.run_id.clone());
-        compare("attempt", attempt.to_string(), state.iteration.to_string());
+        compare("run", run.clone(), state.run.id.clone());
+        compare(
+            "attempt",
+            attempt.to_string(),
+            state.run.iteration.to_string(),
+        );
         compare(
             "branch",
             self.predicate.branch.clone(),
-            format!("refs/heads/{}", state.base_ref),
+            format!("refs/heads/{}", state.head.base_ref),
         );
         compare(
             "merged over",
             format!("{bypassed:?}"),
-            format!("{:?}", state.bypassed),
+            format!("{:?}", state.run.bypassed),
         );
         let names = |names: BTreeSet<&str>| format!("{:?}", names.iter().collect::<Vec<_>>());
         let applying = state
+            .concerns
             .gates
             .iter()
             .filter(|(_, gate)| gate.status != GateStatus::NotApplicable);
@@ -340,7 +345,7 @@ impl Statement {
             names(applying.map(|(name, _)| name.as_str()).collect()),
         );
         for gate in gates {
-            let Some(recorded) = state.gates.get(&gate.name) else {
+            let Some(recorded) = state.concerns.gates.get(&gate.name) else {
                 continue;
             };
             compare(

@@ -250,7 +250,7 @@ fn runs_by_itself(file: &ChangedFile) -> Vec<String> {
 
 /// Whether the last evaluation of a loop holds nothing against it but that the change comes without a test.
 pub fn lacks_only_a_test(state: &LoopState) -> bool {
-    let failed = state.evaluation.iter().flat_map(|it| &it.failed_rules);
+    let failed = state.head.evaluation.iter().flat_map(|it| &it.failed_rules);
     failed.map(RuleId::as_str).eq([TESTS_ADDED])
 }
 

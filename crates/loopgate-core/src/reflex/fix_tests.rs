@@ -172,11 +172,12 @@ fn a_fixer_may_edit_a_test_that_was_settled_to_be_wrong() {
     assert!(matches!(verdict(&state), EditVerdict::Refuse(_)));
     let dispute = serde_json::json!({
         "failure": "3fa9c01b", "kind": "test_wrong", "reason": "1 + 2 is 3", "by": "alice", "byId": 1,
-        "at": state.created_at, "source": "local_loop", "check": "unit", "test": "test_sum", "file": null,
+        "at": state.run.created_at, "source": "local_loop", "check": "unit", "test": "test_sum", "file": null,
         "headSha": "01".repeat(20),
-        "end": { "settled": { "outcome": "code", "by": "olga", "by_id": 2, "at": state.created_at } },
+        "end": { "settled": { "outcome": "code", "by": "olga", "by_id": 2, "at": state.run.created_at } },
     });
     state
+        .concerns
         .disputes
         .push(serde_json::from_value(dispute).unwrap());
     assert!(

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use chrono::TimeDelta;
 
 use crate::{
-    deciding::new_run::workflow_id,
     evidence::CheckKind,
     ids::{Alias, CheckName, Timestamp},
     observed::{CodeType, Snapshot},
@@ -185,29 +184,28 @@ pub fn begin(
     now: Timestamp,
 ) -> LoopState {
     let mut state = LoopState::begin(snapshot, policy, now);
-    state.pull_request = None;
-    state.run_id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
-    state.workflow_id = workflow_id(&state.repository, &state.run_id);
-    state.task_alias = alias.to_string();
-    state.title = if task.prompt.trim().is_empty() {
+    state.run.pull_request = None;
+    state.run.id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
+    state.run.alias = alias.to_string();
+    state.run.title = if task.prompt.trim().is_empty() {
         alias.to_string()
     } else {
         title(settings.task_type, &task.prompt)
     };
-    state.task = task;
-    state.phase = Phase::A;
-    state.current_step = Step::Plan;
-    state.max_iterations = settings.limit;
-    state.code_artifact.code_type = settings.task_type;
+    state.run.task = task;
+    state.run.phase = Phase::A;
+    state.run.step = Step::Plan;
+    state.run.max_iterations = settings.limit;
+    state.head.artifact.code_type = settings.task_type;
     // Nothing has been produced yet.
-    state.code_artifact.content_hash = String::new();
-    state.criteria = criteria(
+    state.head.artifact.content_hash = String::new();
+    state.shown.criteria = criteria(
         &policy.evaluate,
         &evaluate::rules(policy, settings.task_type),
     );
-    state.reflex = Some(ReflexState {
+    state.run.reflex = Some(ReflexState {
         settings,
-        began_at: state.head_sha,
+        began_at: state.head.sha,
         ..ReflexState::default()
     });
     state

@@ -19,19 +19,19 @@ pub fn replay(
     line: &HistoryLine,
     call: impl FnOnce(Trigger, Vec<String>) -> LoopCall,
 ) {
-    if state.reflex.is_none() {
+    if state.run.reflex.is_none() {
         return;
     }
-    (state.iteration, state.phase) = (line.iteration, line.phase);
+    (state.run.iteration, state.run.phase) = (line.iteration, line.phase);
     let mut turn = Turn::on(state, line.ts);
     match &line.event {
         Event::PlanCreated { plan } => turn = turn.clone().planned(plan.clone()).unwrap_or(turn),
         Event::ArtifactCreated(ArtifactCreated::Produced { head, hash }) => {
-            turn.state.head_sha = *head;
-            turn.state.code_artifact.content_hash.clone_from(hash);
+            turn.state.head.sha = *head;
+            turn.state.head.artifact.content_hash.clone_from(hash);
         }
         Event::ChecksPrepared { checks } => {
-            turn.state.prepared_checks.clone_from(checks);
+            turn.state.concerns.checks.prepared.clone_from(checks);
             turn.go_to(Step::Evaluate);
         }
         Event::EvaluationDone {
@@ -41,19 +41,19 @@ pub fn replay(
             ..
         } => {
             let (score, passed, failed_rules) = (*score, *passed, failed_rules.clone());
-            turn.state.evaluation = Some(EvaluationSummary {
+            turn.state.head.evaluation = Some(EvaluationSummary {
                 score,
                 passed,
                 failed_rules,
                 warnings: Vec::new(),
             });
-            turn.state.critique = None;
+            turn.state.run.critique = None;
             // Each call of a person, and each end, is a line of its own after this one.
             turn.go_to(Step::Critique);
         }
         Event::PhaseSwitched { .. } => turn.go_to(Step::Prepare),
         Event::CritiqueDone { items } => {
-            turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
+            turn.state.run.critique = Some(items.iter().map(CritiqueItem::line).collect());
             turn.go_to(Step::Refine);
         }
         Event::RefinementDone { .. } => turn = refined(turn, line),
@@ -66,9 +66,9 @@ pub fn replay(
             let triggers: Vec<Trigger> = std::iter::once(*trigger)
                 .chain(also.iter().copied())
                 .collect();
-            turn.state.blocked = state.call_for(&triggers, line.ts);
-            turn.state.status = RunStatus::Escalated;
-            turn.state.current_step = line.step;
+            turn.state.people.blocked = state.call_for(&triggers, line.ts);
+            turn.state.run.status = RunStatus::Escalated;
+            turn.state.run.step = line.step;
             turn.ask(call(*trigger, notes.clone()));
         }
         Event::Resumed(Resumed::LocalLoop {
@@ -79,14 +79,14 @@ pub fn replay(
         }) => {
             let accepted = accepted.map(|_| accepted_tampering.clone());
             turn = turn.resumed(by.clone(), accepted, None);
-            turn.state.current_step = line.step;
+            turn.state.run.step = line.step;
         }
         Event::PhaseError { step, why, .. } => {
-            turn.state.current_step = *step;
+            turn.state.run.step = *step;
             turn = turn.broke(why.clone());
         }
         Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => {
-            turn.state.current_step = line.step;
+            turn.state.run.step = line.step;
             turn = ended(turn, line);
         }
         _ => return,
@@ -113,7 +113,7 @@ fn refined(mut turn: Turn, line: &HistoryLine) -> Turn {
         turn.state = Turn::spend(turn.state, TimeDelta::zero(), *cost_usd);
     }
     if *by == FixMaker::SeniorFixer {
-        turn.state.max_iterations = turn.state.max_iterations.max(line.iteration + 1);
+        turn.state.run.max_iterations = turn.state.run.max_iterations.max(line.iteration + 1);
     }
     let fix = FixRecord {
         iteration: line.iteration,
@@ -137,7 +137,7 @@ fn ended(mut turn: Turn, line: &HistoryLine) -> Turn {
             return turn.stopped(words.clone(), by.clone());
         }
         // What the cause was stays beside it, for the report.
-        Event::Failed(RunEnd::Aborted { .. }) => turn.state.status = RunStatus::Aborted,
+        Event::Failed(RunEnd::Aborted { .. }) => turn.state.run.status = RunStatus::Aborted,
         Event::Stopped(RunEnd::ShortOfPassing {
             reason,
             distance_to_success,
@@ -146,7 +146,7 @@ fn ended(mut turn: Turn, line: &HistoryLine) -> Turn {
             turn.end(RunStatus::Stopped, *reason, None);
         }
         Event::Failed(RunEnd::Broken { .. }) => {
-            let words = turn.state.stop.words.take();
+            let words = turn.state.run.stop.words.take();
             turn.end(RunStatus::Failed, StopReason::PhaseError, words);
         }
         Event::Completed(RunEnd::LocalLoop { reason, .. }) => {

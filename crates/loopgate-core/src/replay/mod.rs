@@ -395,7 +395,9 @@ impl Course {
         let last = judged.last().map(|last| &last.decision);
         let gates = last.into_iter().flat_map(|last| &last.view.gates);
         let holds = gates.filter(|gate| !gate.is_advisory && !gate.matches.is_empty());
-        let attempts = last.into_iter().flat_map(|last| &last.next.attempts);
+        let attempts = last
+            .into_iter()
+            .flat_map(|last| &last.next.attempts.counted);
         // Whether an approval would have come in time is not known.
         let call = |judged: &JudgedHead| {
             let call = judged.decision.view.escalation.as_ref()?;

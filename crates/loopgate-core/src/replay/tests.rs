@@ -161,12 +161,13 @@ fn deciding_history_again_comes_to_what_was_decided_then() {
         let judged = past(&story).judge(|head| head.with_known_checks(&own()));
         let again = &judged.last().unwrap().decision.next;
         assert_eq!(
-            short(&again.attempts),
-            short(&story.state.attempts),
+            short(&again.attempts.counted),
+            short(&story.state.attempts.counted),
             "{seed}"
         );
         let blocked = |state: &LoopState| {
             state
+                .people
                 .blocked
                 .as_ref()
                 .map(|blocked| (blocked.trigger, blocked.attempt))

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     ids::{
@@ -14,6 +15,45 @@ use crate::{
     memory::{Settlement, ShownFix},
     policy::Trigger,
 };
+
+/// What people decided and asked for, what was answered, and whether one is called.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct People {
+    /// The cause that called a human, while it stands.
+    pub blocked: Option<Blocked>,
+    /// Causes that went away by themselves, each with the attempt it called a human at. One that comes back calls
+    /// again.
+    pub past_causes: Vec<(Trigger, u32)>,
+    /// Where streaks were started anew by `/loop resume`.
+    pub resumes: Vec<Resume>,
+    pub skips: Vec<Skip>,
+    /// Checks that a person let go although nothing shows that they ran, oldest first.
+    pub releases: Vec<Release>,
+    /// Causes released by a person, such as `tampering`.
+    pub accepted: BTreeSet<Trigger>,
+    /// Comments and reviews whose commands were carried out or refused, with what was answered: never twice.
+    pub answered: Vec<Answered>,
+    /// Comments and reviews with words for us that an event reports as edited: the API may not show it.
+    pub edited_words: BTreeSet<WordSource>,
+    /// Those of them that somebody else edited.
+    pub edited_by_others: BTreeSet<WordSource>,
+    /// Fields of newer writers.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl People {
+    /// Who took responsibility for what weakens the checks: the person, and a clause for each.
+    pub fn accepted_by(&self) -> impl Iterator<Item = (&Login, &str)> {
+        self.resumes.iter().flat_map(|resume| {
+            resume
+                .accepted
+                .iter()
+                .map(move |what| (&resume.by, what.as_str()))
+        })
+    }
+}
 
 /// Checks for which a person took responsibility, although nothing shows that they ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

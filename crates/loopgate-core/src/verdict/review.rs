@@ -122,8 +122,9 @@ pub fn new_rejections(
     let others = || {
         state
             .attempts
+            .counted
             .iter()
-            .filter(|attempt| attempt.number != state.iteration)
+            .filter(|attempt| attempt.number != state.run.iteration)
     };
     let is_new =
         |rejection: &Rejection| others().all(|attempt| !attempt.rejections.contains(rejection));

@@ -12,7 +12,10 @@ fn an_opened_pull_request_waits_for_its_evidence() {
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
     assert!(matches!(decision.events[0].event, Event::RunStarted(_)));
     assert_eq!(shown_label(&story), ["loop:verifying"]);
-    assert!(story.state.attempts.is_empty(), "nothing was attempted yet");
+    assert!(
+        story.state.attempts.counted.is_empty(),
+        "nothing was attempted yet"
+    );
 }
 
 #[test]
@@ -29,11 +32,14 @@ fn a_failing_head_is_retried_and_the_same_error_escalates_at_the_third_attempt()
             "head {head}"
         );
     }
-    let blocked = story.state.blocked.clone().unwrap();
+    let blocked = story.state.people.blocked.clone().unwrap();
     assert_eq!((blocked.trigger, blocked.attempt), (Trigger::SameError, 3));
     assert_eq!(blocked.also, [Trigger::MaxAttemptsReached]);
-    assert_eq!(story.state.status, RunStatus::Escalated);
-    assert_eq!(story.state.stop.reason, Some(StopReason::IterationLimit));
+    assert_eq!(story.state.run.status, RunStatus::Escalated);
+    assert_eq!(
+        story.state.run.stop.reason,
+        Some(StopReason::IterationLimit)
+    );
     assert_eq!(
         story.last.as_ref().unwrap().surface.verify,
         Some(CheckRunPlan::Completed(Conclusion::ActionRequired))
@@ -172,11 +178,12 @@ fn a_passing_push_lifts_a_block_and_ships() {
         decision.surface.verify,
         Some(CheckRunPlan::Completed(Conclusion::Success))
     );
-    assert_eq!(story.state.status, RunStatus::Passed);
-    assert!(story.state.blocked.is_none());
+    assert_eq!(story.state.run.status, RunStatus::Passed);
+    assert!(story.state.people.blocked.is_none());
     assert_eq!(
         story
             .state
+            .attempts
             .failures
             .history
             .iter()
@@ -191,10 +198,10 @@ fn a_passing_push_lifts_a_block_and_ships() {
     };
     assert_eq!(story.decide().action, NextAction::Complete);
     assert_eq!(
-        (story.state.status, story.state.state),
+        (story.state.run.status, story.state.run.stage),
         (RunStatus::Completed, Stage::Complete)
     );
-    assert!(story.state.bypassed.is_empty());
+    assert!(story.state.run.bypassed.is_empty());
     let events = story.decide().events.len();
     assert_eq!(events, 0, "completing happens once");
 }
@@ -210,7 +217,7 @@ fn evidence_that_never_comes_calls_a_person_and_costs_no_attempt() {
     story.now += TimeDelta::minutes(90);
     let cause = Trigger::NoReport;
     assert_eq!(story.decide().action, NextAction::Escalate { cause });
-    assert!(story.state.attempts.is_empty());
+    assert!(story.state.attempts.counted.is_empty());
 }
 
 #[test]
@@ -250,8 +257,8 @@ fn a_rerun_of_the_same_head_replaces_its_attempt() {
         story.push(1, &[], &["rounds"]).action,
         NextAction::WaitForMerge
     );
-    assert_eq!(story.state.attempts.len(), 1);
-    assert_eq!(story.state.failures.total, 0);
+    assert_eq!(story.state.attempts.counted.len(), 1);
+    assert_eq!(story.state.attempts.failures.total, 0);
 }
 
 #[test]
@@ -274,7 +281,10 @@ fn a_test_that_flips_on_one_head_is_flaky_and_costs_nothing() {
         ["rounds"]
     );
     assert_eq!(
-        (story.state.attempts.len(), story.state.failures.total),
+        (
+            story.state.attempts.counted.len(),
+            story.state.attempts.failures.total
+        ),
         (1, 0)
     );
 
@@ -286,7 +296,10 @@ fn a_test_that_flips_on_one_head_is_flaky_and_costs_nothing() {
             NextAction::WaitForEvidence { .. }
         ));
         assert_eq!(
-            (story.state.attempts.len(), story.state.failures.total),
+            (
+                story.state.attempts.counted.len(),
+                story.state.attempts.failures.total
+            ),
             (1, 0)
         );
     }
@@ -349,8 +362,8 @@ fn an_analyzer_advises_and_decides_nothing() {
         ("The sum is counted twice.", "Add each price once.")
     );
     assert_eq!(
-        (told.action, told.next.attempts),
-        (plain.action, plain.next.attempts),
+        (told.action, told.next.attempts.counted),
+        (plain.action, plain.next.attempts.counted),
         "not even by its category"
     );
     let vague = advised("Maybe consider the loop.", "logic_error");

@@ -11,7 +11,7 @@ fn merging_over_a_failing_check_is_named_once() {
         at: None,
     };
     let decision = story.decide();
-    assert_eq!(decision.next.bypassed, ["unit rule"]);
+    assert_eq!(decision.next.run.bypassed, ["unit rule"]);
     assert!(
         decision
             .events
@@ -36,7 +36,7 @@ fn a_closed_pull_request_is_left_alone() {
     let decision = story.decide();
     assert_eq!(decision.action, NextAction::Stopped);
     assert_eq!(decision.surface, Default::default());
-    assert_eq!(story.state.status, RunStatus::Stopped);
+    assert_eq!(story.state.run.status, RunStatus::Stopped);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_run_that_gave_up_is_taken_up_again() {
     }
     assert_eq!(
         (
-            story.state.status,
+            story.state.run.status,
             story.last.as_ref().unwrap().action.clone()
         ),
         (RunStatus::Failed, NextAction::Stopped)
@@ -105,14 +105,14 @@ fn a_run_that_gave_up_is_taken_up_again() {
         NextAction::Retry { attempt: 3 }
     );
     assert_eq!(
-        (story.state.status, story.state.failures.count),
+        (story.state.run.status, story.state.attempts.failures.count),
         (RunStatus::InProgress, 0)
     );
     assert_eq!(
         story.push(4, &["rounds"], &[]).action,
         NextAction::Retry { attempt: 4 }
     );
-    assert_eq!(story.state.failures.total, 4);
+    assert_eq!(story.state.attempts.failures.total, 4);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn an_abort_calls_a_human_and_ends_the_run_as_aborted() {
         decision.events.last().unwrap().event,
         Event::Failed(_)
     ));
-    assert_eq!(story.state.status, RunStatus::Aborted);
+    assert_eq!(story.state.run.status, RunStatus::Aborted);
     assert_eq!(escalations(&story).len(), 1);
 }
 

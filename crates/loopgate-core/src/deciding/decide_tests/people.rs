@@ -74,10 +74,13 @@ fn a_rejected_gate_costs_one_attempt_until_the_rejecter_is_content() {
         decision.view.feedback
     );
     assert_eq!(
-        (story.state.failures.count, story.state.failures.total),
+        (
+            story.state.attempts.failures.count,
+            story.state.attempts.failures.total
+        ),
         (1, 1)
     );
-    assert!(story.state.blocked.is_none(), "it is not blocked");
+    assert!(story.state.people.blocked.is_none(), "it is not blocked");
 
     // The same words cost no further attempt, whatever is pushed; new ones do.
     story.push(2, &[], &["rounds"]);
@@ -86,12 +89,18 @@ fn a_rejected_gate_costs_one_attempt_until_the_rejecter_is_content() {
         NextAction::Retry { attempt: 2 }
     );
     assert_eq!(
-        (story.state.failures.count, story.state.failures.total),
+        (
+            story.state.attempts.failures.count,
+            story.state.attempts.failures.total
+        ),
         (0, 1)
     );
     story.comment("bob", "/reject design Still not the vault");
     assert_eq!(
-        (story.state.failures.count, story.state.failures.total),
+        (
+            story.state.attempts.failures.count,
+            story.state.attempts.failures.total
+        ),
         (2, 2)
     );
     assert_eq!(
@@ -99,7 +108,7 @@ fn a_rejected_gate_costs_one_attempt_until_the_rejecter_is_content() {
         NextAction::WaitForMerge
     );
     assert_eq!(
-        story.state.failures.total, 1,
+        story.state.attempts.failures.total, 1,
         "taken back before the next push, it cost nothing"
     );
 }
@@ -135,7 +144,7 @@ fn requested_changes_cost_an_attempt_and_escalate_at_once_where_they_are_not_ret
             .action,
         NextAction::Retry { attempt: 1 }
     );
-    assert_eq!(story.state.failures.count, 1);
+    assert_eq!(story.state.attempts.failures.count, 1);
     assert_eq!(
         story.review(ReviewVerdict::Approved, "").action,
         NextAction::WaitForMerge
@@ -186,7 +195,7 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     };
     assert_eq!(first.deed, "the test “rounds” is removed");
     let weakened = "checks pass, but tests or thresholds were weakened";
-    assert_eq!(decision.next.attempts[0].summary, weakened);
+    assert_eq!(decision.next.attempts.counted[0].summary, weakened);
 
     // A passing push does not lift it, nor a word without responsibility, nor the author's.
     assert_eq!(
@@ -228,7 +237,7 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     assert_eq!(accepted.view.tampering.len(), 1, "it is still shown");
     let said =
         "all required checks pass; bob accepted that tests/round.rs: the test “rounds” is removed";
-    assert_eq!(accepted.next.attempts[1].summary, said);
+    assert_eq!(accepted.next.attempts.counted[1].summary, said);
     let later = story.push(3, &[], &["parses"]).clone();
     assert_eq!(
         later.action,
@@ -236,11 +245,14 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
         "accepted is accepted"
     );
     assert!(
-        later.next.attempts[2].weakened
-            && later.next.attempts[2].summary.contains("bob accepted that")
+        later.next.attempts.counted[2].weakened
+            && later.next.attempts.counted[2]
+                .summary
+                .contains("bob accepted that")
     );
     assert_eq!(
-        later.next.best_attempt, None,
+        later.next.attempts.best(),
+        None,
         "each of them weakens the tests"
     );
     let line = later.memory_line(&story.snapshot).expect("a line");
@@ -309,5 +321,5 @@ fn what_was_put_back_needs_nobody_to_accept_it() {
         story.comment("bob", "/loop resume").action,
         NextAction::WaitForMerge
     );
-    assert!(story.state.accepted.is_empty());
+    assert!(story.state.people.accepted.is_empty());
 }

@@ -112,7 +112,7 @@ proptest! {
         backwards.comments.items.reverse();
         let one = decide(&forwards, &story.state, &story.policy, story.now);
         let other = decide(&backwards, &story.state, &story.policy, story.now);
-        prop_assert_eq!(one.next.first_seen_heads, other.next.first_seen_heads);
+        prop_assert_eq!(one.next.head.sightings, other.next.head.sightings);
         prop_assert_eq!(one.action, other.action);
         prop_assert_eq!(one.surface, other.surface);
     }
@@ -124,8 +124,8 @@ proptest! {
         let escalations = decision.surface.posts.iter().filter(|post| matches!(post, Post::Escalation { .. })).count();
         prop_assert!(escalations <= 1);
         if matches!(decision.action, NextAction::Retry { .. }) {
-            prop_assert!(story.state.failures.count < story.policy.retry.max_attempts);
-            prop_assert!(story.state.failures.total < story.policy.retry.total_failures);
+            prop_assert!(story.state.attempts.failures.count < story.policy.retry.max_attempts);
+            prop_assert!(story.state.attempts.failures.total < story.policy.retry.total_failures);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! A run that an older version began: its files are read in the middle, and the run goes on.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     deciding::NextAction,
     fixtures::{self, Story},
     memory::MemoryLine,
     policy::Trigger,
-    state::LoopState,
+    state::{LOOP_STATE_SCHEMA, LoopState, RunDocument},
 };
 
 /// `loop-state.json` after two failing attempts, a skip that was refused, a dispute that was settled and a gate
@@ -36,7 +36,7 @@ fn a_run_in_the_middle_goes_on() {
     let saved: Value = serde_json::from_str(STATE).unwrap();
     let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
     assert!(
-        fixtures::keeps(&serde_json::to_value(&state).unwrap(), &saved),
+        fixtures::keeps(&json!(RunDocument::from(state.clone())), &saved),
         "every key is written again"
     );
     let mut story = begun();
@@ -53,23 +53,57 @@ fn a_run_in_the_middle_goes_on() {
         }
     );
     assert_eq!(
-        (story.state.attempts.len(), story.state.failures.total),
+        (
+            story.state.attempts.counted.len(),
+            story.state.attempts.failures.total
+        ),
         (4, 4)
     );
     assert_eq!(
-        story.state.gates.len(),
+        story.state.concerns.gates.len(),
         1,
         "the gate is not asked for again"
     );
     assert_eq!(
-        story.state.gates.values().next().map(|gate| gate.round),
+        story
+            .state
+            .concerns
+            .gates
+            .values()
+            .next()
+            .map(|gate| gate.round),
         Some(1)
     );
     assert_eq!(
-        story.state.answered.len(),
+        story.state.people.answered.len(),
         3,
         "no command is carried out twice"
     );
+}
+
+/// A run as a version saved it that wrote schema 1, and what that version made of it later.
+#[test]
+fn a_run_of_schema_1_comes_to_what_it_came_to() {
+    let saved = include_str!("../../fixtures/saved/schema_1/pull_request.json");
+    let later = include_str!("../../fixtures/saved/schema_1/pull_request_later.json");
+    let later: Value = serde_json::from_str(later).unwrap();
+    let mut story = begun();
+    story.comment("bob", "/loop skip lint --reason \"no linter here\"");
+    let read: LoopState = serde_json::from_str(saved).unwrap();
+    let written = json!(read);
+    assert_eq!(written["schema"], LOOP_STATE_SCHEMA);
+    story.state = serde_json::from_value(written).unwrap();
+    assert_eq!(story.state, read, "nothing is lost on the way to schema 2");
+
+    let mut then = Vec::new();
+    then.push(story.push(3, &["rounds"], &["parses"]).action.clone());
+    then.push(story.push(4, &["rounds"], &["parses"]).action.clone());
+    then.push(story.comment("bob", "/loop resume").action.clone());
+    then.push(story.push(5, &[], &["parses", "rounds"]).action.clone());
+    let then: Vec<String> = then.iter().map(|action| format!("{action:?}")).collect();
+    assert_eq!(json!(then), later["then"]);
+    let shown = json!(RunDocument::from(story.state));
+    assert!(fixtures::keeps(&shown, &later["state"]), "{shown:#}");
 }
 
 #[test]

@@ -380,11 +380,11 @@ impl World {
         let state = &self.saved;
         if matches!(decision.action, NextAction::Retry { .. }) {
             assert!(
-                decision.next.failures.count < policy.retry.max_attempts,
+                decision.next.attempts.failures.count < policy.retry.max_attempts,
                 "more attempts than allowed"
             );
             assert!(
-                decision.next.failures.total < policy.retry.total_failures,
+                decision.next.attempts.failures.total < policy.retry.total_failures,
                 "more failures than allowed"
             );
         }
@@ -395,10 +395,10 @@ impl World {
             .filter(|post| matches!(post, Post::Escalation { .. }))
             .count();
         assert!(escalations <= 1, "two escalations at a time");
-        for (number, attempt) in (1..).zip(&state.attempts) {
+        for (number, attempt) in (1..).zip(&state.attempts.counted) {
             assert_eq!(attempt.number, number, "a gap or a double attempt");
         }
-        for pair in state.attempts.windows(2) {
+        for pair in state.attempts.counted.windows(2) {
             assert_ne!(pair[0].head_sha, pair[1].head_sha, "one head, two attempts");
         }
     }
@@ -422,9 +422,9 @@ impl World {
         let decision = self.look();
         self.holds(&decision);
         self.is_at_rest();
-        if let Some(blocked) = &self.saved.blocked
+        if let Some(blocked) = &self.saved.people.blocked
             && self.story.snapshot.pull_request.lifecycle == Lifecycle::Open
-            && self.saved.status != RunStatus::Stopped
+            && self.saved.run.status != RunStatus::Stopped
         {
             let post = Post::Escalation {
                 trigger: blocked.trigger,

@@ -26,6 +26,8 @@ fn what_ends_without_a_result_is_put_to_a_person_too() {
         assert!(
             story
                 .state
+                .concerns
+                .checks
                 .outage
                 .as_ref()
                 .is_some_and(|outage| outage.unclear.contains(&name("unit")))
@@ -49,10 +51,14 @@ fn what_ends_without_a_result_is_put_to_a_person_too() {
         panic!("{:?}", decision.view.escalation)
     };
     assert!(outage.unclear.contains(&name("unit")), "{outage:?}");
-    assert_eq!(story.state.reruns, [], "repeating it is a person's choice");
+    assert_eq!(
+        story.state.concerns.checks.reruns,
+        [],
+        "repeating it is a person's choice"
+    );
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
     story.decide();
-    assert!(story.state.outage.is_none());
+    assert!(story.state.concerns.checks.outage.is_none());
 }
 
 #[test]
@@ -79,7 +85,12 @@ fn a_silent_check_is_known_by_the_end_of_its_log() {
                 head < 3
             );
         }
-        story.state.blocked.as_ref().map(|blocked| blocked.trigger)
+        story
+            .state
+            .people
+            .blocked
+            .as_ref()
+            .map(|blocked| blocked.trigger)
     };
     assert_eq!(
         third(["cannot link", "no such symbol", "disk is odd"]),
@@ -127,7 +138,7 @@ fn a_soft_check_costs_score_only() {
     assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
     let red = Some(CheckRunPlan::Completed(Conclusion::Failure));
     assert_eq!(decision.surface.verify, red, "VALIDATE is not far enough");
-    assert_eq!(story.state.attempts[0].blame, Some(Blame::PrCode));
+    assert_eq!(story.state.attempts.counted[0].blame, Some(Blame::PrCode));
 
     story.set_head(2);
     with_check(
@@ -158,8 +169,8 @@ fn failures_of_the_base_spend_no_attempt() {
         story.decide();
         (
             story.last.unwrap().action,
-            story.state.attempts[0].blame,
-            story.state.failures.total,
+            story.state.attempts.counted[0].blame,
+            story.state.attempts.failures.total,
         )
     };
     let waits = NextAction::WaitForEvidence {
@@ -290,7 +301,7 @@ fn a_head_that_comes_back_is_a_new_attempt() {
     for head in [1, 2, 1] {
         story.push(head, &[if head == 1 { "rounds" } else { "parses" }], &[]);
     }
-    assert_eq!(story.state.attempts.len(), 3);
+    assert_eq!(story.state.attempts.counted.len(), 3);
 }
 
 #[test]
@@ -311,7 +322,7 @@ fn what_comes_of_a_superseded_head_is_noted_and_judged_by_nobody() {
     assert_eq!(noted(story.decide()), Some(sha(1)));
     story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &[])];
     assert!(story.decide().attempt.is_none());
-    assert_eq!(story.state.failures.total, 0);
+    assert_eq!(story.state.attempts.failures.total, 0);
     story.snapshot.evidence = vec![evidence(sha(2), &["rounds"], &[])];
     story.decide();
     story.set_head(3);
@@ -368,7 +379,7 @@ fn what_an_attempt_records_says_where_it_comes_from_and_by_what_it_was_compared(
         .find(|check| !check.failures.is_empty())
         .unwrap();
     assert_eq!(failed.retry_class, Some(RetryClass::Code));
-    assert_eq!(story.state.prerequisites["deploy"], "skipped");
+    assert_eq!(story.state.shown.prerequisites["deploy"], "skipped");
 }
 
 #[test]
@@ -399,14 +410,17 @@ fn attempts_that_are_not_on_record_count_as_failed() {
     story.state = LoopState::begin_after(lost, &story.snapshot, &story.policy, story.now);
     let started = story.decide().events[0].event.clone();
     let told = RunStarted::AfterLostRecord {
-        title: story.state.title.clone(),
+        title: story.state.run.title.clone(),
         lost_attempts: 8,
         lost_trace: Trace::Post,
     };
     assert_eq!(started, Event::RunStarted(told));
     story.push(1, &["a"], &[]);
     let decision = story.last.as_ref().unwrap();
-    assert_eq!((decision.view.attempt, story.state.failures.total), (9, 9));
+    assert_eq!(
+        (decision.view.attempt, story.state.attempts.failures.total),
+        (9, 9)
+    );
     assert!(
         decision.view.warnings.contains(&Warning::RecordLost(lost)),
         "{:?}",
@@ -459,7 +473,7 @@ fn a_cause_calls_a_person_once_and_never_after_the_end() {
     assert_eq!(posts.len(), 1);
     story.comment("bob", "/loop resume");
     assert!(
-        story.state.blocked.is_none(),
+        story.state.people.blocked.is_none(),
         "counted anew from the resume"
     );
     story.now += TimeDelta::minutes(61);
@@ -480,11 +494,11 @@ fn a_cause_calls_a_person_once_and_never_after_the_end() {
         story.policy.retry.auto_retry_on_test_fail = false;
         story.snapshot.pull_request.lifecycle = lifecycle;
         story.push(1, &["rounds"], &[]);
-        assert!(story.state.blocked.is_none());
+        assert!(story.state.people.blocked.is_none());
     }
     let mut story = Story::opened();
     story.policy.retry.auto_retry_on_test_fail = false;
     story.comment("bob", "/loop stop");
     story.push(1, &["rounds"], &[]);
-    assert!(story.state.blocked.is_none(), "stopped by a person");
+    assert!(story.state.people.blocked.is_none(), "stopped by a person");
 }

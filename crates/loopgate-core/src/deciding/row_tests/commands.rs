@@ -54,10 +54,10 @@ fn a_cause_that_belongs_to_a_gate_is_released_by_its_approvers() {
         }
     );
     story.comment("alice", "/loop resume");
-    assert!(story.state.blocked.is_some(), "the author waits");
+    assert!(story.state.people.blocked.is_some(), "the author waits");
     story.comment("carol", "/loop resume");
     assert_eq!(
-        (answer(&story), story.state.blocked.as_ref()),
+        (answer(&story), story.state.people.blocked.as_ref()),
         (&AnswerOutcome::Resumed, None)
     );
 }
@@ -81,8 +81,8 @@ fn questions_change_nothing() {
     let mut story = Story::opened();
     story.push(1, &["rounds"], &[]);
     let before = (
-        story.state.attempts.clone(),
-        story.state.status,
+        story.state.attempts.counted.clone(),
+        story.state.run.status,
         story.last.as_ref().unwrap().action.clone(),
     );
     for question in ["help", "status", "history", "explain", "lint-config"] {
@@ -106,8 +106,8 @@ fn questions_change_nothing() {
     );
     assert_eq!(
         (
-            story.state.attempts.clone(),
-            story.state.status,
+            story.state.attempts.counted.clone(),
+            story.state.run.status,
             story.last.unwrap().action
         ),
         before
@@ -142,7 +142,7 @@ fn a_command_whose_writer_has_unknown_rights_waits_for_them() {
             unknown
         };
         assert_eq!(
-            (answer(&story), story.state.answered.len()),
+            (answer(&story), story.state.people.answered.len()),
             (&expected, 1),
             "after {hours} h"
         );
@@ -196,6 +196,6 @@ fn commands_without_their_condition_are_refused() {
     story.write("bob", "/loop stop");
     story.snapshot.comments.items[0].is_hidden = true;
     story.decide();
-    assert!(story.state.answered.is_empty());
+    assert!(story.state.people.answered.is_empty());
     assert!(!story.snapshot.pull_request.is_draft);
 }

@@ -36,13 +36,13 @@ fn push<'s>(story: &'s mut Story, head: u8, failing: &[&str], passing: &[&str]) 
 }
 
 fn end(story: &Story) -> Option<&DisputeEnd> {
-    story.state.disputes.last().unwrap().end.as_ref()
+    story.state.concerns.disputes.last().unwrap().end.as_ref()
 }
 
 #[test]
 fn a_dispute_waits_for_one_word_and_spends_no_attempt() {
     let (mut story, id) = failing();
-    assert_eq!(story.state.failures.count, 1);
+    assert_eq!(story.state.attempts.failures.count, 1);
     let decision = story.comment(
         "alice",
         &format!("/loop dispute {id} it rounds down, as agreed"),
@@ -62,7 +62,10 @@ fn a_dispute_waits_for_one_word_and_spends_no_attempt() {
         matches!(question, Question::Disputed { dispute, .. } if dispute.reason == "it rounds down, as agreed")
     );
     assert_eq!(
-        (story.state.failures.count, story.state.failures.total),
+        (
+            story.state.attempts.failures.count,
+            story.state.attempts.failures.total
+        ),
         (0, 0),
         "it spends no attempt"
     );
@@ -82,10 +85,10 @@ fn a_dispute_waits_for_one_word_and_spends_no_attempt() {
             "{head}"
         );
     }
-    assert_eq!(story.state.failures.total, 0);
+    assert_eq!(story.state.attempts.failures.total, 0);
     // Another failure beside it is the author's.
     push(&mut story, 7, &["rounds", "adds"], &[]);
-    assert_eq!(story.state.failures.total, 1);
+    assert_eq!(story.state.attempts.failures.total, 1);
     let decision = story.comment("bob", "/loop settle test");
     assert_eq!(
         decision.action,
@@ -295,7 +298,7 @@ fn a_test_beside_what_it_tests_is_not_edited_away() {
             cause: Trigger::Disputed
         },
         "{:?}",
-        story.state.disputes
+        story.state.concerns.disputes
     );
 }
 
@@ -372,7 +375,7 @@ fn three_disputes_of_a_run_call_a_person_for_that() {
     );
     story.decide();
     assert!(
-        story.state.blocked.is_none(),
+        story.state.people.blocked.is_none(),
         "the resume answers all three"
     );
 }
@@ -388,7 +391,7 @@ fn a_commit_may_say_so() {
         &format!("Try\n\nLoopgate-Dispute: {id} impossible no clock here"),
     )];
     assert!(
-        story.decide().next.disputes.is_empty(),
+        story.decide().next.concerns.disputes.is_empty(),
         "nothing is known of the head yet"
     );
     let decision = push(&mut story, 2, &["rounds"], &[]);
@@ -398,7 +401,7 @@ fn a_commit_may_say_so() {
             cause: Trigger::Disputed
         }
     );
-    assert_eq!(decision.next.disputes.len(), 1);
+    assert_eq!(decision.next.concerns.disputes.len(), 1);
     story.decide();
-    assert_eq!(story.state.disputes.len(), 1, "once");
+    assert_eq!(story.state.concerns.disputes.len(), 1, "once");
 }

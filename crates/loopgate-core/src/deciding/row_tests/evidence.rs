@@ -51,7 +51,7 @@ fn a_failing_job_counts_while_the_workflow_still_runs_and_is_named() {
         }
     );
     assert!(
-        story.state.attempts.is_empty(),
+        story.state.attempts.counted.is_empty(),
         "an attempt ends when all is there"
     );
 
@@ -69,7 +69,7 @@ fn a_failing_job_counts_while_the_workflow_still_runs_and_is_named() {
         }
     );
     assert!(
-        story.state.attempts.is_empty(),
+        story.state.attempts.counted.is_empty(),
         "and is no attempt before all is there"
     );
 
@@ -166,7 +166,10 @@ fn a_check_of_another_system_passes_if_all_its_check_runs_pass() {
         silent.decide().view.failures.is_empty(),
         "what says nothing has no failure to show"
     );
-    assert_eq!(silent.state.attempts[0].lacking, Some(Lacking::Explanation));
+    assert_eq!(
+        silent.state.attempts.counted[0].lacking,
+        Some(Lacking::Explanation)
+    );
 }
 
 #[test]
@@ -207,7 +210,10 @@ fn what_github_could_not_start_is_not_the_codes_fault() {
             NextAction::WaitForEvidence { .. }
         ));
         assert_eq!(
-            (story.state.attempts.len(), story.state.failures.total),
+            (
+                story.state.attempts.counted.len(),
+                story.state.attempts.failures.total
+            ),
             (0, 0)
         );
     }
@@ -348,7 +354,10 @@ fn what_waits_to_be_let_run_has_all_the_time() {
     );
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
     assert_eq!(
-        (story.state.attempts.len(), story.state.failures.total),
+        (
+            story.state.attempts.counted.len(),
+            story.state.attempts.failures.total
+        ),
         (0, 0)
     );
     // Somebody lets it run: it has as long as any other.

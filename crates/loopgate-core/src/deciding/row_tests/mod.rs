@@ -58,7 +58,7 @@ fn blame(decision: &Decision, check: &str) -> Option<Blame> {
 }
 
 fn answer(story: &Story) -> &AnswerOutcome {
-    &story.state.answered.last().unwrap().answers[0].outcome
+    &story.state.people.answered.last().unwrap().answers[0].outcome
 }
 
 fn add_check(story: &mut Story, check: &str, kind: CheckKind) {

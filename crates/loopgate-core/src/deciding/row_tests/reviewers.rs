@@ -137,7 +137,7 @@ fn a_reviewer_that_finds_the_same_three_times_calls_a_person_and_one_that_advise
                 "{head}"
             );
         }
-        assert_eq!(story.state.failures.total, 0);
+        assert_eq!(story.state.attempts.failures.total, 0);
         let warned = story.last.as_ref().unwrap().view.evaluation.warnings();
         assert_eq!(
             warned.iter().any(|rule| rule.as_str() == BOT),
@@ -162,7 +162,10 @@ fn an_advising_reviewer_is_not_waited_for_and_its_findings_are_no_part_of_an_att
             &[["adds", "rounds", "sums"][usize::from(head) - 2]],
             &[],
         );
-        assert_eq!(story.state.failures.count, 1, "another error each time");
+        assert_eq!(
+            story.state.attempts.failures.count, 1,
+            "another error each time"
+        );
     }
 }
 
@@ -328,7 +331,7 @@ fn no_word_of_a_reviewer_or_an_answer_frees_from_blame_or_makes_another_error() 
         );
     }
     assert_eq!(
-        story.state.failures.count, 2,
+        story.state.attempts.failures.count, 2,
         "one error, whatever was answered"
     );
 }

@@ -95,7 +95,9 @@ fn a_check_that_never_reports_calls_a_person_once_and_costs_no_attempt() {
     let called = &decision.view.escalation.as_ref().unwrap().recipients;
     let olga: Login = "olga".parse().unwrap();
     assert!(called.iter().eq([&Recipient::User(olga)]));
-    assert!(story.state.attempts.is_empty() && story.state.outage.is_none());
+    assert!(
+        story.state.attempts.counted.is_empty() && story.state.concerns.checks.outage.is_none()
+    );
     assert_eq!(calls(&story), ["escalation:no_report:0"]);
     let decision = story.decide();
     assert_eq!(decision.action, NextAction::WaitForHuman { cause });
@@ -106,7 +108,7 @@ fn a_check_that_never_reports_calls_a_person_once_and_costs_no_attempt() {
     assert_eq!(decision.action, NextAction::WaitForMerge);
     let verify = Some(CheckRunPlan::Completed(Conclusion::Success));
     assert_eq!(decision.surface.verify, verify);
-    assert_eq!(story.state.attempts.len(), 1);
+    assert_eq!(story.state.attempts.counted.len(), 1);
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn what_the_author_has_to_mend_comes_first() {
     assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
     assert_eq!(calls(&story), [""; 0]);
     assert_eq!(
-        story.state.attempts[0].failed_checks,
+        story.state.attempts.counted[0].failed_checks,
         [name("unit"), name("integration")]
     );
 }
@@ -220,7 +222,7 @@ fn what_keeps_a_check_from_starting_is_the_authors_and_calls_nobody() {
     assert_eq!(decision.surface.verify, verify);
     overdue(&mut story);
     assert_eq!(calls(&story), [""; 0]);
-    assert!(story.state.attempts.is_empty());
+    assert!(story.state.attempts.counted.is_empty());
     // While a workflow of the head runs or ran, a check may only be late.
     story.snapshot.all_runs = vec![workflow(PASSED)];
     story.snapshot.pull_request.head.sha = sha(2);

@@ -118,7 +118,7 @@ fn stopped_by_a_person_until_resumed() {
         Some(CheckRunPlan::Completed(Conclusion::ActionRequired))
     );
     assert!(decision.surface.labels["loop:waiting"].is_some());
-    assert_eq!(story.state.stop.words.as_deref(), Some("not now"));
+    assert_eq!(story.state.run.stop.words.as_deref(), Some("not now"));
     assert_eq!(
         story.comment("bob", "/loop resume").action,
         NextAction::Retry { attempt: 1 }
@@ -135,7 +135,7 @@ fn given_up_without_calling_anybody() {
     }
     let decision = story.last.as_ref().unwrap();
     assert_eq!(
-        (&decision.action, story.state.status),
+        (&decision.action, story.state.run.status),
         (&NextAction::Stopped, RunStatus::Failed)
     );
     assert_eq!(
@@ -291,7 +291,7 @@ fn only_approvals_of_the_very_head_let_its_runs_go() {
     };
     let mut story = waiting(1, false);
     let decision = story.comment("bob", "/approve design");
-    let (by, head) = (vec!["bob".parse().unwrap()], decision.next.head_sha);
+    let (by, head) = (vec!["bob".parse().unwrap()], decision.next.head.sha);
     let told = OwnCommand::ApproveRuns {
         by,
         head,

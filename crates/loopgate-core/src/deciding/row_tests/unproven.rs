@@ -207,11 +207,11 @@ fn a_skipped_job_is_waited_for_without_limit_until_somebody_else_releases_it() {
             missing: vec![name("unit")]
         }
     );
-    assert!(story.state.attempts.is_empty());
+    assert!(story.state.attempts.counted.is_empty());
     story.comment("alice", "/loop resume --accept skipped");
     let refused = AnswerOutcome::Refused(CommandRefusal::OwnWork);
     assert_eq!(
-        story.state.answered.last().unwrap().answers[0].outcome,
+        story.state.people.answered.last().unwrap().answers[0].outcome,
         refused,
         "the author"
     );
@@ -219,7 +219,7 @@ fn a_skipped_job_is_waited_for_without_limit_until_somebody_else_releases_it() {
         story.comment("bob", "/loop resume --accept skipped").action,
         NextAction::WaitForMerge
     );
-    assert_eq!(story.state.releases[0].by, login("bob"));
+    assert_eq!(story.state.people.releases[0].by, login("bob"));
     // Another head is another question.
     story.set_head(2);
     story.snapshot.evidence = vec![evidence(sha(2), &[], &[])];
@@ -260,7 +260,7 @@ fn a_check_that_loses_its_results_by_test_fails_and_fixes_nothing() {
     };
     assert_eq!(unit.outcome, Outcome::ResultsLost);
     story.comment("alice", "/loop resume --accept results_lost");
-    assert_eq!(story.state.releases.len(), 0);
+    assert_eq!(story.state.people.releases.len(), 0);
     assert_eq!(
         story
             .comment("bob", "/loop resume --accept results_lost")

@@ -121,17 +121,18 @@ pub(in crate::gate) fn messages<'a>(
     let edits: Vec<(WordSource, UserId)> = edits.collect();
     let edited = |source| {
         edits.iter().any(|(edited, _)| *edited == source)
-            || state.is_some_and(|state| state.edited_words.contains(&source))
+            || state.is_some_and(|state| state.people.edited_words.contains(&source))
     };
     let by_another = |source, writer: &Account| {
         edits
             .iter()
             .any(|(edited, by)| *edited == source && *by != writer.id)
-            || state.is_some_and(|state| state.edited_by_others.contains(&source))
+            || state.is_some_and(|state| state.people.edited_by_others.contains(&source))
     };
     let closed_at = |at| {
         state.is_some_and(|state| {
             state
+                .run
                 .closed_periods
                 .iter()
                 .any(|closed| closed.from <= at && closed.to.is_none_or(|to| at <= to))

@@ -133,8 +133,8 @@ pub fn assess(
         .iter()
         .map(|(name, found)| (name.clone(), found.scope.fingerprint(snapshot)))
         .collect();
-    let sighting = sighting::next(snapshot, &state.first_seen_heads, fingerprints.clone(), now);
-    let mut record = state.first_seen_heads.clone();
+    let sighting = sighting::next(snapshot, &state.head.sightings, fingerprints.clone(), now);
+    let mut record = state.head.sightings.clone();
     sighting
         .iter()
         .cloned()
@@ -158,7 +158,7 @@ pub fn assess(
                 .map(|found| found.scope.paths(snapshot.files.known()))
                 .unwrap_or_default(),
             snapshot,
-            remembered: state.gates.get(name).unwrap_or(&unknown),
+            remembered: state.concerns.gates.get(name).unwrap_or(&unknown),
             messages: &messages,
             record: &record,
         });
@@ -207,7 +207,7 @@ pub(crate) fn files_of_approvals(
 ) -> FilesToRead {
     let mut wanted = FilesToRead::default();
     let is_rebased = |seen: &HeadObservation| seen.merge_base != cx.snapshot.merge_base;
-    if !state.first_seen_heads.iter().any(is_rebased) {
+    if !state.head.sightings.iter().any(is_rebased) {
         return wanted;
     }
     for gate in assess(cx, state, findings).gates {
@@ -230,7 +230,7 @@ pub(super) fn triggers(
     let mut applying = BTreeMap::new();
     for (name, gate) in &policy.gates {
         let remembered = state
-            .and_then(|state| state.gates.get(name))
+            .and_then(|state| state.concerns.gates.get(name))
             .map_or(&nothing, |gate| &gate.labels);
         let mut found = changes.triggered(gate, remembered);
         if gate.has_role(GateRole::Security) {

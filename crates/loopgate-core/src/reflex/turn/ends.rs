@@ -23,7 +23,7 @@ use crate::{
 impl Turn {
     /// Something only a person can decide, found outside an evaluation: refused edits, no edits, nothing to spend.
     pub fn refused(mut self, triggers: &[Trigger], call: LoopCall, policy: &Policy) -> Self {
-        self.state.blocked = self.state.call_for(triggers, self.now);
+        self.state.people.blocked = self.state.call_for(triggers, self.now);
         self.ask(call);
         if let Some(cause) = triggers.first() {
             self.call_somebody(*cause, policy);
@@ -44,9 +44,9 @@ impl Turn {
         reason: StopReason,
         words: Option<String>,
     ) {
-        self.state.blocked = None;
-        self.state.status = status;
-        self.state.stop = Stop {
+        self.state.people.blocked = None;
+        self.state.run.status = status;
+        self.state.run.stop = Stop {
             passed: status == RunStatus::Completed,
             reason: Some(reason),
             words,
@@ -69,7 +69,7 @@ impl Turn {
 
     /// A step's output broke its contract, as `why` says: once more, or the end.
     pub fn broke(mut self, why: String) -> Self {
-        let (step, iteration) = (self.state.current_step, self.state.iteration);
+        let (step, iteration) = (self.state.run.step, self.state.run.iteration);
         let again = self
             .reflex()
             .broken
@@ -105,15 +105,15 @@ impl Turn {
 
     /// A person stops the loop.
     pub fn stopped(mut self, words: Option<String>, by: Login) -> Self {
-        self.state.status = RunStatus::Stopped;
-        self.state.blocked = None;
+        self.state.run.status = RunStatus::Stopped;
+        self.state.people.blocked = None;
         let stopped = RunEnd::ByPerson {
             reason: StopReason::UserStop,
             words: words.clone(),
             by: by.clone(),
         };
         self.happened(Event::Stopped(stopped), EventStatus::Ok);
-        self.state.stop = Stop {
+        self.state.run.stop = Stop {
             passed: false,
             reason: Some(StopReason::UserStop),
             words,
@@ -131,7 +131,12 @@ impl Turn {
         settled: Option<FailureId>,
     ) -> Self {
         let now = self.now;
-        let cause = self.state.blocked.take().map(|blocked| blocked.trigger);
+        let cause = self
+            .state
+            .people
+            .blocked
+            .take()
+            .map(|blocked| blocked.trigger);
         let newly_accepted = accepted
             .clone()
             .map(|found| self.state.accept_tampering(found));
@@ -142,24 +147,25 @@ impl Turn {
         };
         self.state
             .resume(&person, now, settled, newly_accepted.unwrap_or_default());
-        self.state.status = RunStatus::InProgress;
-        self.state.stop = Stop::default();
+        self.state.run.status = RunStatus::InProgress;
+        self.state.run.stop = Stop::default();
         let reflex = self.reflex();
         (reflex.notes, reflex.refused_diff, reflex.ask, reflex.broken) = Default::default();
         let limit = reflex.settings.limit;
-        if self.state.iteration >= self.state.max_iterations {
-            self.state.max_iterations = self.state.iteration + limit;
+        if self.state.run.iteration >= self.state.run.max_iterations {
+            self.state.run.max_iterations = self.state.run.iteration + limit;
         }
         // What passed is evaluated once more, as a person sees it now. So is what something outside kept from passing,
         // since no fixer can mend that.
         let passed = self
             .state
+            .head
             .evaluation
             .as_ref()
             .is_some_and(|evaluation| evaluation.passed);
         let again = passed || cause == Some(Trigger::ExternalDependencyDown);
-        if self.state.current_step == Step::Evaluate && !again {
-            self.state.current_step = Step::Critique;
+        if self.state.run.step == Step::Evaluate && !again {
+            self.state.run.step = Step::Critique;
         }
         let resumed = Resumed::LocalLoop {
             by,
@@ -222,7 +228,7 @@ impl Turn {
         self.end(RunStatus::Completed, reason, None);
         let completed = RunEnd::LocalLoop {
             reason,
-            iterations: self.state.iteration,
+            iterations: self.state.run.iteration,
         };
         self.happened(Event::Completed(completed), EventStatus::Ok);
     }
@@ -244,18 +250,23 @@ impl Turn {
             && has_senior
             && self.reflex().senior == Senior::NotAsked
         {
-            self.state.blocked = None;
+            self.state.people.blocked = None;
             self.reflex().senior = Senior::Next;
-            if self.state.current_step == Step::Evaluate {
-                self.state.current_step = Step::Critique;
+            if self.state.run.step == Step::Evaluate {
+                self.state.run.step = Step::Critique;
             }
-            self.state.max_iterations = self.state.max_iterations.max(self.state.iteration + 1);
+            self.state.run.max_iterations = self
+                .state
+                .run
+                .max_iterations
+                .max(self.state.run.iteration + 1);
             self.senior_for = Some(cause);
             return;
         }
         self.senior_for = None;
         let also = self
             .state
+            .people
             .blocked
             .as_ref()
             .map(|blocked| blocked.also.clone())
@@ -268,13 +279,13 @@ impl Turn {
         };
         self.happened(Event::Escalated(escalated), EventStatus::Fail);
         if action == EscalationAction::AbortWithReport {
-            self.state.status = RunStatus::Aborted;
+            self.state.run.status = RunStatus::Aborted;
             self.happened(
                 Event::Failed(RunEnd::Aborted { reason: cause }),
                 EventStatus::Fail,
             );
         } else {
-            self.state.status = RunStatus::Escalated;
+            self.state.run.status = RunStatus::Escalated;
         }
     }
 }
@@ -304,14 +315,14 @@ impl Turn {
         edited: &[String],
         policy: &Policy,
     ) -> Result<Self, Breach> {
-        super::evaluated(&self.state.prepared_checks, evidence, edited)?;
+        super::evaluated(&self.state.concerns.checks.prepared, evidence, edited)?;
         self.reflex().broken = None;
         match evaluated {
             Evaluated::PhaseA(evaluation) => {
                 self.evaluation_done(evaluation);
-                self.state.phase = Phase::B;
+                self.state.run.phase = Phase::B;
                 self.happened(Event::PhaseSwitched { to: Phase::B }, EventStatus::Ok);
-                self.state.current_step = Step::Prepare;
+                self.state.run.step = Step::Prepare;
             }
             Evaluated::Head {
                 decision,
@@ -331,36 +342,42 @@ impl Turn {
     ) {
         let before = std::mem::replace(&mut self.state, decision.next.clone());
         // What a loop keeps itself; everything else is as a pull request's.
-        self.state.title = before.title;
-        self.state.task = before.task;
-        self.state.branch = before.branch;
-        self.state.iteration = before.iteration;
-        self.state.max_iterations = before.max_iterations;
-        self.state.plan = before.plan;
-        self.state.prepared_checks = before.prepared_checks;
-        self.state.current_step = before.current_step;
-        self.state.phase = before.phase;
-        self.state.status = RunStatus::InProgress;
-        self.state.stop = Stop::default();
-        self.state.updated_at = self.now;
+        self.state.run.title = before.run.title;
+        self.state.run.task = before.run.task;
+        self.state.head.branch = before.head.branch;
+        self.state.run.iteration = before.run.iteration;
+        self.state.run.max_iterations = before.run.max_iterations;
+        self.state.run.plan = before.run.plan;
+        self.state.concerns.checks.prepared = before.concerns.checks.prepared;
+        self.state.run.step = before.run.step;
+        self.state.run.phase = before.run.phase;
+        self.state.run.status = RunStatus::InProgress;
+        self.state.run.stop = Stop::default();
+        self.state.run.updated_at = self.now;
         let evaluation = &decision.view.evaluation;
         self.evaluation_done(evaluation);
         let needs_a_person = self
             .state
+            .people
             .blocked
             .as_ref()
             .is_some_and(|blocked| blocked.trigger.needs_a_decision());
         if let (EvaluationVerdict::Passed(reason), false) = (evaluation.verdict, needs_a_person) {
-            self.state.critique = None;
+            self.state.run.critique = None;
             return self.complete(reason);
         }
         self.reflex().distance_to_success = Some(evaluate::distance(evaluation));
         self.reflex().ask = call.map(|call| call.ask.clone());
         self.reflex().notes = call.map(|call| call.notes.clone()).unwrap_or_default();
         // For the report of a loop that ends here; CRITIQUE writes its own.
-        self.state.critique = Some(critique.iter().map(CritiqueItem::line).collect());
-        let at_limit = self.state.iteration >= self.state.max_iterations;
-        let cause = self.state.blocked.as_ref().map(|blocked| blocked.trigger);
+        self.state.run.critique = Some(critique.iter().map(CritiqueItem::line).collect());
+        let at_limit = self.state.run.iteration >= self.state.run.max_iterations;
+        let cause = self
+            .state
+            .people
+            .blocked
+            .as_ref()
+            .map(|blocked| blocked.trigger);
         match cause {
             Some(Trigger::MaxAttemptsReached) if at_limit => {
                 self.stop(StopReason::IterationLimit, evaluation)
@@ -369,23 +386,23 @@ impl Turn {
             Some(cause) => self.call_somebody(cause, policy),
             None if at_limit => self.stop(StopReason::IterationLimit, evaluation),
             None => {
-                self.state.critique = None;
-                self.state.current_step = Step::Critique;
+                self.state.run.critique = None;
+                self.state.run.step = Step::Critique;
             }
         }
     }
 
     fn evaluation_done(&mut self, evaluation: &Evaluation) {
         let passed = evaluation.passed();
-        self.state.evaluation = Some(evaluation.summary());
+        self.state.head.evaluation = Some(evaluation.summary());
         let status = if passed {
             EventStatus::Ok
         } else {
             EventStatus::Fail
         };
         let done = Event::EvaluationDone {
-            attempt: self.state.iteration,
-            head: self.state.head_sha,
+            attempt: self.state.run.iteration,
+            head: self.state.head.sha,
             score: evaluation.score,
             passed,
             failed_rules: evaluation.failed_rules(),

@@ -78,7 +78,7 @@ impl Turn {
     /// Begins a transition of a state.
     pub fn on(state: &LoopState, now: Timestamp) -> Self {
         let mut state = state.clone();
-        state.updated_at = now;
+        state.run.updated_at = now;
         Self {
             state,
             lines: Vec::new(),
@@ -89,7 +89,7 @@ impl Turn {
 
     /// Goes on to the next step, and forgets that a step broke its contract.
     pub(super) fn go_to(&mut self, step: Step) {
-        self.state.current_step = step;
+        self.state.run.step = step;
         let reflex = self.reflex();
         reflex.broken = None;
         reflex.calling = None;
@@ -97,6 +97,7 @@ impl Turn {
 
     pub(super) fn reflex(&mut self) -> &mut ReflexState {
         self.state
+            .run
             .reflex
             .as_mut()
             .expect("a turn is made on a local loop, which has it from its beginning")
@@ -109,17 +110,17 @@ impl Turn {
 
     /// A new run, confirmed.
     pub fn begun(mut self) -> Self {
-        self.state.current_step = Step::Plan;
+        self.state.run.step = Step::Plan;
         let reflex = self.reflex();
         let (began_at, settings) = (reflex.began_at, reflex.settings.clone());
         let begun = LocalLoopStarted {
-            title: self.state.title.clone(),
-            task: self.state.task.prompt.clone(),
-            max_iterations: self.state.max_iterations,
+            title: self.state.run.title.clone(),
+            task: self.state.run.task.prompt.clone(),
+            max_iterations: self.state.run.max_iterations,
             confirmed: Some(Confirmed {
-                ideal_result: self.state.task.ideal_result.clone(),
+                ideal_result: self.state.run.task.ideal_result.clone(),
                 began_at,
-                base_sha: self.state.base_sha,
+                base_sha: self.state.head.base_sha,
                 settings,
             }),
         };
@@ -139,7 +140,7 @@ impl Turn {
             return Err(Breach::EmptyPlan);
         }
         self.happened(Event::PlanCreated { plan: plan.clone() }, EventStatus::Ok);
-        self.state.plan = plan;
+        self.state.run.plan = plan;
         self.go_to(Step::ProducePrepare);
         Ok(self)
     }
@@ -166,11 +167,12 @@ impl Turn {
             return Err(Breach::NothingToRun);
         }
         if let Some(produced) = produced {
-            let is_new = self.state.code_artifact.content_hash != produced.hash
-                || self.state.attempts.is_empty();
-            self.state.head_sha = produced.head;
+            let is_new = self.state.head.artifact.content_hash != produced.hash
+                || self.state.attempts.counted.is_empty();
+            self.state.head.sha = produced.head;
             self.state
-                .code_artifact
+                .head
+                .artifact
                 .content_hash
                 .clone_from(&produced.hash);
             if is_new {
@@ -187,7 +189,7 @@ impl Turn {
             },
             EventStatus::Ok,
         );
-        self.state.prepared_checks = checks;
+        self.state.concerns.checks.prepared = checks;
         self.go_to(Step::Evaluate);
         Ok(self)
     }
@@ -202,7 +204,7 @@ impl Turn {
         evaluation: &Evaluation,
     ) -> Result<Self, Breach> {
         critiqued(&evaluation.failed_rules(), items)?;
-        self.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
+        self.state.run.critique = Some(items.iter().map(CritiqueItem::line).collect());
         self.happened(
             Event::CritiqueDone {
                 items: items.to_vec(),
@@ -216,7 +218,7 @@ impl Turn {
     /// REFINE: the tree has changed, so the next iteration begins.
     pub fn refined(mut self, fix: FixRecord) -> Self {
         let refined = Event::RefinementDone {
-            previous_artifact_hash: self.state.code_artifact.content_hash.clone(),
+            previous_artifact_hash: self.state.head.artifact.content_hash.clone(),
             by: fix.by,
             head: fix.head_sha,
             subject: fix.subject.clone(),
@@ -228,7 +230,7 @@ impl Turn {
         self.happened(refined, EventStatus::Ok);
         if fix.by != FixMaker::Person {
             let checkpoint = json!({ "type": "commit", "hash": fix.head_sha, "message": fix.subject, "at": self.now });
-            self.state.checkpoints.push(checkpoint);
+            self.state.shown.checkpoints.push(checkpoint);
         }
         self.go_to(Step::Plan);
         let reflex = self.reflex();
@@ -236,8 +238,8 @@ impl Turn {
             reflex.senior = Senior::Used;
         }
         reflex.fixes.push(fix);
-        self.state.iteration += 1;
-        let to = self.state.iteration;
+        self.state.run.iteration += 1;
+        let to = self.state.run.iteration;
         self.happened(Event::IterationAdvanced { to }, EventStatus::Ok);
         self
     }
@@ -245,7 +247,7 @@ impl Turn {
     /// The fixer's call is over, with any outcome: adds what it used of the budget. Goes before the outcome.
     #[must_use]
     pub fn spend(mut state: LoopState, wall: TimeDelta, cost_usd: Option<f64>) -> LoopState {
-        if let Some(reflex) = state.reflex.as_mut() {
+        if let Some(reflex) = state.run.reflex.as_mut() {
             reflex.spent.calls += 1;
             reflex.spent.wall_ms += u64::try_from(wall.num_milliseconds()).unwrap_or(0);
             reflex.spent.cost_usd += cost_usd.unwrap_or(0.0);

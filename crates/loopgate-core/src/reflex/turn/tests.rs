@@ -12,7 +12,7 @@ use crate::{
         Alias, Ask, Breach, FixMaker, FixRecord, LoopCall, Produced, Senior, Settings, begin,
         govern, prepared_checks, replay,
     },
-    state::{CritiqueItem, RunStatus, StopReason, Task},
+    state::{CritiqueItem, RunDocument, RunStatus, StopReason, Task},
     verdict::{
         evaluate::{evaluate_phase, rules},
         gather,
@@ -76,9 +76,9 @@ impl Story {
         passing: &[&str],
     ) -> (crate::observed::Snapshot, Vec<CheckEvidence>) {
         let mut snapshot = fixtures::snapshot();
-        snapshot.pull_request.head.sha = self.state.head_sha;
-        snapshot.pull_request.head.tree = self.state.head_sha;
-        snapshot.evidence = vec![fixtures::evidence(self.state.head_sha, failing, passing)];
+        snapshot.pull_request.head.sha = self.state.head.sha;
+        snapshot.pull_request.head.tree = self.state.head.sha;
+        snapshot.evidence = vec![fixtures::evidence(self.state.head.sha, failing, passing)];
         let ReceivedEvidence::Accepted(evidence) = &snapshot.evidence[0] else {
             unreachable!("accepted above")
         };
@@ -88,18 +88,18 @@ impl Story {
 
     /// Executes the steps up to the judgement of one iteration.
     fn iteration(&mut self, failing: &[&str], passing: &[&str]) -> &mut Self {
-        while self.state.status == RunStatus::InProgress {
+        while self.state.run.status == RunStatus::InProgress {
             let (state, now) = (self.state.clone(), self.now);
             let all = rules(&self.policy, CodeType::NewFunction);
-            let checks = prepared_checks(&self.policy, &all, state.phase);
-            match state.current_step {
+            let checks = prepared_checks(&self.policy, &all, state.run.phase);
+            match state.run.step {
                 Step::Plan => self.take(
                     Turn::on(&state, now)
                         .planned(vec!["mend it".into()])
                         .unwrap(),
                 ),
                 Step::ProducePrepare => {
-                    let head = fixtures::sha(u8::try_from(state.iteration).unwrap());
+                    let head = fixtures::sha(u8::try_from(state.run.iteration).unwrap());
                     let produced = Produced {
                         head,
                         hash: crate::evidence::tree_hash(head),
@@ -127,7 +127,7 @@ impl Story {
                         gather::gather(cx, &[], &std::collections::BTreeSet::new(), |_| now);
                     let a = evaluate_phase(cx, &gathered, &all, Phase::A);
                     let decision = decide(&snapshot, &state, &self.policy, now);
-                    let found = match state.phase {
+                    let found = match state.run.phase {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),
                         _ => Evaluated::Head {
                             decision: &decision,
@@ -162,9 +162,13 @@ impl Story {
 
     fn ending(&self) -> (RunStatus, Option<StopReason>, Option<Trigger>) {
         (
-            self.state.status,
-            self.state.stop.reason,
-            self.state.blocked.as_ref().map(|blocked| blocked.trigger),
+            self.state.run.status,
+            self.state.run.stop.reason,
+            self.state
+                .people
+                .blocked
+                .as_ref()
+                .map(|blocked| blocked.trigger),
         )
     }
 
@@ -175,10 +179,10 @@ impl Story {
 
 fn fix(state: &LoopState) -> FixRecord {
     FixRecord {
-        iteration: state.iteration,
+        iteration: state.run.iteration,
         by: FixMaker::Fixer,
         head_sha: Sha::from_bytes([0xf0; 20]),
-        subject: format!("fix(round): try {}", state.iteration),
+        subject: format!("fix(round): try {}", state.run.iteration),
         description: "another way".into(),
         diff_summary: "+1/-1".into(),
         files_modified: vec!["src/lib.rs".into()],
@@ -202,7 +206,13 @@ fn a_loop_that_passes_switches_phase_on_the_same_head() {
             None
         )
     );
-    assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
+    assert_eq!(
+        (
+            story.state.run.iteration,
+            story.state.attempts.counted.len()
+        ),
+        (2, 2)
+    );
     assert_eq!(
         story.events(),
         [
@@ -287,6 +297,7 @@ fn how_loops_end() {
         );
         let distance = story
             .state
+            .run
             .reflex
             .as_ref()
             .unwrap()
@@ -301,7 +312,7 @@ fn how_loops_end() {
             (1, "0.30")
         );
         assert!(
-            story.state.critique.is_some(),
+            story.state.run.critique.is_some(),
             "the report says what is left to mend"
         );
     }
@@ -333,7 +344,7 @@ fn a_resume_starts_a_new_streak_and_grants_iterations_where_none_are_left() {
     let resumed = Turn::on(&story.state, story.now).resumed("alice".parse().unwrap(), None, None);
     story.take(resumed);
     assert_eq!(
-        (story.state.max_iterations, story.state.current_step),
+        (story.state.run.max_iterations, story.state.run.step),
         (6, Step::Critique)
     );
     story.iteration(&["a"], &[]).iteration(&[], &["a"]);
@@ -356,7 +367,7 @@ fn a_step_may_break_its_contract_once() {
     );
     let once = Turn::on(&story.state, story.now).broke("the plan is empty".into());
     story.take(once);
-    assert_eq!(story.state.status, RunStatus::InProgress);
+    assert_eq!(story.state.run.status, RunStatus::InProgress);
     let mended = {
         let mut story = Story {
             state: story.state.clone(),
@@ -366,7 +377,7 @@ fn a_step_may_break_its_contract_once() {
             now: story.now,
         };
         story.iteration(&["a"], &[]);
-        story.state.reflex.unwrap().broken
+        story.state.run.reflex.unwrap().broken
     };
     assert_eq!(mended, None, "a step that comes out right is forgiven");
     let twice = Turn::on(&story.state, story.now).broke("the plan is empty".into());
@@ -402,12 +413,15 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
         .triggers
         .insert(Trigger::SameError, own);
     story.iteration(&["a"], &[]).iteration(&["a"], &[]);
-    story.state.current_step = Step::Plan;
+    story.state.run.step = Step::Plan;
     story.iteration(&["a"], &[]);
-    assert_eq!(story.state.reflex.as_ref().unwrap().senior, Senior::Next);
+    assert_eq!(
+        story.state.run.reflex.as_ref().unwrap().senior,
+        Senior::Next
+    );
     let mut by_senior = fix(&story.state);
     by_senior.by = FixMaker::SeniorFixer;
-    story.state.iteration -= 1;
+    story.state.run.iteration -= 1;
     let turn = Turn::on(&story.state, story.now).refined(by_senior);
     story.take(turn);
     story.iteration(&["a"], &[]);
@@ -426,8 +440,8 @@ fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
         call.clone(),
         &story.policy,
     );
-    assert_eq!(refused.state.status, RunStatus::Escalated);
-    assert!(refused.state.reflex.as_ref().unwrap().ask.is_some());
+    assert_eq!(refused.state.run.status, RunStatus::Escalated);
+    assert!(refused.state.run.reflex.as_ref().unwrap().ask.is_some());
     let own = crate::policy::TriggerPolicy {
         action: Some(EscalationAction::AbortWithReport),
         to: Vec::new(),
@@ -439,7 +453,7 @@ fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
         .insert(Trigger::Tampering, own);
     let aborted =
         Turn::on(&story.state, story.now).refused(&[Trigger::Tampering], call, &story.policy);
-    assert_eq!(aborted.state.status, RunStatus::Aborted);
+    assert_eq!(aborted.state.run.status, RunStatus::Aborted);
 }
 
 /// An item for each rule that fails.
@@ -472,26 +486,26 @@ fn call(notes: Vec<String>) -> LoopCall {
 fn standing_of(state: &LoopState) -> serde_json::Value {
     serde_json::json!([
         [
-            state.iteration,
-            state.max_iterations,
-            state.phase,
-            state.current_step,
-            state.head_sha
+            state.run.iteration,
+            state.run.max_iterations,
+            state.run.phase,
+            state.run.step,
+            state.head.sha
         ],
         [
-            state.status,
-            state.stop,
-            state.resumes,
-            state.accepted,
-            state.accepted_tampering
+            state.run.status,
+            state.run.stop,
+            state.people.resumes,
+            state.people.accepted,
+            state.concerns.tampering
         ],
         [
-            state.plan,
-            state.prepared_checks,
-            state.checkpoints,
-            state.blocked.as_ref().map(|blocked| blocked.trigger)
+            state.run.plan,
+            state.concerns.checks.prepared,
+            state.shown.checkpoints,
+            state.people.blocked.as_ref().map(|blocked| blocked.trigger)
         ],
-        state.reflex.as_ref().map(|reflex| (
+        state.run.reflex.as_ref().map(|reflex| (
             &reflex.settings,
             &reflex.broken,
             &reflex.notes,
@@ -505,7 +519,10 @@ fn is_told_by_its_history(story: &Story) {
     for (saved, told) in &story.saved {
         let mut state = saved.clone();
         for line in &story.lines[*told..] {
-            state.attempts.clone_from(&story.state.attempts);
+            state
+                .attempts
+                .counted
+                .clone_from(&story.state.attempts.counted);
             replay(&mut state, line, |_, notes| call(notes));
         }
         assert_eq!(
@@ -542,7 +559,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
         None,
     );
     resumed.take(turn);
-    assert_eq!(resumed.state.accepted_tampering.len(), 1);
+    assert_eq!(resumed.state.concerns.tampering.len(), 1);
     is_told_by_its_history(&resumed);
     let turn = Turn::on(&resumed.state, resumed.now)
         .stopped(Some("enough".into()), "alice".parse().unwrap());
@@ -573,7 +590,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
         &aborted.policy,
     );
     aborted.take(turn);
-    assert_eq!(aborted.state.status, RunStatus::Aborted);
+    assert_eq!(aborted.state.run.status, RunStatus::Aborted);
     is_told_by_its_history(&aborted);
 }
 
@@ -585,7 +602,7 @@ fn a_loop_that_an_older_version_began_goes_on() {
     let saved: serde_json::Value = serde_json::from_str(SAVED).unwrap();
     let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
     assert!(
-        crate::fixtures::keeps(&serde_json::to_value(&state).unwrap(), &saved),
+        crate::fixtures::keeps(&serde_json::json!(RunDocument::from(state.clone())), &saved),
         "every key is written again"
     );
     let mut story = Story::begun(4);
@@ -600,5 +617,26 @@ fn a_loop_that_an_older_version_began_goes_on() {
             None
         )
     );
-    assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
+    assert_eq!(
+        (
+            story.state.run.iteration,
+            story.state.attempts.counted.len()
+        ),
+        (2, 2)
+    );
+}
+
+/// The same loop as a version saved it that wrote schema 1, and what that version made of it in the next iteration.
+#[test]
+fn a_loop_of_schema_1_comes_to_what_it_came_to() {
+    let saved = include_str!("../../fixtures/saved/schema_1/local_loop.json");
+    let later = include_str!("../../fixtures/saved/schema_1/local_loop_later.json");
+    let later: serde_json::Value = serde_json::from_str(later).unwrap();
+    let mut story = Story::begun(4);
+    story.iteration(&["up"], &["down"]);
+    story.state = serde_json::from_str(saved).unwrap();
+    story.iteration(&[], &["up", "down"]);
+    assert_eq!(format!("{:?}", story.ending()), later["then"]);
+    let shown = serde_json::json!(RunDocument::from(story.state));
+    assert!(crate::fixtures::keeps(&shown, &later["state"]), "{shown:#}");
 }

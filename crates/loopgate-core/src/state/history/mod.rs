@@ -49,18 +49,13 @@ pub enum EventStatus {
 impl HistoryLine {
     /// A line on what happened at `ts` to a run, where it stands.
     pub fn of(state: &LoopState, ts: Timestamp, event: Event, status: EventStatus) -> Self {
-        let &LoopState {
-            iteration,
-            phase,
-            current_step: step,
-            ..
-        } = state;
+        let run = &state.run;
         Self {
             ts,
-            run_id: state.run_id.clone(),
-            iteration,
-            phase,
-            step,
+            run_id: run.id.clone(),
+            iteration: run.iteration,
+            phase: run.phase,
+            step: run.step,
             status,
             event,
         }

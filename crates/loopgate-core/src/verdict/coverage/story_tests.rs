@@ -68,7 +68,10 @@ fn changed_lines_are_held_against_the_type_of_the_change() {
         1,
         "coverage alone fails nothing"
     );
-    assert_eq!(feature.next.attempts[0].result, VerificationResult::Pass);
+    assert_eq!(
+        feature.next.attempts.counted[0].result,
+        VerificationResult::Pass
+    );
     let halved = decided("feat: a", half(), |story| {
         let row = story
             .policy
@@ -82,7 +85,10 @@ fn changed_lines_are_held_against_the_type_of_the_change() {
     let strict = decided("feat: a", half(), |story| {
         story.policy.coverage.below_minimum = Severity::Fail
     });
-    assert_eq!(strict.next.attempts[0].result, VerificationResult::Fail);
+    assert_eq!(
+        strict.next.attempts.counted[0].result,
+        VerificationResult::Fail
+    );
     assert_eq!(
         outcome(&decided("fix: a", Some(measured(2, 2)), |_| {}), "coverage"),
         Some(RuleOutcome::Passed)
@@ -103,7 +109,10 @@ fn a_file_that_is_in_no_report_does_not_meet_a_rule_that_has_to_hold() {
         files: vec!["src/lib.rs".to_owned()],
     };
     assert_eq!(failed(&decision, "coverage"), why);
-    assert_eq!(decision.next.attempts[0].result, VerificationResult::Fail);
+    assert_eq!(
+        decision.next.attempts.counted[0].result,
+        VerificationResult::Fail
+    );
     let advised = decided("feat: a", unmeasured(), |_| {});
     assert_eq!(outcome(&advised, "coverage"), Some(RuleOutcome::Passed));
 }
@@ -195,9 +204,9 @@ fn a_sort_of_tests_is_judged_only_where_something_tells_it() {
         failed(&asked, "edge_cases"),
         RuleFailure::RequiredTest(named)
     );
-    assert_eq!(asked.next.code_artifact.code_type, CodeType::NewFunction);
+    assert_eq!(asked.next.head.artifact.code_type, CodeType::NewFunction);
     assert_eq!(
-        asked.next.attempts[0].result,
+        asked.next.attempts.counted[0].result,
         VerificationResult::Pass,
         "a warning only"
     );

@@ -42,6 +42,7 @@ impl<'a> Runs<'a> {
         let head = snapshot.pull_request.head.sha;
         let earlier: Vec<_> = state
             .attempts
+            .counted
             .iter()
             .filter(|attempt| attempt.head_sha != head)
             .collect();
@@ -75,10 +76,11 @@ impl<'a> Runs<'a> {
         let failed = earlier
             .iter()
             .flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
-        let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+        let fixes = state.run.reflex.iter().flat_map(|reflex| &reflex.fixes);
         let last_fix = fixes.clone().next_back();
-        let follows =
-            |fix: &FixRecord| fix.by != FixMaker::Person && fix.iteration + 1 == state.iteration;
+        let follows = |fix: &FixRecord| {
+            fix.by != FixMaker::Person && fix.iteration + 1 == state.run.iteration
+        };
         let failed_unnamed = |check: &CheckEvidence| {
             let on_old = |before: &&&CheckEvidence| {
                 before.name == check.name && before.outcome == Outcome::Failed
@@ -140,7 +142,7 @@ impl<'a> Runs<'a> {
             wrong: settled_as_wrong(state),
             follow_fix: passes
                 && last_fix.is_some_and(follows)
-                && !state.accepted.contains(&Trigger::Tampering),
+                && !state.people.accepted.contains(&Trigger::Tampering),
         }
     }
 
@@ -180,15 +182,17 @@ fn ran(tests: &TestOutcomes) -> Option<u64> {
 
 /// Tests of disputes that were settled for the code. The newest word on a test counts.
 pub(super) fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
-    let settled = state
-        .disputes
-        .iter()
-        .filter_map(|dispute| match (&dispute.test, &dispute.end) {
-            (Some(test), Some(DisputeEnd::Settled { outcome, .. })) => {
-                Some((test.as_str(), *outcome == Settlement::Code))
-            }
-            _ => None,
-        });
+    let settled =
+        state
+            .concerns
+            .disputes
+            .iter()
+            .filter_map(|dispute| match (&dispute.test, &dispute.end) {
+                (Some(test), Some(DisputeEnd::Settled { outcome, .. })) => {
+                    Some((test.as_str(), *outcome == Settlement::Code))
+                }
+                _ => None,
+            });
     let newest: BTreeMap<&str, bool> = settled.collect();
     newest
         .into_iter()

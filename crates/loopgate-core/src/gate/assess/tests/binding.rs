@@ -185,7 +185,7 @@ fn a_head_younger_than_a_minute_asks_again_unless_it_is_named() {
 fn a_record_of_before_contents_were_compared_holds_for_the_same_head_alone() {
     let mut world = World::new();
     world.comment("alice", "security approved");
-    let old = world.state.first_seen_heads.last_mut().unwrap();
+    let old = world.state.head.sightings.last_mut().unwrap();
     old.merge_base = None;
     old.gates
         .values_mut()
@@ -241,7 +241,7 @@ fn with_events_lost_the_servers_own_time_serves() {
 #[test]
 fn nothing_was_seen_before_the_comment() {
     let mut world = World::new();
-    world.state.first_seen_heads.clear();
+    world.state.head.sightings.clear();
     world.snapshot.pull_request.head.known_since = None;
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NoHeadSeenBefore);
@@ -262,7 +262,8 @@ fn force_pushing_back_to_what_was_approved_makes_it_valid_again() {
     world.last_comment().updated_at = minute(2);
     let heads: Vec<_> = world
         .state
-        .first_seen_heads
+        .head
+        .sightings
         .iter()
         .map(|seen| seen.sha)
         .collect();
@@ -469,7 +470,7 @@ fn a_phrase_in_a_review_is_bound_to_the_reviews_commit() {
 #[test]
 fn a_record_without_the_gate_is_not_believed() {
     let mut world = World::new();
-    world.state.first_seen_heads = vec![seen(1, 0)];
+    world.state.head.sightings = vec![seen(1, 0)];
     world.clock = 3;
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::BeforeTrigger { seen: sha(1) });

@@ -297,7 +297,7 @@ fn who_has_approved_nothing_is_told_what_stops_a_gate() {
     let own = world.comment("alice", "/revoke security");
     assert_eq!(world.outcome_of(own), WordOutcome::Counted);
     world.reconcile();
-    let kept = world.state.gates[&gate("security")]
+    let kept = world.state.concerns.gates[&gate("security")]
         .revocations
         .iter()
         .map(|revocation| revocation.by_id);
@@ -440,7 +440,7 @@ fn while_it_was_closed_nothing_opens_and_what_closes_does() {
     let mut world = World::new();
     let early = world.comment("alice", "security approved");
     world.clock += 1;
-    world.state.closed_periods.push(ClosedPeriod {
+    world.state.run.closed_periods.push(ClosedPeriod {
         from: minute(world.clock),
         to: Some(minute(world.clock + 3)),
     });

@@ -219,13 +219,18 @@ impl World {
             .sighting
             .iter()
             .cloned()
-            .for_each(|seen| seen.enter(&mut self.state.first_seen_heads));
-        self.state.edited_words.clone_from(&assessment.edited);
+            .for_each(|seen| seen.enter(&mut self.state.head.sightings));
         self.state
+            .people
+            .edited_words
+            .clone_from(&assessment.edited);
+        self.state
+            .people
             .edited_by_others
             .clone_from(&assessment.edited_by_others);
         for report in &assessment.gates {
             self.state
+                .concerns
                 .gates
                 .insert(report.name.clone(), remembered(report));
         }

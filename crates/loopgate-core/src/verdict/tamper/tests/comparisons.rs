@@ -293,12 +293,13 @@ fn fewer_after_fix() {
     let weight = |by, now: &[&str], accepted: bool| {
         let mut story = crate::fixtures::Story::opened();
         story.push(1, &["rounds"], &["adds", "parses"]);
-        story.state.reflex = Some(ReflexState {
+        story.state.run.reflex = Some(ReflexState {
             fixes: vec![fix(by)],
             ..ReflexState::default()
         });
         story
             .state
+            .people
             .accepted
             .extend(accepted.then_some(crate::policy::Trigger::Tampering));
         let decision = story.push(2, &[], now);
