@@ -16,7 +16,7 @@ use loopgate_core::{
     evidence::CheckEvidence,
     metrics::RunLine,
     replay::RecordedAttempt,
-    state::{LoopState, history::HistoryLine},
+    state::{LoopState, UnreadableState, history::HistoryLine},
 };
 
 pub(super) const STATE_FILE: &str = "loop-state.json";
@@ -43,6 +43,8 @@ pub struct StateStore<'g, G> {
 #[derive(Debug)]
 pub(super) enum Unusable {
     Broken(String),
+    /// A newer version wrote it.
+    Newer(String),
     /// Readable, but not under our seal.
     Unsealed(Box<LoopState>),
     /// The state of another pull request: somebody put it there, and the documents beside it are that one's too.
@@ -101,6 +103,10 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             }
         };
         match LoopState::read(document) {
+            // It may be whole. Under no seal of ours somebody could have put it there to stop the run.
+            Err(error @ UnreadableState::Newer { .. }) if trusted => Ok(Err(Unusable::Newer(
+                format!("{STATE_FILE} {error}; a newer Loopgate wrote it, so it is left as it is"),
+            ))),
             Ok(state)
                 if self
                     .name

@@ -116,7 +116,8 @@ pub enum Retry {
     At(Timestamp),
     /// Not before this moment, since something more needed goes first. Nothing else has to wait.
     Paced(Timestamp),
-    /// Soon, and for as long as it takes: GitHub did not answer, or its answer could not be read.
+    /// Soon, and for as long as it takes: GitHub did not answer, its answer could not be read, or a newer process has to
+    /// go on.
     WhenAnswered,
     /// With growing pauses, and not for ever: it may not pass by itself.
     Later,

@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use super::{GitObjects, Result, StateStore, attempt::Digested, documents::Unusable};
+use super::{
+    GitObjects, RefsError, Result, Retry, StateStore, attempt::Digested, documents::Unusable,
+};
 use crate::render::loop_call;
 use loopgate_core::{
     Sha, reflex,
@@ -68,6 +70,7 @@ pub(super) async fn salvage<G: GitObjects>(
             UNSEALED.to_owned(),
             Basis::Stripped(Box::new(stripped(*state))),
         ),
+        Unusable::Newer(message) => return Err(left_alone(message)),
         Unusable::Broken(why) => (why, Basis::New),
     };
     let lines = if is_history_believed {
@@ -113,6 +116,7 @@ pub(super) async fn salvage<G: GitObjects>(
             Err(Unusable::Unsealed(state)) if matches!(basis, Basis::New) => {
                 basis = Basis::Stripped(Box::new(stripped(*state)));
             }
+            Err(Unusable::Newer(message)) => return Err(left_alone(message)),
             _ => {}
         }
     }
@@ -123,6 +127,13 @@ pub(super) async fn salvage<G: GitObjects>(
         attempts,
         is_of_local_loop,
     })
+}
+
+/// What a newer version saved is whole, and nothing stands in for it: a process of that version goes on with it, or this
+/// one once it is upgraded.
+fn left_alone(message: String) -> RefsError {
+    let retry = Retry::WhenAnswered;
+    RefsError::Fault { message, retry }
 }
 
 /// A state without what grants something: attempts and answers stay, so nothing is spent or answered twice.

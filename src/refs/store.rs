@@ -69,7 +69,8 @@ impl<G: GitObjects> StateStore<'_, G> {
     /// Reads the state, or what can be saved of it.
     ///
     /// # Errors
-    /// When the git database does not answer. Damage is no error: it is recovered from and reported.
+    /// When the git database does not answer, or where a newer version of Loopgate saved the state. Damage is no error:
+    /// it is recovered from and reported.
     pub async fn load(&self) -> Result<LoadedRun> {
         self.load_at(self.objects.read_ref(&self.name).await?).await
     }

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::refs::{
-    RefName, Seal, SealOf, archive_entry, archived,
+    RefName, Retry, Seal, SealOf, archive_entry, archived,
     fixtures::{FakeObjects, begun, judged, line, record, sample_state},
 };
 use loopgate_core::{
@@ -550,4 +550,33 @@ async fn the_first_statement_about_a_merge_is_written_also_when_nothing_else_cha
         .unwrap()
         .unwrap();
     assert_eq!(objects.file(&name(), STATEMENT_FILE).unwrap(), "first");
+}
+
+/// What a process of a newer version saved is whole: an older one beside it neither rebuilds nor overwrites it.
+#[tokio::test]
+async fn a_state_of_a_newer_version_is_left_alone() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let (empty, state) = (store.load().await.unwrap(), other("good"));
+    store.save(&empty, &save(&state, &[])).await.unwrap();
+    let newer = r#"{"schema":"loopgate.loop-state/v3","run":{}}"#;
+    meddle(&objects, &[(STATE_FILE, newer)]).await;
+    let refused = store.load().await.unwrap_err();
+    assert!(
+        matches!(
+            &refused,
+            RefsError::Fault {
+                retry: Retry::WhenAnswered,
+                ..
+            }
+        ),
+        "{refused:?}"
+    );
+    insta::assert_snapshot!(refused, @"loop-state.json is of schema loopgate.loop-state/v3; this version reads loopgate.loop-state/v2 and older; a newer Loopgate wrote it, so it is left as it is");
+    assert_eq!(objects.file(&name(), STATE_FILE).unwrap(), newer);
+
+    // Under no seal of ours, anyone may have written it to stop the run.
+    let store = store.sealed(sealing());
+    let (_, how) = store.load().await.unwrap().state(|| other("fresh"));
+    assert!(how.unwrap().starts_with("loop-state.json is of schema"));
 }
