@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use loopgate::github::state_apart;
-use serde_json::Value;
 
 use crate::{
     triggers::{fails, opened, passes, pushes, watched},

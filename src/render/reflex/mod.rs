@@ -75,8 +75,7 @@ pub fn loop_verdict(state: &LoopState) -> String {
     } else {
         "loop_verdict"
     };
-    let beside =
-        context! { cause => cause(state), state => Serde(RunDocument::from(state.clone())) };
+    let beside = context! { cause => cause(state), state => Serde(shown(state)) };
     messages::plain(section, &state.run.status, beside)
 }
 
@@ -242,7 +241,7 @@ pub fn loop_missing_test(change: &ChangedFiles, notes: Vec<String>) -> LoopCall 
 pub fn loop_status(state: &LoopState) -> String {
     messages::text(
         "loop_list.txt",
-        context! { whole => true, states => Serde([state]), active => None::<&str> },
+        context! { whole => true, states => Serde([shown(state)]), active => None::<&str> },
     )
 }
 
@@ -255,10 +254,16 @@ pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
         )
     });
     let active = active.filter(|_| going.count() > 1);
+    let states: Vec<RunDocument> = states.iter().map(shown).collect();
     messages::text(
         "loop_list.txt",
         context! { whole => false, states => Serde(states), active },
     )
+}
+
+/// A state as templates read it.
+fn shown(state: &LoopState) -> RunDocument {
+    RunDocument::from(state.clone())
 }
 
 /// The whole report: every iteration, what is left, and what only a person can decide.
@@ -298,7 +303,7 @@ pub fn loop_report(state: &LoopState, colour: bool) -> String {
         asks => reflex.is_some() && matches!(state.run.status, RunStatus::Escalated | RunStatus::Aborted),
         cause => cause(state),
         also => also.collect::<Vec<_>>(),
-        state => Serde(RunDocument::from(state.clone())),
+        state => Serde(shown(state)),
         caution => CAUTION,
     };
     messages::text("loop_report.txt", model)

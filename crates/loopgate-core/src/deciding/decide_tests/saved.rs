@@ -95,11 +95,12 @@ fn a_run_of_schema_1_comes_to_what_it_came_to() {
     story.state = serde_json::from_value(written).unwrap();
     assert_eq!(story.state, read, "nothing is lost on the way to schema 2");
 
-    let mut then = Vec::new();
-    then.push(story.push(3, &["rounds"], &["parses"]).action.clone());
-    then.push(story.push(4, &["rounds"], &["parses"]).action.clone());
-    then.push(story.comment("bob", "/loop resume").action.clone());
-    then.push(story.push(5, &[], &["parses", "rounds"]).action.clone());
+    let then = [
+        story.push(3, &["rounds"], &["parses"]).action.clone(),
+        story.push(4, &["rounds"], &["parses"]).action.clone(),
+        story.comment("bob", "/loop resume").action.clone(),
+        story.push(5, &[], &["parses", "rounds"]).action.clone(),
+    ];
     let then: Vec<String> = then.iter().map(|action| format!("{action:?}")).collect();
     assert_eq!(json!(then), later["then"]);
     let shown = json!(RunDocument::from(story.state));
