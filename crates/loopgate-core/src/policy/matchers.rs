@@ -111,6 +111,18 @@ impl PathGlobs {
         }
     }
 
+    /// The indices of all globs that match an entry of a tree: `lib/**` an entry `lib` too, which is a submodule, a link,
+    /// or a file in the folder's place.
+    pub fn all_of_entry(&self, path: &str) -> Vec<usize> {
+        let is_whole = |glob: &usize| self.as_slice()[*glob].as_str().ends_with("/**");
+        let below = self.all(&format!("{path}/-"));
+        let mut all = self.all(path);
+        all.extend(below.into_iter().filter(is_whole));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     fn any(&self) -> Option<&GlobSet> {
         let compile = || {
             let mut any = GlobSetBuilder::new();
@@ -336,6 +348,23 @@ mod tests {
             [Some("docs/**"), Some("**/*.md"), Some("**")]
         );
         assert!(!PathGlobs::default().matches("a") && !PathGlobs::new(Vec::new()).matches("a"));
+    }
+
+    #[test]
+    fn a_glob_of_all_in_a_folder_names_what_stands_in_its_place() {
+        let globs = ["lib/**", "**/db/**", "src/*", "**/*.rs"];
+        let globs = PathGlobs::new(globs.map(|glob| NameGlob::path(glob).unwrap()).to_vec());
+        for (path, all) in [
+            ("lib", &[0][..]),
+            ("lib/a", &[0]),
+            ("app/db", &[1]),
+            ("src/db", &[1, 2]),
+            ("library", &[]),
+            ("src", &[]),
+        ] {
+            assert_eq!(globs.all_of_entry(path), all, "{path}");
+        }
+        assert!(!globs.matches("lib"), "what is left out is not in a folder");
     }
 
     #[test]

@@ -233,10 +233,9 @@ impl ReadDiff<'_> {
 
 fn touched(file: &ChangedFile, wanted: &PathCondition) -> Vec<(Option<u32>, MatchReason)> {
     let found = file.paths().find_map(|path| {
-        wanted
-            .globs
-            .first(path)
-            .filter(|_| !wanted.except.matches(path))
+        let globs = wanted.globs.all_of_entry(path).into_iter();
+        let named = globs.map(|glob| &wanted.globs.as_slice()[glob]).next();
+        named.filter(|_| !wanted.except.matches(path))
     });
     let reason = |glob: &str| MatchReason::Path {
         name: wanted.name.clone(),
