@@ -239,7 +239,8 @@ impl<'a> FileReading<'a> {
 }
 
 /// The lines of one side that are read as one and change, joined: a line goes on behind a backslash, `|` or `&&` at its
-/// end, before one of these at the next line's beginning, and in a folded text of YAML (YAML 1.2, 8.1.3).
+/// end, before one of these at the next line's beginning, in a folded text of YAML (YAML 1.2, 8.1.3), and behind the
+/// beginning of an SQL statement.
 fn joined<'h, 'a: 'h>(
     lines: impl Iterator<Item = (&'h DiffLine<'a>, &'h LineWeight)>,
 ) -> Vec<(ChangedLine<'a>, String)> {
@@ -254,6 +255,7 @@ fn joined<'h, 'a: 'h>(
         let above = all.last().map_or("", |(_, _, text)| text.as_str());
         let goes_on = ["\\", "|", "&&"].iter().any(|end| above.ends_with(end))
             || ["|", "&&"].iter().any(|start| own.starts_with(start))
+            || begins_statement(above)
             || folded.is_some();
         if !goes_on || all.is_empty() {
             all.push((None, 0, String::new()));
@@ -272,6 +274,23 @@ fn joined<'h, 'a: 'h>(
         .filter(|(_, length, _)| *length > 1)
         .filter_map(|(first, _, text)| Some((first?, text)))
         .collect()
+}
+
+/// Bytes at the end of a line in which the beginning of a statement is looked for.
+const STATEMENT: usize = 80;
+
+/// Whether a line ends with words of SQL that need more.
+fn begins_statement(line: &str) -> bool {
+    let from = line.len().saturating_sub(STATEMENT);
+    let end = (from..line.len())
+        .find_map(|at| line.get(at..))
+        .unwrap_or_default();
+    pattern!(
+        r#"(?ix)\b(?:drop|alter|create|truncate|rename)
+            (?:\s+(?:or\s+replace|unique|temporary|temp|global|materialized|table|index|view|column|database|schema))*
+            (?:\s*["'`]\s*[+.]?)?\s*$"#
+    )
+    .is_match(end)
 }
 
 /// Which lines of a hunk stay while another passes them: that leaves on one side of them and arrives on the other.
