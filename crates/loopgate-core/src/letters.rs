@@ -19,6 +19,26 @@ pub(crate) fn skeleton(text: &str) -> Cow<'_, str> {
         .collect()
 }
 
+/// A line in which the escapes of letters are those letters: `\u0061`, `\u{61}`, `\x61`, `\U00000061`. `None` where it has
+/// none.
+pub(crate) fn without_escapes(text: &str) -> Option<String> {
+    if !text.contains("\\u") && !text.contains("\\x") && !text.contains("\\U") {
+        return None;
+    }
+    let escape = pattern!(
+        r"\\(?:u+\{([0-9a-fA-F]{1,6})\}|u+([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8}))"
+    );
+    let letter = |found: &regex::Captures<'_>| {
+        let digits = crate::expressions::first_group(found).unwrap_or_default();
+        let code = u32::from_str_radix(digits, 16).ok();
+        code.and_then(char::from_u32).unwrap_or(' ').to_string()
+    };
+    match escape.replace_all(text, letter) {
+        Cow::Owned(decoded) => Some(decoded),
+        Cow::Borrowed(_) => None,
+    }
+}
+
 /// The words of a line, in lower case: `requireRole(user)` is `require`, `role`, `user`.
 pub(crate) struct LineWords {
     text: String,
@@ -179,6 +199,21 @@ mod tests {
                 "{}",
                 disguised.escape_unicode()
             );
+        }
+    }
+
+    #[test]
+    fn escapes_are_their_letters() {
+        for (text, letters) in [
+            (r"ev\u0061l", Some("eval")),
+            (r"ev\u{61}l", Some("eval")),
+            (r"\x65val", Some("eval")),
+            (r"\uuu0065val", Some("eval")),
+            (r"\U00000065val", Some("eval")),
+            (r"C:\users", None),
+            ("eval", None),
+        ] {
+            assert_eq!(without_escapes(text).as_deref(), letters, "{text}");
         }
     }
 

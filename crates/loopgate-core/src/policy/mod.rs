@@ -10,6 +10,7 @@ mod escalation;
 mod evaluate;
 mod fixer;
 mod gate;
+mod guards;
 mod labels;
 mod matchers;
 mod memory;

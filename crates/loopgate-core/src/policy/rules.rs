@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{GateName, PatternName},
-    letters::LineWords,
-    policy::{NameGlob, PathGlobs, Pattern},
+    letters::{LineWords, without_escapes},
+    policy::{NameGlob, PathGlobs, Pattern, guards::guarding_parts},
     source_files::FileKind,
 };
 
@@ -44,6 +44,12 @@ pub struct GateRule {
     pub removed: Option<RuleTerms>,
     /// Added or removed.
     pub changed: Option<RuleTerms>,
+    /// Guards, by their words, where they are called, decorate, or are handed on: removed, and not added again in the
+    /// same file.
+    pub gone: Option<RuleTerms>,
+    /// What guards are handed to, in lower case.
+    #[serde(default)]
+    pub through: BTreeSet<String>,
     /// What a manifest or lock file names.
     pub manifest: Option<ManifestChange>,
     /// A new folder at the top of the repository.
@@ -82,6 +88,7 @@ impl GateRule {
             (RulePlace::Added, &self.added),
             (RulePlace::Removed, &self.removed),
             (RulePlace::Changed, &self.changed),
+            (RulePlace::Gone, &self.gone),
         ];
         sides
             .into_iter()
@@ -96,6 +103,7 @@ pub enum RulePlace {
     Added,
     Removed,
     Changed,
+    Gone,
 }
 
 /// A change of what a build fetches or runs.
@@ -108,6 +116,14 @@ pub enum ManifestChange {
     Source,
     /// A command that runs when packages are installed.
     Hook,
+    /// A package of a lock file that is another than its name says, or has other contents at the same version.
+    Identity,
+    /// A package that is held at an older version.
+    Downgrade,
+    /// A file that a workflow runs.
+    Script,
+    /// A copy of a package, or what a machine writes, without what it comes from.
+    Copy,
     /// Nothing but other references to the same actions of a workflow.
     Action,
 }
@@ -178,7 +194,7 @@ impl RuleBook {
     pub(crate) fn of_path(&self, path: &str) -> BTreeSet<usize> {
         let globs = self
             .globs
-            .all(path)
+            .all_of_entry(path)
             .into_iter()
             .filter_map(|glob| self.owners.get(glob).copied());
         let words = path
@@ -190,8 +206,17 @@ impl RuleBook {
     /// The rules, by their index, that name a changed line, by a word or an expression; those that name the lines it is
     /// joined with, by an expression.
     pub(crate) fn of_line(&self, text: &str, is_added: bool, is_joined: bool) -> BTreeSet<usize> {
+        let mut named = self.of_plain_line(text, is_added, is_joined);
+        // An escape is the letter that it stands for.
+        if let Some(decoded) = without_escapes(text) {
+            named.extend(self.of_plain_line(&decoded, is_added, is_joined));
+        }
+        named
+    }
+
+    fn of_plain_line(&self, text: &str, is_added: bool, is_joined: bool) -> BTreeSet<usize> {
         let counts = |place: RulePlace| match place {
-            RulePlace::Path => false,
+            RulePlace::Path | RulePlace::Gone => false,
             RulePlace::Added => is_added,
             RulePlace::Removed => !is_added,
             RulePlace::Changed => true,
@@ -209,6 +234,29 @@ impl RuleBook {
             named.extend(self.with_word_in(text, counts));
         }
         named
+    }
+
+    /// The guards that stand in a line: the rule, and which of its words.
+    pub(crate) fn guards_of(&self, text: &str) -> BTreeSet<(usize, usize)> {
+        let mut all = BTreeSet::new();
+        for (index, rule) in self.rules.iter().enumerate() {
+            let Some(RuleTerms::Words(phrases)) = &rule.gone else {
+                continue;
+            };
+            let parts = guarding_parts(text, &rule.through);
+            let line = LineWords::of(&parts);
+            let words: Vec<&str> = line.iter().collect();
+            let stands = |phrase: &String| {
+                let phrase = phrase.split(' ').collect::<Vec<_>>();
+                words.windows(phrase.len()).any(|window| window == phrase)
+            };
+            let found = phrases
+                .iter()
+                .enumerate()
+                .filter(|(_, phrase)| stands(phrase));
+            all.extend(found.map(|(word, _)| (index, word)));
+        }
+        all
     }
 
     /// The rules of which a word for one of these places stands here.

@@ -51,6 +51,11 @@ pub fn kind(path: &str) -> FileKind {
         row.allows(&lower) && folders.clone().any(|folder| row.names_folder(folder))
     };
     let by_folder = table.kinds.iter().find(keeps).map(|row| row.kind);
+    // The repository's own folders of checks, in which nothing is a copy: `under` begins at the top.
+    let of_ci = |row: &PathNames| row.kind == FileKind::Ci && row.is_under(&lower);
+    if by_name == Some(FileKind::Ci) && table.kinds.iter().any(of_ci) {
+        return FileKind::Ci;
+    }
     let in_spec_alone = || runs && !keeps_tests(path, language, &["spec", "specs"]);
     let usual = |row: &Language| {
         row.kind.unwrap_or(if row.name.is_some() {
@@ -70,6 +75,17 @@ pub fn kind(path: &str) -> FileKind {
         (_, Some(kind)) => kind,
         (_, None) => language.map_or(FileKind::Code, usual),
     }
+}
+
+/// The part of a path below the folder of copies that it lies in: `jose/index.js` of `web/node_modules/jose/index.js`.
+pub(crate) fn below_copies(path: &str) -> Option<&str> {
+    let names_copies =
+        |row: &PathNames, folder: &str| row.kind == FileKind::Vendored && row.names_folder(folder);
+    let mut folders = path.match_indices('/').filter(|(end, _)| {
+        let folder = file_name(&path[..*end]).to_lowercase();
+        LANGUAGES.kinds.iter().any(|row| names_copies(row, &folder))
+    });
+    folders.next_back().map(|(end, _)| &path[end + 1..])
 }
 
 /// Whether programs are written in files like this one, whatever else they are: `setup.py` is a manifest that runs.
@@ -175,12 +191,14 @@ impl PathNames {
             || self.ends_name(name)
             || self.has_extension(path)
             || middles.any(|part| self.middles.iter().any(|known| reads(part, known)))
-            || self.allows(path)
-                && (self.starts.iter().any(begins)
-                    || self
-                        .under
-                        .iter()
-                        .any(|start| path.starts_with(start.as_str())))
+            || self.allows(path) && (self.starts.iter().any(begins) || self.is_under(path))
+    }
+
+    /// Whether a path, from the top of the repository, begins with one of theirs.
+    fn is_under(&self, path: &str) -> bool {
+        self.under
+            .iter()
+            .any(|start| path.starts_with(start.as_str()))
     }
 
     /// Whether a name has one of the ends. An abbreviation is a word of its own only behind a small letter or a digit:

@@ -56,7 +56,7 @@ impl<'a> Job<'a> {
     }
 
     /// Its steps.
-    pub fn steps(&self) -> impl Iterator<Item = &'a Value> {
+    pub fn steps(&self) -> impl Iterator<Item = &'a Value> + use<'a> {
         self.key("steps").as_array().into_iter().flatten()
     }
 

@@ -9,7 +9,10 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde::Deserialize;
 
-use super::reading::{ChangedLine, FileReading, has_no_change};
+use super::{
+    locks::{EntryForm, IdentityChange, changed_identities},
+    reading::{ChangedLine, FileReading, has_no_change},
+};
 use crate::{
     expressions::first_group,
     observed::{
@@ -26,6 +29,8 @@ struct ManifestTable {
     manifest: Vec<ManifestForm>,
     /// Lock files. Unless configured otherwise, tools ask the hosts that are `others`.
     lock: ManifestForm,
+    /// Lock files in formats of their tools' own.
+    entries: Vec<EntryForm>,
     dependencies: Vec<DependencyForm>,
 }
 
@@ -64,6 +69,11 @@ fn is_named(path: &str, names: &[String]) -> bool {
         None if known == "requirements" => is_requirements(),
         None => known == name || known.starts_with('.') && name.ends_with(known.as_str()),
     })
+}
+
+/// Whether a row is about a path.
+pub(super) fn is_listed(path: &str) -> bool {
+    !rows(path).is_empty()
 }
 
 /// The rows for a path.
@@ -140,6 +150,67 @@ pub(super) fn changed_sources<'a>(
         .filter(|line| line.is_added || !is_lock);
     lines
         .filter_map(|line| Some((*line, changed(line)?)))
+        .collect()
+}
+
+/// The packages of a lock file that are others at the head than at the base, each with the line that names it, where one
+/// does. Where the texts were not read, each side is what the patch shows of it.
+pub(super) fn other_packages<'a>(
+    reading: &FileReading<'a>,
+    texts: Option<[&str; 2]>,
+) -> Vec<(Option<ChangedLine<'a>>, String)> {
+    let path = &reading.file.path;
+    if !is_lock_file(path) {
+        return Vec::new();
+    }
+    let sides = match texts {
+        Some([old, new]) => vec![[old.to_owned(), new.to_owned()]],
+        None => sides_of_hunks(reading),
+    };
+    let form = entry_form(path);
+    let added = || reading.lines.iter().filter(|line| line.is_added);
+    let line_of = |change: &IdentityChange| {
+        let actual = match change {
+            IdentityChange::Another { actual, .. } => actual,
+            IdentityChange::Contents { version, .. } => version,
+        };
+        let mut found = [actual.as_str(), change.name()].into_iter();
+        found.find_map(|word| added().find(|line| line.text.contains(word)).copied())
+    };
+    let changes: BTreeSet<IdentityChange> = sides
+        .iter()
+        .flat_map(|[old, new]| changed_identities(path, [old, new], form))
+        .collect();
+    changes
+        .into_iter()
+        .map(|change| {
+            let line = line_of(&change).or_else(|| added().next().copied());
+            (line, change.shown())
+        })
+        .collect()
+}
+
+/// How the entries of a lock file are written, where no parser reads it.
+pub(super) fn entry_form(path: &str) -> Option<&'static EntryForm> {
+    let lower = path.to_lowercase();
+    TABLE
+        .entries
+        .iter()
+        .find(|form| is_named(&lower, &form.files))
+}
+
+/// What each hunk of a patch shows of a file at the base and at the head: an entry does not go on in the next.
+fn sides_of_hunks(reading: &FileReading<'_>) -> Vec<[String; 2]> {
+    let side = |hunk: &DiffHunk<'_>, is_new: bool| {
+        let own = hunk.lines.iter().filter(|line| match is_new {
+            true => line.is_new(),
+            false => line.is_old(),
+        });
+        own.map(|line| line.text).collect::<Vec<_>>().join("\n")
+    };
+    let hunks = reading.patch.iter().flat_map(|patch| &patch.hunks);
+    hunks
+        .map(|hunk| [side(hunk, false), side(hunk, true)])
         .collect()
 }
 

@@ -3,9 +3,13 @@
 //! `rules` asks the rules of a preset, `conditions` what a configuration says itself.
 
 mod conditions;
+mod copies;
+mod locks;
 mod manifests;
+mod pins;
 mod reading;
 mod rules;
+mod scripts;
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -233,8 +237,10 @@ pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<Fi
         })
     };
     // Both texts of a lock file show which of its sources are new.
-    let is_compared =
-        |file: &ChangedFile| manifests::is_lock_file(&file.path) && !reading::has_no_change(file);
+    let is_compared = |file: &ChangedFile| {
+        (manifests::is_lock_file(&file.path) || pins::may_pin(&file.path))
+            && !reading::has_no_change(file)
+    };
     let is_read = |file: &&ChangedFile| {
         let kinds = reading::kinds(file);
         reads_lines_of(file, &kinds) && (reading::needs_texts(file, kinds) || is_compared(file))
@@ -245,9 +251,17 @@ pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<Fi
         .iter()
         .filter(is_read)
         .take(MOST_FILES_READ);
-    files
+    let mut all: BTreeSet<FileAt> = files
         .flat_map(|file| reading::sides(file, snapshot).into_iter().flatten())
-        .collect()
+        .collect();
+    let goes_by_rules = |condition: &&GateTrigger| matches!(condition, GateTrigger::Rules(_));
+    if conditions.iter().any(goes_by_rules) {
+        all.extend(scripts::workflows_to_read(
+            snapshot,
+            &policy.verify.workflows,
+        ));
+    }
+    all
 }
 
 /// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.

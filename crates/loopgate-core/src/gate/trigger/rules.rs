@@ -3,16 +3,19 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    ReadDiff, excerpt, in_file, manifests,
+    ReadDiff, copies, excerpt, in_file, manifests, pins,
     reading::{ChangedLine, FileReading, LineWeight, texts},
+    scripts,
 };
 use crate::{
     gate::report::{MatchReason, RuleEvidence, TriggerMatch},
     observed::{ChangedFile, FileStatus, Snapshot},
     policy::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleTier},
-    source_files::{FileKind, is_named_test, runs},
+    source_files::{FileKind, TestSyntax, in_test_folder, is_named_test, runs},
 };
 
+/// The place of a file as a whole.
+const PATH: (Option<u32>, Option<RuleEvidence>) = (None, Some(RuleEvidence::Path));
 /// Places kept of one rule in one file; more are counted.
 const KEPT: usize = 3;
 
@@ -47,7 +50,13 @@ impl ChosenRules {
     /// Whether one of the rules looks at lines of a file of these kinds.
     pub(super) fn reads_lines_of(&self, path: &str, kinds: &[FileKind; 2]) -> bool {
         let reads = |rule: &GateRule| match rule.manifest {
-            Some(_) => kinds.contains(&FileKind::Manifest) || manifests::is_lock_file(path),
+            // Where its lines cannot be read it is taken to change.
+            Some(ManifestChange::Copy | ManifestChange::Script) => false,
+            Some(_) => {
+                kinds.contains(&FileKind::Manifest)
+                    || manifests::is_lock_file(path)
+                    || manifests::is_listed(path)
+            }
             None => {
                 rule.of_lines().next().is_some()
                     && kinds.iter().any(|kind| rule.kinds.contains(kind))
@@ -103,6 +112,8 @@ pub(super) fn hits(
     let existing = existing_folders(snapshot);
     let names = names_in(files);
     let by_bot = manifests::is_by_update_bot(snapshot);
+    let copies = copies::edited(files);
+    let scripts = scripts::run_by_workflows(snapshot);
     let mut all = Vec::new();
     for (file, reading) in files.iter().enumerate() {
         let references = manifests::changes_only_references(reading, by_bot);
@@ -143,6 +154,13 @@ pub(super) fn hits(
                 .iter()
                 .map(|(line, text)| (line, Some(text.as_str())));
             let mut known = BTreeSet::new();
+            for (line, rule) in gone(book, reading) {
+                if looks_at(&book.rules[rule], kinds[1], reading) {
+                    let evidence = Some(line_evidence(line));
+                    let is_doubtful = line.weight == LineWeight::Doubtful;
+                    found.push(hit(rule, Some(line.number), evidence, is_doubtful));
+                }
+            }
             for (line, joined) in lines.chain(joined) {
                 let kind = kinds[usize::from(!line.is_added)];
                 let mut rules =
@@ -171,9 +189,14 @@ pub(super) fn hits(
             let folder = folder.filter(|_| rule.new_folder);
             let folder =
                 folder.map(|folder| (None, Some(RuleEvidence::NewFolder(folder.to_owned()))));
-            let named = rule
-                .manifest
-                .map(|change| in_manifest(change, reading, references, snapshot));
+            let named = rule.manifest.map(|change| match change {
+                ManifestChange::Copy => Vec::from_iter(copies.contains(&file).then_some(PATH)),
+                ManifestChange::Script => {
+                    let is_run = reading.file.paths().any(|path| scripts.contains(path));
+                    Vec::from_iter(is_run.then_some(PATH))
+                }
+                change => in_manifest(change, reading, references, snapshot),
+            });
             let places = folder.into_iter().chain(named.into_iter().flatten());
             found.extend(places.map(|(line, evidence)| hit(index, line, evidence, false)));
         }
@@ -183,6 +206,25 @@ pub(super) fn hits(
             same[0].more = same.len().saturating_sub(KEPT);
             all.extend_from_slice(&same[..same.len().min(KEPT)]);
         }
+    }
+    all
+}
+
+/// The removed lines in which a guard stands that no added line of the file has, each with the rule that looks for it.
+fn gone<'r>(book: &RuleBook, reading: &'r FileReading<'_>) -> Vec<(&'r ChangedLine<'r>, usize)> {
+    let on_side = |is_added: bool| {
+        let lines = reading.lines.iter();
+        lines.filter(move |line| line.is_added == is_added && line.weight != LineWeight::Nothing)
+    };
+    let added: BTreeSet<(usize, usize)> = on_side(true)
+        .flat_map(|line| book.guards_of(line.text))
+        .collect();
+    let mut all = Vec::new();
+    for line in on_side(false) {
+        let guards = book.guards_of(line.text);
+        let mut rules: Vec<usize> = guards.difference(&added).map(|(rule, _)| *rule).collect();
+        rules.dedup();
+        all.extend(rules.into_iter().map(|rule| (line, rule)));
     }
     all
 }
@@ -228,6 +270,16 @@ fn in_manifest(
             manifests::changed_sources(reading, texts(reading.file, snapshot))
         }
         ManifestChange::Hook => manifests::added_hooks(reading),
+        ManifestChange::Identity => {
+            let others = manifests::other_packages(reading, texts(reading.file, snapshot));
+            let place = |(line, name): (Option<ChangedLine<'_>>, String)| {
+                let number = line.map(|line| line.number);
+                (number, Some(RuleEvidence::Named(excerpt(&name))))
+            };
+            return others.into_iter().map(place).collect();
+        }
+        ManifestChange::Downgrade => pins::downgrades(reading, snapshot),
+        ManifestChange::Copy | ManifestChange::Script => return Vec::new(),
         ManifestChange::Action => {
             let action = reading.lines.first().filter(|_| references);
             action
@@ -256,8 +308,8 @@ fn kinds_that_count(reading: &FileReading<'_>, names: &HashSet<&str>) -> [FileKi
     let name = file_name
         .rsplit_once('.')
         .map_or(file_name, |(name, _)| name);
-    let is_loaded =
-        in_loaded || is_named_test(path) && (names.contains(name) || names.contains(file_name));
+    let is_named = names.contains(name) || names.contains(file_name);
+    let is_loaded = in_loaded || is_named_test(path) && (is_named || gives_alone(reading));
     reading.kinds.map(|kind| {
         if kind == FileKind::Tests && is_loaded {
             FileKind::Code
@@ -265,6 +317,29 @@ fn kinds_that_count(reading: &FileReading<'_>, names: &HashSet<&str>) -> [FileKi
             kind
         }
     })
+}
+
+/// Whether a file gives something to others and neither declares nor asserts anything: it is no test, whatever its name.
+/// In a folder of tests it is a helper of tests.
+fn gives_alone(reading: &FileReading<'_>) -> bool {
+    let path = &reading.file.path;
+    if reading.file.status != FileStatus::Added || in_test_folder(path) {
+        return false;
+    }
+    let Some(syntax) = TestSyntax::of(path) else {
+        return false;
+    };
+    let tests = |line: &ChangedLine<'_>| {
+        syntax.test(line.text).is_some() || syntax.assertions(line.text) > 0
+    };
+    let gives = pattern!(
+        r"^\s*(export\b|module\.exports\b|exports\.|pub (fn|struct|mod|const)\b|public\b|(async )?def \w|class \w|func [A-Z])"
+    );
+    reading.lines.iter().any(|line| gives.is_match(line.text))
+        && !reading
+            .lines
+            .iter()
+            .any(|line| line.weight == LineWeight::Full && tests(line))
 }
 
 /// The names of files that added lines of code may load: `auth.test` of `import "./auth.test"`. Empty where the pull
