@@ -112,7 +112,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         now,
     };
     let assessment = &gate::assess(cx, state, &gather::findings(snapshot));
-    let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state));
+    let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state, policy));
     let inputs = &Inputs {
         snapshot,
         before: state,

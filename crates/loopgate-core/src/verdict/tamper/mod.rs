@@ -1,6 +1,7 @@
 //! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested
 //! before and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
+mod keyed;
 mod runs;
 mod selection;
 mod source;
@@ -15,6 +16,7 @@ use crate::{
     evidence::{BaseTestRun, ProofEnd, is_declared, words},
     ids::Sha,
     observed::{ChangedFile, ChangedFiles, Contents, FileAt, Snapshot},
+    policy::Policy,
     state::LoopState,
 };
 
@@ -53,6 +55,8 @@ pub enum Comparison {
 /// What a finding does to the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
+    /// It may be why a check passes, of which nothing but its exit status is known: it is shown, and holds nothing.
+    Named,
     /// It is shown, and holds nothing: the tests of the file, as they were, pass on the head.
     Shown,
     /// It is shown, and holds the change together with a ground of another comparison.
@@ -89,6 +93,12 @@ impl Tampering {
             hunk: lines.take(MOST_SHOWN).collect(),
             ..self
         }
+    }
+
+    /// A finding that holds where `holds`, and else is only named.
+    fn named_unless(self, holds: bool) -> Self {
+        let weight = if holds { self.weight } else { Weight::Named };
+        Self { weight, ..self }
     }
 
     /// What it is, wherever in its file: lines move with every push.
@@ -169,9 +179,9 @@ impl<'a> Change<'a> {
     }
 
     /// A pull request, or a loop's head, with what its evidence and its earlier attempts say.
-    pub fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
+    pub fn of_head(snapshot: &'a Snapshot, state: &'a LoopState, policy: &'a Policy) -> Self {
         let (head, before) = (snapshot.pull_request.head.sha, snapshot.merge_base);
-        let runs = Runs::of_head(snapshot, state);
+        let runs = Runs::of_head(snapshot, state, policy);
         Self {
             files: &snapshot.files,
             contents: &snapshot.contents,
@@ -214,6 +224,11 @@ impl<'a> Change<'a> {
     }
 }
 
+/// A line as a sentence quotes it.
+fn quoted(text: &str) -> String {
+    text.trim().replace('`', "'").chars().take(QUOTED).collect()
+}
+
 /// Whether one of these reports' tests is declared by this name.
 fn names(reported: &BTreeSet<&str>, declared: &str) -> bool {
     reported
@@ -229,6 +244,7 @@ pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BT
     };
     written::with_tests(files)
         .take(written::MOST_FILES)
+        .chain(selection::keyed_files(files))
         .flat_map(read)
         .collect()
 }

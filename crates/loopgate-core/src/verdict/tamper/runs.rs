@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     evidence::{BaseTestRun, CheckEvidence, Failure, Outcome, TestId, TestOutcomes, TestState},
+    ids::CheckName,
     observed::{BaseEvidence, CheckProgress, Snapshot, WorkflowRun},
-    policy::Trigger,
+    policy::{CheckSource, Policy, Trigger},
     source_files::is_test,
     state::{AttemptDigest, DisputeEnd, FixMaker, FixRecord, LoopState, Settlement},
+    verdict::{CheckStanding, external},
 };
 
 /// What the tests of a change are compared by.
@@ -24,6 +26,10 @@ pub struct Runs<'a> {
     pub is_read: bool,
     /// A check of tests failed before without a name, and that it passes now is known by its exit status alone.
     pub is_blind: bool,
+    /// A followed check of tests failed before and passes now, of which no evidence says more than its exit status.
+    pub by_exit_status: bool,
+    /// A check failed before, whichever it is, and passes now.
+    pub turns_green: bool,
     /// Where the checks of tests pass: the identities of the tests that failed on the old side and in earlier attempts;
     /// `None` for a failure of which no report names the test.
     pub failures: Vec<Option<TestId>>,
@@ -38,7 +44,11 @@ pub struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    pub(super) fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
+    pub(super) fn of_head(
+        snapshot: &'a Snapshot,
+        state: &'a LoopState,
+        policy: &'a Policy,
+    ) -> Self {
         let head = snapshot.pull_request.head.sha;
         let earlier: Vec<_> = state
             .attempts
@@ -93,6 +103,22 @@ impl<'a> Runs<'a> {
                     .iter()
                     .any(|attempt| attempt.failing_tests.is_empty() && in_attempt(attempt))
         };
+        let followed = followed_passes(snapshot, policy);
+        let was_red = |name: &CheckName| {
+            let mut attempts = earlier.iter();
+            let on_base = base.and_then(|base| base.checks.get(name));
+            attempts.any(|attempt| attempt.failed_checks.contains(name))
+                || on_base.is_some_and(|check| check.outcome.is_failure())
+        };
+        let passed = documents.clone().flat_map(|document| &document.checks);
+        let mut passed = passed
+            .filter(|check| check.outcome == Outcome::Passed)
+            .map(|check| &check.name)
+            .chain(followed.iter().copied());
+        let turns_green = passed.any(was_red);
+        let is_test = |name: &&&CheckName| policy.verify.checks[**name].kind.is_of_tests();
+        let mut followed_tests = followed.iter().filter(is_test);
+        let by_exit_status = new.is_empty() && followed_tests.any(|name| was_red(name));
         let unnamed = || new.iter().filter(|check| failed_unnamed(check));
         // Where the old side has results by test, what is not the change's stands among them.
         let are_unnamed =
@@ -130,6 +156,8 @@ impl<'a> Runs<'a> {
             now,
             is_read: !new.is_empty() && new.iter().all(|check| check.tests.is_some()),
             is_blind: passes && unnamed().any(|check| check.has_unread_tests()),
+            by_exit_status,
+            turns_green,
             // What fails now shows why its tests end no more.
             failures: failures.filter(|_| passes).collect(),
             base_tests: documents
@@ -156,6 +184,22 @@ impl<'a> Runs<'a> {
         };
         self.failures.iter().any(|id| id.and_then(ends).is_none())
     }
+}
+
+/// The followed checks that pass on the head.
+fn followed_passes<'a>(snapshot: &Snapshot, policy: &'a Policy) -> Vec<&'a CheckName> {
+    let mut passed = Vec::new();
+    for (name, check) in &policy.verify.checks {
+        let CheckSource::External(source) = &check.source else {
+            continue;
+        };
+        let jobs = &snapshot.checks;
+        let found = external::standing(jobs, name, check.kind, source, &snapshot.files);
+        if matches!(&found, CheckStanding::Done(done) if done.outcome == Outcome::Passed) {
+            passed.push(name);
+        }
+    }
+    passed
 }
 
 /// The test of a failure; where no report names it, the function of the test file in which it failed.

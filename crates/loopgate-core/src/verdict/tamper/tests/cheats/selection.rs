@@ -320,3 +320,64 @@ fn cheats_on_what_decides_what_runs_are_held() {
     }
     nothing_wrong(&wrong);
 }
+
+/// A command of data that does nothing, on a line of its own or among others: by its key, in each format of packages.
+#[test]
+fn commands_are_compared_by_key() {
+    let mut wrong = Wrong::new();
+    let formats = [
+        (
+            "package.json",
+            "{ \"scripts\": { \"test\": \"RUN\" }, \"jest\": {} }",
+            "node --test",
+        ),
+        (
+            "package.json",
+            "{\n  \"scripts\": {\n    \"test\":\n      \"RUN\"\n  }\n}\n",
+            "./all",
+        ),
+        (
+            "composer.json",
+            "{ \"scripts\": { \"test\": [\"RUN\"] } }",
+            "phpunit tests",
+        ),
+        (
+            "deno.jsonc",
+            "{\n  // Ours.\n  \"tasks\": { \"test\": \"RUN\", },\n}\n",
+            "deno test",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.poe.tasks]\ntest = { cmd = \"RUN\" }\n",
+            "pytest -q",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.pdm]\nscripts = { test = { shell = \"RUN\" } }\n",
+            "./all",
+        ),
+        ("Pipfile", "[scripts]\ntest = \"RUN\"\n", "pytest"),
+        ("pixi.toml", "tasks = { test = \"RUN\" }\n", "pytest"),
+        ("mise.toml", "[tasks.test]\nrun = \"RUN\"\n", "cargo test"),
+        (
+            "Taskfile.yml",
+            "tasks: { test: { cmds: [RUN] } }\n",
+            "./all",
+        ),
+        ("tox.ini", "[testenv]\ncommands =\n    RUN\n", "pytest"),
+        (
+            "project.json",
+            "{ \"targets\": { \"test\": { \"command\": \"RUN\" } } }",
+            "jest",
+        ),
+        (".gitlab-ci.yml", "test: { script: [RUN] }\n", "./all"),
+    ];
+    for (path, text, command) in formats {
+        let [old, new] = [command, "true"].map(|run| text.replace("RUN", run));
+        let told = format!("`{command}` is gone");
+        cheat(&mut wrong, path, &[file(path, &old, &new)], &[], &told);
+        let quiet = text.replace("RUN", &format!("{command} -v"));
+        honest(&mut wrong, path, &[file(path, &old, &quiet)], &[]);
+    }
+    nothing_wrong(&wrong);
+}
