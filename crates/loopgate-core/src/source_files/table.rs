@@ -190,6 +190,9 @@ pub struct TestSyntax {
     pub exact: Pattern,
     pub(super) vain: Option<Pattern>,
     pub(super) row: Option<Pattern>,
+    pub(super) doubts: Option<Pattern>,
+    pub(super) mark: Option<Pattern>,
+    pub(super) stand_in: Option<Pattern>,
 }
 
 /// The whole file, with its look-ups.

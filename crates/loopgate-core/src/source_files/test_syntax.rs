@@ -46,4 +46,22 @@ impl TestSyntax {
     pub fn is_row(&self, line: &str) -> bool {
         self.row.as_ref().is_some_and(|row| row.is_match(line))
     }
+
+    /// What in this line takes from what the pass of a test says: it is to fail, may fail, or is tried again.
+    pub fn doubts<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let found = self.doubts.as_ref()?.find(line)?;
+        Some(found.as_str().trim())
+    }
+
+    /// A mark in this line by which settings leave tests out.
+    pub fn mark<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let found = self.mark.as_ref()?.find(line)?;
+        Some(found.as_str().trim())
+    }
+
+    /// What this line replaces of what a test calls; empty if it is not named.
+    pub fn stand_in<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let found = self.stand_in.as_ref()?.captures(line)?;
+        Some(first_group(&found).unwrap_or_default())
+    }
 }

@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::{
-    Change, Comparison, Runs, Tampering, Weight, names,
+    Change, Comparison, Runs, Tampering, Weight, names, quoted,
     source::{Bag, CodeLine, Part, is_loose, missing, parts, plain, sides, take, values},
     words,
 };
 use crate::{
     observed::{ChangedFile, ChangedFiles, DiffLine, FileStatus},
-    source_files::{TestSyntax, is_named_test, is_test, stem},
+    source_files::{TestSyntax, is_named_test, is_test, name_conditions, stem},
 };
 
 /// Test files that are read, and bytes of them: hostile changes are large.
@@ -55,6 +55,8 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
             continue;
         };
         let [old, new] = parts_of(file, syntax, sides);
+        found.extend(stand_ins(change, file, syntax, [&old, &new]));
+        found.extend(conditional_name(change, file));
         olds.extend(old);
         news.extend(new);
     }
@@ -79,6 +81,67 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         of_file.for_each(|one| one.weight = Weight::Shown);
     }
     found
+}
+
+/// Lines that come and replace what the tests of the file are about: what it imports, or something for every test.
+fn stand_ins(
+    change: &Change<'_>,
+    file: &ChangedFile,
+    syntax: &'static TestSyntax,
+    [old, new]: [&[Part<'_>]; 2],
+) -> Vec<Tampering> {
+    // In a new file and in a new test they stand in for something from the start.
+    if file.status == FileStatus::Added || !is_test(&file.path) {
+        return Vec::new();
+    }
+    let stood = |part: &&Part<'_>| !part.is_test || old.iter().any(|old| old.name == part.name);
+    let new = new.iter().filter(stood).flat_map(|part| &part.lines);
+    let old: Vec<&CodeLine> = old.iter().flat_map(|part| &part.lines).collect();
+    let comes = missing(new, old.iter().copied());
+    let for_every_test =
+        pattern!(r"\bautouse\s*=\s*True|\bbefore(?:Each|All)\b|@BeforeEach|\bsetup\b");
+    let is_for_every = comes.iter().any(|line| for_every_test.is_match(&line.text));
+    let replaces = |line: &&&CodeLine| {
+        syntax
+            .stand_in(&line.text)
+            .is_some_and(|what| is_for_every || is_subject(what, line, &old))
+    };
+    let deed =
+        |line: &CodeLine| format!("what the tests call is replaced: `{}`", quoted(&line.text));
+    let lines = comes.iter().filter(replaces);
+    let found = lines.map(|line| {
+        change
+            .finding(Comparison::Written, false, deed(line))
+            .at(&file.path, &[], &[line])
+    });
+    found.collect()
+}
+
+/// Whether what is replaced was imported, or named, before: `./fee`, `shop.fee.fee`, `Fee`.
+fn is_subject(what: &str, line: &CodeLine, old: &[&CodeLine]) -> bool {
+    let import = import();
+    // What stands behind the last point may be a name of a module.
+    let parts = what.rsplit_once('.').filter(|_| !what.contains('/'));
+    let module = parts.map_or(what, |(module, _)| module);
+    let names = |old: &&&CodeLine| {
+        let text = &old.text;
+        old.words() != line.words() && (text.contains(what) || text.contains(module))
+    };
+    let imported = old.iter().filter(|line| import.is_match(&line.text));
+    what.is_empty() || imported.filter(names).count() > 0
+}
+
+/// A name by which its program is built on some systems only, after a rename.
+fn conditional_name(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
+    let before = name_conditions(file.old_path());
+    let more = name_conditions(&file.path);
+    let more = more.into_iter().find(|word| !before.contains(word))?;
+    let deed = format!("its new name builds its tests for `{more}` only");
+    let is_renamed = file.status == FileStatus::Renamed && is_test(file.old_path());
+    is_renamed.then(|| {
+        let found = change.finding(Comparison::Written, false, deed);
+        found.at(&file.path, &[], &[])
+    })
 }
 
 /// The parts of a test file before and after. Of a file of the program only its tests matter, and marks outside of
@@ -311,6 +374,7 @@ fn changed(
         }];
     }
     let mut deeds = lost(old, new, rest);
+    deeds.extend(doubts(new, &brought));
     // What stands above the declaration may turn a failure into a success.
     let is_more =
         |line: &&CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
@@ -325,6 +389,13 @@ fn changed(
         };
         deeds.push(edited.to_owned());
     }
+    let is_named = || counts(new, &taken, &brought) && change.runs.by_exit_status;
+    if deeds.is_empty() && !is_cleared && is_named() {
+        let deed =
+            format!("{test} is edited, and an exit status alone says that what failed passes");
+        let named = change.finding(Comparison::Written, false, deed);
+        return vec![named.at(path, &taken, &brought).named_unless(false)];
+    }
     let deeds = deeds.into_iter().map(|deed| format!("{test} {deed}"));
     deeds
         .map(|deed| {
@@ -335,6 +406,49 @@ fn changed(
         .collect()
 }
 
+/// Whether an edit of a part may be why a test passes: of a test or a helper any, outside of both what takes something.
+/// A bracket that closes belongs to the part above it, whichever that is.
+fn counts(new: &Part<'_>, taken: &[&CodeLine], brought: &[&CodeLine]) -> bool {
+    let import = import();
+    let says = |line: &&CodeLine| words(&line.text).any(|word| word != "end");
+    let takes = taken
+        .iter()
+        .any(|line| says(line) && !import.is_match(&line.text));
+    takes || !new.name.is_empty() && brought.iter().any(says)
+}
+
+/// Marks that come and take from what the pass of a part says.
+fn doubts(new: &Part<'_>, brought: &[&CodeLine]) -> Vec<String> {
+    // One outside of tests and helpers names its test.
+    if !new.is_test && !new.name.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for line in brought {
+        let marks = [
+            (
+                new.syntax.doubts(&line.text),
+                "has a mark by which a failure passes or is tried again",
+            ),
+            (
+                new.syntax.mark(&line.text),
+                "has a mark by which it can be left out",
+            ),
+        ];
+        for (_, deed) in marks.into_iter().filter(|(mark, _)| mark.is_some()) {
+            found.push(format!("{deed}: `{}`", quoted(&line.text)));
+        }
+    }
+    found
+}
+
+/// Lines that name what a file uses.
+fn import() -> &'static regex::Regex {
+    pattern!(
+        r"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*(?:await\s+import|require)\("
+    )
+}
+
 /// Whether a part failed before, or a test that did uses it: a helper by its name, and what stands outside of the tests
 /// of its file. Imports that come replace nothing.
 fn failed(
@@ -343,8 +457,7 @@ fn failed(
     [taken, brought]: [&[&CodeLine]; 2],
     rest: &Rest<'_>,
 ) -> bool {
-    let import =
-        pattern!(r"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*require\(");
+    let import = import();
     let replaces = || !taken.is_empty() || brought.iter().any(|line| !import.is_match(&line.text));
     // An assertion may be a test by itself, whose name it states.
     let states = |line: &&CodeLine| {

@@ -3,6 +3,7 @@
 
 mod cheats;
 mod comparisons;
+mod followed;
 mod honest;
 mod what_asserts;
 
@@ -23,6 +24,8 @@ const ANYBODY: bool = false;
 /// A file before and after: an empty text is no file.
 struct File {
     path: &'static str,
+    /// Another one where it is renamed.
+    old_path: &'static str,
     old: String,
     new: String,
 }
@@ -30,6 +33,7 @@ struct File {
 fn file(path: &'static str, old: &str, new: &str) -> File {
     File {
         path,
+        old_path: path,
         old: old.to_owned(),
         new: new.to_owned(),
     }
@@ -69,6 +73,7 @@ fn changed(files: &[File]) -> (ChangedFiles, Contents) {
         let status = match (file.old.is_empty(), file.new.is_empty()) {
             (true, _) => FileStatus::Added,
             (_, true) => FileStatus::Removed,
+            _ if file.old_path != file.path => FileStatus::Renamed,
             _ => FileStatus::Modified,
         };
         let patch = patch(&file.old, &file.new);
@@ -76,7 +81,7 @@ fn changed(files: &[File]) -> (ChangedFiles, Contents) {
             u32::try_from(patch.lines().filter(|line| line.starts_with(sign)).count()).unwrap()
         };
         contents.texts.insert(
-            (sha(1), file.path.into()),
+            (sha(1), file.old_path.into()),
             Content::Text(file.old.as_str().into()),
         );
         contents.texts.insert(
@@ -85,7 +90,7 @@ fn changed(files: &[File]) -> (ChangedFiles, Contents) {
         );
         changed.push(ChangedFile {
             path: file.path.to_owned(),
-            previous_path: None,
+            previous_path: (status == FileStatus::Renamed).then(|| file.old_path.to_owned()),
             status,
             additions: count('+'),
             deletions: count('-'),

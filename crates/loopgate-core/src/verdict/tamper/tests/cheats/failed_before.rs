@@ -70,7 +70,7 @@ fn cheats_on_a_test_that_failed_are_held() {
             "    #[test]\n    #[should_panic]\n",
         )],
         &["tests::doubles"],
-        edited,
+        "by which a failure passes",
     );
     cheat(
         &mut wrong,
