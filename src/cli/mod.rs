@@ -19,6 +19,7 @@ mod help;
 mod init;
 mod inspect;
 mod kept_evidence;
+mod kept_results;
 mod man;
 mod mcp;
 mod memory;

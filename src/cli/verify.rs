@@ -18,7 +18,7 @@ use super::{
     actions::{self, ActionsRun},
     exit,
     exit::FailOn,
-    feedback, kept_evidence, output,
+    feedback, kept_evidence, kept_results, output,
     output::Format,
     progress,
     working_tree::{self, CONFIGURATION},
@@ -197,6 +197,10 @@ pub(super) async fn verify(
         &mut evidence,
     )
     .await;
+    // In a workflow the loop remembers it.
+    if evidence.extent == EvidenceExtent::Whole && !actions::is_here() {
+        kept_results::compare(&checkout, &policy, &mut evidence);
+    }
     write(&evidence, &directory)?;
     let planted = working_tree::planted(&checkout.git);
     working_tree::say_planted(&planted);
@@ -438,12 +442,14 @@ fn observed(
     let mut pull_request = pull_request(checkout, base, base_sha, evidence.started_at);
     pull_request.head.sha = evidence.head_sha;
     pull_request.head.repository = Some(evidence.repository.clone());
-    working_tree::snapshot(
+    let mut snapshot = working_tree::snapshot(
         evidence.repository.clone(),
         pull_request,
         files,
         Some(evidence.clone()),
-    )
+    );
+    working_tree::read_files(checkout, base_sha, &mut snapshot);
+    snapshot
 }
 
 /// The decision that a pull request would get for this evidence.

@@ -22,10 +22,11 @@ use loopgate_core::{
     evidence::{CheckEvidence, EVIDENCE_SCHEMA, Evidence},
     memory::Retention,
     observed::{
-        Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle,
-        PullRequest, ReceivedEvidence, Snapshot,
+        Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Content, FileAt, Head,
+        Lifecycle, PullRequest, ReceivedEvidence, Snapshot,
     },
     policy::{CheckSource, Policy, PolicyOrigin},
+    verdict::tamper,
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.
@@ -291,6 +292,56 @@ pub(super) fn snapshot(
             pull_request,
             files,
         )
+    }
+}
+
+/// Bytes of a file that is read.
+const LARGEST_TEXT: u64 = 1 << 20;
+
+/// Gives a snapshot the texts by which its tests are compared: those of the base by git, those of the head as they stand in
+/// the working tree.
+pub(super) fn read_files(checkout: &Checkout, base: Sha, snapshot: &mut Snapshot) {
+    let head = snapshot.pull_request.head.sha;
+    // Where nothing is committed, both sides are of one commit: the old one is then named by its tree.
+    let before = if base == head {
+        tree_of(&checkout.git, base)
+    } else {
+        Some(base)
+    };
+    let Some((before, worktree)) = before.zip(Worktree::of(&checkout.git).ok()) else {
+        return;
+    };
+    let wanted = tamper::files_to_read(&snapshot.files, Some(before), head);
+    let (new, old): (BTreeSet<FileAt>, _) =
+        wanted.into_iter().partition(|(commit, _)| *commit == head);
+    // Of what git does not give the hunks are read.
+    snapshot.contents = worktree.contents(old).unwrap_or_default();
+    for (commit, path) in new {
+        let content = text_of(&checkout.root.join(&path));
+        snapshot.contents.texts.insert((commit, path), content);
+    }
+    snapshot.merge_base = Some(before);
+}
+
+fn tree_of(git: &Git, commit: Sha) -> Option<Sha> {
+    let name = format!("{commit}^{{tree}}");
+    let printed = git
+        .command(&["rev-parse", &name])
+        .run()
+        .ok()?
+        .success()
+        .ok()?;
+    String::from_utf8(printed).ok()?.trim().parse().ok()
+}
+
+/// A file of the working tree. What is no file, is large or no text is unreadable.
+fn text_of(path: &Path) -> Content {
+    match fs::symlink_metadata(path) {
+        Err(_) => Content::Absent,
+        Ok(found) if !found.is_file() || found.len() > LARGEST_TEXT => Content::Unreadable,
+        Ok(_) => {
+            fs::read_to_string(path).map_or(Content::Unreadable, |text| Content::Text(text.into()))
+        }
     }
 }
 

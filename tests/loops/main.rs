@@ -17,6 +17,7 @@ mod interruptions;
 #[expect(dead_code, reason = "property names are asked for elsewhere")]
 mod json_schema;
 mod kit;
+mod lost_results;
 mod planted;
 mod recorded;
 mod remembering;

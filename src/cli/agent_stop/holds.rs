@@ -34,6 +34,8 @@ struct Record {
     in_a_row: u32,
     /// The working tree, not verified, that an agent was held on: that is once for each.
     unverified: Option<Sha>,
+    /// An agent was held once more since the results of tests were lost.
+    lost: bool,
     last: Option<TurnEnd>,
 }
 
@@ -97,6 +99,7 @@ impl Holds {
 impl Record {
     /// Why an agent is held, within the limits, and counts it.
     fn held(&mut self, head: Sha, standing: Standing) -> Option<String> {
+        let mut is_once_more = false;
         let reason = match standing {
             Standing::MayStop => {
                 // The next failure begins a row of its own.
@@ -108,13 +111,18 @@ impl Record {
                 self.unverified = Some(tree);
                 reason
             }
-            Standing::Fails { reason } => reason,
+            Standing::Fails { reason, lost } => {
+                is_once_more = lost && !self.lost;
+                self.lost |= lost;
+                reason
+            }
         };
         if self.head != Some(head) {
             self.head = Some(head);
             self.on_head = 0;
         }
-        if self.on_head >= MOST_ON_HEAD || self.in_a_row >= MOST_IN_A_ROW {
+        let is_spent = self.on_head >= MOST_ON_HEAD && !is_once_more;
+        if is_spent || self.in_a_row >= MOST_IN_A_ROW {
             return None;
         }
         self.on_head += 1;

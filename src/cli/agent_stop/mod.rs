@@ -37,7 +37,7 @@ use crate::{
     render::{self, Currency, Reading, Until},
     runner::{Changes, Checkout, Worktree},
 };
-use loopgate_core::{Sha, deciding::DecisionWord, failure::fails_as_on_base};
+use loopgate_core::{Sha, deciding::DecisionWord, evidence::Outcome, failure::fails_as_on_base};
 
 /// How long the verdict and other hooks are waited for, within the time that the hooks are written with.
 const WAITS: Duration = Duration::from_mins(8);
@@ -57,8 +57,8 @@ pub enum Agent {
 enum Standing {
     /// It passes, a person acts next, or it is not known.
     MayStop,
-    /// The author repairs it.
-    Fails { reason: String },
+    /// The author repairs it. `lost` is whether a check of tests passes without the results that it had.
+    Fails { reason: String, lost: bool },
     /// The tree was edited, and nothing has verified it since.
     Unverified { tree: Sha, reason: String },
 }
@@ -138,6 +138,7 @@ fn of_tree(checkout: &Checkout) -> Standing {
         Ok(reading) if asks_no_more(&reading) && fails_as_base(checkout) => Standing::MayStop,
         Ok(reading) => Standing::Fails {
             reason: render::held_by_tree(&reading),
+            lost: has_lost_results(checkout),
         },
         Err(_) if is_edited(checkout) => unverified(checkout, "never"),
         Err(_) => Standing::MayStop,
@@ -176,6 +177,13 @@ fn fails_as_base(checkout: &Checkout) -> bool {
     base.is_some_and(|base| fails_as_on_base(&here.checks, &base.checks))
 }
 
+/// Whether a check of tests passed here without the results by test that it had before.
+fn has_lost_results(checkout: &Checkout) -> bool {
+    let here = kept_evidence::of_tree(&checkout.root.join(EVIDENCE));
+    let mut checks = here.iter().flat_map(|evidence| &evidence.checks);
+    checks.any(|check| check.outcome == Outcome::ResultsLost)
+}
+
 /// By the verdict on the pushed head; none where there is no pull request, or GitHub cannot be asked.
 async fn of_head(checkout: &Checkout, until: Instant) -> Option<Standing> {
     let repository = checkout.repository.clone()?;
@@ -196,6 +204,7 @@ async fn of_head(checkout: &Checkout, until: Instant) -> Option<Standing> {
         reading.decision() == DecisionWord::Retry && reading.feedback.head_sha == checkout.head;
     fails.then(|| Standing::Fails {
         reason: render::held_by_verdict(&reading, &of.to_string()),
+        lost: false,
     })
 }
 

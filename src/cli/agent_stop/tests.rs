@@ -1,5 +1,6 @@
 use super::{holds::MOST_IN_A_ROW, *};
 use crate::git::Git;
+use loopgate_core::evidence::{CheckEvidence, CheckKind};
 
 struct Project(tempfile::TempDir);
 
@@ -49,6 +50,20 @@ impl Project {
         std::fs::write(
             self.root().join(EVIDENCE).join(feedback::FILE),
             document.to_string(),
+        )
+        .unwrap();
+    }
+
+    /// The evidence beside it, of one check.
+    fn evidence(&self, outcome: Outcome) {
+        let name = "unit".parse().unwrap();
+        let check = CheckEvidence::bare(name, CheckKind::Test, outcome);
+        let head = self.git(&["rev-parse", "HEAD"]).parse().unwrap();
+        let repository = "acme/widgets".parse().unwrap();
+        let evidence = working_tree::evidence(repository, head, head, vec![check]);
+        std::fs::write(
+            self.root().join(EVIDENCE).join(kept_evidence::FILE),
+            serde_json::to_string(&evidence).unwrap(),
         )
         .unwrap();
     }
@@ -109,6 +124,18 @@ fn an_agent_is_let_go_after_three_times_on_one_head_and_eight_in_a_row() {
         in_a_row += u32::from(project.held().is_some());
     }
     assert_eq!(in_a_row, MOST_IN_A_ROW);
+}
+
+/// An agent that was let go at its limit, and then made its tests pass without running, is held once more.
+#[test]
+fn lost_results_hold_once_more() {
+    let project = Project::new();
+    project.verified("retry");
+    let held = (0..5).filter(|_| project.held().is_some()).count();
+    assert_eq!(held, 3);
+    project.evidence(Outcome::ResultsLost);
+    let held = (0..5).filter(|_| project.held().is_some()).count();
+    assert_eq!(held, 1);
 }
 
 #[test]

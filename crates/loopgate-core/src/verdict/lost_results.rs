@@ -81,15 +81,16 @@ fn names_passed(found: &CheckEvidence) -> bool {
 }
 
 /// Many tools name the tests that fail and no others: such a list says nothing about what they print when all pass.
-fn has_results_when_passing(found: &CheckEvidence) -> bool {
+pub fn has_results_when_passing(found: &CheckEvidence) -> bool {
     found
         .tests
         .as_ref()
         .is_some_and(|tests| found.outcome == Outcome::Passed || tests.is_whole())
 }
 
-/// `None` for checks that others run: of those, results by test are never known.
-fn digest(policy: &Policy, check: &CheckName) -> Option<String> {
+/// A digest of a check's command and its reports. `None` for checks that others run: of those, results by test are never
+/// known.
+pub fn digest(policy: &Policy, check: &CheckName) -> Option<String> {
     let CheckSource::Command(command) = &policy.verify.checks.get(check)?.source else {
         return None;
     };
