@@ -18,7 +18,11 @@ use loopgate_core::{
     observed::Snapshot,
     policy::{Policy, Severity},
     state::{AttemptDigest, Skip},
-    verdict::{CheckStanding, RuleOutcome, feedback::sentence},
+    verdict::{
+        CheckStanding, RuleOutcome,
+        feedback::sentence,
+        tamper::{Tampering, Weight},
+    },
 };
 
 /// The hidden first line by which the comment is found again.
@@ -186,13 +190,12 @@ impl Parts {
                 .iter()
                 .map(|rule| items::rule_line(rule, 200)),
         );
-        lists.add(
-            "tampering",
-            (20, 2),
-            view.tampering
-                .iter()
-                .map(|one| check_table::weakened(one, snapshot)),
-        );
+        let weakened = |one: &Tampering| check_table::weakened(one, snapshot);
+        let is_named = |one: &&Tampering| one.weight == Weight::Named;
+        let weakening = view.tampering.iter().filter(|one| !is_named(one));
+        lists.add("tampering", (20, 2), weakening.map(weakened));
+        let named = view.tampering.iter().filter(is_named);
+        lists.add("edits", (10, 2), named.map(weakened));
         lists.add_shown("base_tests", (10, 2), check_table::base_tests(snapshot));
         lists.add(
             "passed",

@@ -41,6 +41,7 @@ mod timing;
 mod triggers;
 #[path = "../fixtures/unpacked.rs"]
 mod unpacked;
+mod weakening;
 mod world;
 
 /// Each conversation of a file as a test of its own on each world: `FILE::simulator::NAME`, `FILE::emulator::NAME`.
@@ -95,6 +96,12 @@ mod played {
     on_both_worlds! {
         elsewhere:
         the_status_comment_remembers_the_whole_run,
+    }
+    on_both_worlds! {
+        weakening:
+        a_test_command_that_does_nothing_calls_a_person,
+        a_repair_with_a_test_calls_nobody,
+        ignored_failures_call_a_person_once_the_check_is_green,
     }
     on_both_worlds! {
         triggers:

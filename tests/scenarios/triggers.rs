@@ -24,6 +24,17 @@ const GATES: &str = "gates: { security: { approvers: { users: [bob] } }, archite
 
 /// A repository with these checks beside build and unit, and these further lines of configuration.
 pub fn watched(world: &World, name: &str, checks: &str, more: &str) -> RepoName {
+    watched_with(world, name, checks, more, &[])
+}
+
+/// The same with these further files.
+pub fn watched_with(
+    world: &World,
+    name: &str,
+    checks: &str,
+    more: &str,
+    beside: &[(&str, &str)],
+) -> RepoName {
     let configuration = format!(
         "version: 1\nlabels: {{ state: true }}\nverify:\n  checks:\n    build: {{ kind: build, from: {{ check: ci / build, app: other-ci }} }}\n    \
          unit: {{ kind: test, from: {{ check: ci / test, app: other-ci }} }}\n{checks}{GATES}{more}"
@@ -31,9 +42,9 @@ pub fn watched(world: &World, name: &str, checks: &str, more: &str) -> RepoName 
     let files = [
         ("src/lib.rs", "// Widgets.\n"),
         ("tests/sums.rs", TESTS),
-        (".github/loopgate.yml", &configuration),
+        (".github/loopgate.yml", configuration.as_str()),
     ];
-    world.repository(name, &files)
+    world.repository(name, &[&files[..], beside].concat())
 }
 
 /// A change by alice, with a test.

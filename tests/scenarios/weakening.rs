@@ -1,0 +1,93 @@
+//! A followed check that was red and is green, of which nothing but its exit status is known: what made it so is held,
+//! named, or no matter.
+
+use crate::{
+    triggers::{fails, goes_on, is_called, opened, passes, pushes, watched, watched_with},
+    world::World,
+};
+
+/// How eight kinds of packages name the command of their tests, the command, and whether it stands on a line of its own.
+const PACKAGES: [(&str, &str, &str); 8] = [
+    (
+        "package.json",
+        r#"{ "scripts": { "test": "RUN" } }"#,
+        "node --test",
+    ),
+    (
+        "composer.json",
+        "{\n  \"scripts\": {\n    \"test\": [\"RUN\"]\n  }\n}",
+        "phpunit tests",
+    ),
+    (
+        "deno.json",
+        r#"{ "tasks": { "test": "RUN" } }"#,
+        "deno test -A",
+    ),
+    (
+        "pyproject.toml",
+        "[tool.poe.tasks]\ntest = { cmd = \"RUN\" }\n",
+        "pytest -q",
+    ),
+    ("Pipfile", "[scripts]\ntest = \"RUN\"\n", "pytest -q"),
+    ("pixi.toml", "tasks = { test = \"RUN\" }\n", "pytest -q"),
+    (
+        "Taskfile.yml",
+        "tasks: { test: { cmds: [RUN] } }\n",
+        "./run-all",
+    ),
+    ("tox.ini", "[testenv]\ncommands =\n    RUN\n", "pytest -q"),
+];
+
+pub async fn a_test_command_that_does_nothing_calls_a_person(world: World) {
+    for (path, text, command) in PACKAGES {
+        let name = format!("emptied-{}", path.replace('.', "-"));
+        let tested = text.replace("RUN", command);
+        let repo = watched_with(&world, &name, "", "", &[(path, &tested)]);
+        let alice = world.person("alice");
+        let pr = opened(&world, &repo).await;
+        fails(&world, &pr, "expected 3, received 4").await;
+        alice
+            .pushes(&pr, &[(path, &text.replace("RUN", "true"))])
+            .await;
+        passes(&world, &pr).await;
+        let told = format!("the test command `{command}` is gone or changed");
+        is_called(&world, &pr, "tampering", 2, &[&told]).await;
+    }
+}
+
+/// The code is mended, and a test added: that calls nobody.
+pub async fn a_repair_with_a_test_calls_nobody(world: World) {
+    let repo = watched(&world, "repaired", "", "");
+    let pr = opened(&world, &repo).await;
+    fails(&world, &pr, "expected 3, received 4").await;
+    let more = format!(
+        "{}\n#[test]\nfn halves() {{\n    assert_eq!(half(2), 1);\n}}\n",
+        crate::triggers::TESTS
+    );
+    let alice = world.person("alice");
+    alice
+        .pushes(
+            &pr,
+            &[("tests/sums.rs", &more), ("src/lib.rs", "// Mended.\n")],
+        )
+        .await;
+    passes(&world, &pr).await;
+    goes_on(&world, &pr);
+    assert!(world.look(&pr).has_label("loop:passed"));
+}
+
+/// Failures that are ignored call a person when the check turns green by them, and nobody before.
+pub async fn ignored_failures_call_a_person_once_the_check_is_green(world: World) {
+    let repo = watched(&world, "ignored", "", "");
+    let pr = opened(&world, &repo).await;
+    fails(&world, &pr, "expected 3, received 4").await;
+    let ignores = "test {\n    ignoreFailures = true\n}\n";
+    let alice = world.person("alice");
+    alice.pushes(&pr, &[("build.gradle", ignores)]).await;
+    fails(&world, &pr, "expected 3, received 5").await;
+    goes_on(&world, &pr);
+    pushes(&world, &pr, 2).await;
+    passes(&world, &pr).await;
+    let told = "failures are ignored: `ignoreFailures = true`";
+    is_called(&world, &pr, "tampering", 3, &[told]).await;
+}
