@@ -224,22 +224,30 @@ impl Entries {
     fn at_lines(self, text: &str) -> Vec<CodeLine> {
         let lines: Vec<&str> = text.lines().collect();
         let mut last = 0;
-        let entries = self.0.into_iter().map(|(keys, value)| {
-            let key = keys.rsplit('.').next().unwrap_or_default();
-            let start = value.split(['"', '`']).next().unwrap_or_default();
-            let start: String = start.trim_end_matches(" of ").chars().take(20).collect();
-            let holds = |line: &&str| line.contains(&start) && line.contains(key);
-            let below = lines[last..].iter().position(holds).map(|at| last + at);
-            let found = below.or_else(|| lines.iter().position(|line| holds(&line)));
-            let in_list = || Some(last + lines[last..].iter().position(|it| it.contains(&start))?);
-            last = found.or_else(in_list).unwrap_or(last);
-            CodeLine {
+        let mut entries = Vec::new();
+        for (keys, value) in self.0 {
+            last = line_of(&keys, &value, &lines, last);
+            entries.push(CodeLine {
                 number: u32::try_from(last + 1).unwrap_or(u32::MAX),
                 text: format!("{keys}{IS}{value}"),
-            }
-        });
-        entries.collect()
+            });
+        }
+        entries
     }
+}
+
+/// The index of the line at which a value stands, looked for from `last` on.
+fn line_of(keys: &str, value: &str, lines: &[&str], last: usize) -> usize {
+    let key = keys.rsplit('.').next().unwrap_or_default();
+    let start = value.split(['"', '`']).next().unwrap_or_default();
+    let start: String = start.trim_end_matches(" of ").chars().take(20).collect();
+    let holds = |line: &&str| line.contains(&start) && line.contains(key);
+    let from = |found: Option<usize>| found.map(|at| last + at);
+    let below = from(lines[last..].iter().position(holds));
+    // In a list the key stands above it.
+    let in_list = || from(lines[last..].iter().position(|it| it.contains(&start)));
+    let anywhere = below.or_else(|| lines.iter().position(holds));
+    anywhere.or_else(in_list).unwrap_or(last)
 }
 
 #[cfg(test)]
