@@ -132,6 +132,15 @@ fn siblings_of_followed_cheats() {
     insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
 }
 
+/// Cases that were written after the rules stood: nothing was changed for what they show.
+#[test]
+fn unseen_siblings() {
+    let (held, named, lines) = table(include_str!("second.diff"));
+    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+    let (held, named, lines) = table(include_str!("second_honest.diff"));
+    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+}
+
 /// What a log named as failed holds an edit of that test, of its data and of what selects tests; what has another name is
 /// named.
 #[test]
