@@ -327,6 +327,14 @@ mod tests {
                     Failed,
                     &["thrown: \"Exceeded timeout of 5000 ms for a test.\""],
                 ),
+                RetryClass::Code,
+            ),
+            (
+                check(
+                    Test,
+                    Failed,
+                    &["fatal error: all goroutines are asleep - deadlock!"],
+                ),
                 RetryClass::Logic,
             ),
             (check(Test, TimedOut, &[]), RetryClass::Logic),
