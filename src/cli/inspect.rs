@@ -156,14 +156,15 @@ async fn state(what: Option<&str>) -> CommandResult {
         .find_map(in_comment)
         .or_else(|| refs::packed_state(text.trim()));
     let text = unpacked.unwrap_or(text);
-    let unreadable = |error: serde_json::Error| {
+    let unreadable = |why: &dyn std::fmt::Display| {
         CliError::bad_data(format!(
-            "{place} holds no loop state that can be read: {error}"
+            "{place} holds no loop state that can be read: {why}"
         ))
     };
-    let document = serde_json::from_str(&text).map_err(unreadable)?;
+    let document = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
     let state = LoopState::read(document).map_err(|error| match error {
-        UnreadableState::Malformed(error) => unreadable(error),
+        UnreadableState::Malformed(error) => unreadable(&error),
+        UnreadableState::Other { found } if found.is_empty() => unreadable(&"it names no schema"),
         UnreadableState::Newer { found } | UnreadableState::Other { found } => {
             let found = render::plain_line(&found);
             CliError::bad_data(format!(
