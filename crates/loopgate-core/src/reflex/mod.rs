@@ -8,7 +8,7 @@
 //!
 //! A state machine over [`LoopState`](super::state::LoopState): [`Turn`] takes the output of a step and gives the state
 //! to save, the lines to append to the history and the subject of the commit. Its caller executes
-//! [`current_step`](super::state::LoopState::current_step), saves, and asks again. A step that was interrupted is
+//! [`step`](super::state::Run::step), saves, and asks again. A step that was interrupted is
 //! executed once more. What an evaluation amounts to is decided by [`decide`](fn@crate::deciding::decide), as on a pull
 //! request.
 

@@ -44,11 +44,11 @@ pub struct Assessment {
     pub commands: Vec<CommandLine>,
     /// Counted approvals whose comment was changed by another account, or by an unknown one.
     pub tampered: Vec<TamperedComment>,
-    /// To be entered into [`LoopState::first_seen_heads`].
+    /// To be entered into [`HeadRecord::sightings`](crate::state::HeadRecord::sightings).
     pub sighting: Option<HeadObservation>,
-    /// To replace [`LoopState::edited_words`].
+    /// To replace [`People::edited_words`](crate::state::People::edited_words).
     pub edited: BTreeSet<WordSource>,
-    /// To replace [`LoopState::edited_by_others`].
+    /// To replace [`People::edited_by_others`](crate::state::People::edited_by_others).
     pub edited_by_others: BTreeSet<WordSource>,
 }
 
