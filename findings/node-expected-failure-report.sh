@@ -7,7 +7,7 @@
 #   expectation: it fails the run. In the JUnit file the test that failed as expected is a passed case like any other,
 #   also where the option gives a reason; not even the comments at the end count it.
 # Source: https://nodejs.org/docs/latest-v26.x/api/test.html names the option; the reporters are not described.
-# Why it matters: from a JUnit file nobody learns that a red test was turned green by marking it; and a reader of TAP
+# Why it matters: from a JUnit file it cannot be seen that a red test was turned green by marking it; and a reader of TAP
 #   that takes every directive behind "not ok" for a forgiven failure tells of a green run that is red.
 set -euo pipefail
 

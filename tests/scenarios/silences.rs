@@ -282,7 +282,7 @@ pub async fn a_run_that_is_queued_for_two_hours_is_waited_for(world: World) {
         .await;
 }
 
-/// Its cancelled jobs are nobody's failure, and what takes its place decides.
+/// Its cancelled jobs count as no failure, and what takes its place decides.
 pub async fn a_run_whose_place_another_takes_fails_nobody(world: World) {
     let repo = watched(&world, "superseded", JOBS, OPS);
     let pr = opened(&world, &repo).await;

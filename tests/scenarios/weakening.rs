@@ -63,7 +63,7 @@ async fn are_emptied(world: &World, packages: &[(&str, &str, &str)]) {
     }
 }
 
-/// The code is mended, and a test added: that calls nobody.
+/// The code is mended, and a test added: that calls no person.
 pub async fn a_repair_with_a_test_calls_nobody(world: World) {
     let repo = watched(&world, "repaired", "", "");
     let pr = opened(&world, &repo).await;
@@ -84,7 +84,7 @@ pub async fn a_repair_with_a_test_calls_nobody(world: World) {
     assert!(world.look(&pr).has_label("loop:passed"));
 }
 
-/// Failures that are ignored call a person when the check turns green by them, and nobody before.
+/// Failures that are ignored call a person when the check turns green by them, and not before.
 pub async fn ignored_failures_call_a_person_once_the_check_is_green(world: World) {
     let repo = watched(&world, "ignored", "", "");
     let pr = opened(&world, &repo).await;

@@ -94,9 +94,8 @@ fn wrong(list: fn(&Class) -> &Vec<String>, opens: bool) -> Vec<String> {
     wrong
 }
 
-#[test]
-fn changes_that_got_past_an_earlier_version_open_their_gate() {
-    let wrong = wrong(|class| &class.known, true);
+fn open_their_gate(list: fn(&Class) -> &Vec<String>) {
+    let wrong = wrong(list, true);
     assert!(
         wrong.is_empty(),
         "{} of them do not:\n{}",
@@ -106,14 +105,13 @@ fn changes_that_got_past_an_earlier_version_open_their_gate() {
 }
 
 #[test]
+fn changes_that_got_past_an_earlier_version_open_their_gate() {
+    open_their_gate(|class| &class.known);
+}
+
+#[test]
 fn changes_of_the_same_class_open_their_gate() {
-    let wrong = wrong(|class| &class.kin, true);
-    assert!(
-        wrong.is_empty(),
-        "{} of them do not:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    open_their_gate(|class| &class.kin);
 }
 
 #[test]

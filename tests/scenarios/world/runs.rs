@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{CI, GitHub, Person, World, tree};
 
 impl World {
-    /// GitHub cannot merge the branch. The emulator knows no conflict: it is told of that which is there.
+    /// GitHub cannot merge the branch. The emulator knows no conflict, so its proxy shows this one.
     pub fn has_a_conflict(&self, pr: &Pr) {
         if let GitHub::Emulated(github) = &self.github {
             github

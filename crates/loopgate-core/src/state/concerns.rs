@@ -18,7 +18,7 @@ use crate::{
 pub struct Concerns {
     pub checks: ChecksRecord,
     pub gates: BTreeMap<GateName, GateState>,
-    /// Failures of which somebody said that they are not theirs to mend, oldest first.
+    /// Failures that somebody disputes as not theirs to mend, oldest first.
     pub disputes: Vec<Dispute>,
     /// Weakened checks that a person took responsibility for, and how many of each.
     pub tampering: BTreeMap<String, u32>,

@@ -219,7 +219,8 @@ impl From<RunDocument> for LoopState {
 impl From<LoopState> for RunDocument {
     fn from(state: LoopState) -> Self {
         let best_attempt = state.attempts.best().map(BestAttempt::of);
-        let (workflow_id, last_score) = (state.run.workflow_id(), state.attempts.score_before());
+        let workflow_id = state.run.workflow_id();
+        let last_score = state.attempts.score_before();
         let LoopState {
             run,
             head,

@@ -1,5 +1,5 @@
 //! The schemas of `loop-state.json`. Schema 2 is written, in parts. Schema 1, one flat object, is read too. What a newer
-//! version wrote is told apart from damage, so that it is left alone.
+//! version wrote is no damage, and is left alone.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap as _};
 use serde_json::{Map, Value};

@@ -201,7 +201,7 @@ impl Edit<'_> {
         if !configures || in_workflow && !holds || is_script && !self.sides[1].iter().any(runs) {
             return Vec::new();
         }
-        // A step or a command that does something else may fail; what is said once is said for all of a script.
+        // A step or a command that does something else may fail; what stands once holds for all of a script.
         let for_all = pattern!(r"\btrap\b|\bset\s+\+e\b");
         let is_of_check = |line: &CodeLine| {
             let is_of_step = in_workflow && line.text.contains(".steps.");
