@@ -1,5 +1,5 @@
-//! Tells the program what it was built from (`loopgate --version` names the commit and the target), and lists the
-//! templates to embed.
+//! Tells the program what it was built from (`loopgate --version` names the commit and the target), lists the templates
+//! to embed, and writes the catalogue of sentences as code.
 //!
 //! The commit is that of `LOOPGATE_COMMIT`, of a published package, or of git, in this order; a source tree without any
 //! of these builds too. Only release builds ask git: other builds would begin anew with every commit.
@@ -9,6 +9,7 @@
 )]
 
 use std::{
+    collections::BTreeMap,
     env, fs, io,
     path::{Path, PathBuf},
     process::Command,
@@ -42,7 +43,8 @@ fn main() -> io::Result<()> {
         "cargo:rustc-env=LOOPGATE_TARGET={}",
         env::var("TARGET").unwrap_or_default()
     );
-    embed_templates()
+    embed_templates()?;
+    write_sentences()
 }
 
 /// Writes the table of `config/templates/` that `src/render/templates.rs` includes: a new template is a new file.
@@ -67,10 +69,93 @@ fn embed_templates() -> io::Result<()> {
         );
     }
     table += "];\n";
+    write_out("templates.rs", &table)
+}
+
+fn write_out(name: &str, code: &str) -> io::Result<()> {
     let out = env::var_os("OUT_DIR")
         .map(PathBuf::from)
         .unwrap_or_default();
-    fs::write(out.join("templates.rs"), table)
+    fs::write(out.join(name), code)
+}
+
+/// Writes `config/templates/messages.toml` as the code that `src/render/messages.rs` includes: a table of all entries,
+/// and for each section with an enum a type that finds the entry of a variant by a `match` without a default. So a
+/// variant without an entry, an entry without a variant, and an entry that no code names do not compile.
+fn write_sentences() -> io::Result<()> {
+    let text = fs::read_to_string("config/templates/messages.toml")?;
+    let sections: BTreeMap<String, BTreeMap<String, String>> =
+        toml::from_str(&text).map_err(io::Error::other)?;
+    let mut table = "pub(super) const ENTRIES: &[(&str, &str)] = &[\n".to_owned();
+    let mut types = "/// Sentences by section.\n\
+         #[allow(clippy::unneeded_struct_pattern, reason = \"a pattern of variants of all shapes\")]\n\
+         pub(in crate::render) mod entry {\n"
+        .to_owned();
+    for (section, mut entries) in sections {
+        let of = entries.remove("enum");
+        for (variant, words) in &entries {
+            table += &format!("    ({:?}, {words:?}),\n", format!("{section}/{variant}"));
+        }
+        types += &match of.as_deref() {
+            Some("own") => enum_of_entries(&section, &entries),
+            Some(of) => entries_of_enum(&section, of, &entries),
+            None => String::new(),
+        };
+    }
+    write_out("sentences.rs", &format!("{table}];\n\n{types}}}\n"))
+}
+
+/// `entry::Step::PushAFix`: an enum of a section's entries.
+fn enum_of_entries(section: &str, entries: &BTreeMap<String, String>) -> String {
+    let name = camel_case(section);
+    let variants: String = entries
+        .keys()
+        .map(|entry| format!("{}, ", camel_case(entry)))
+        .collect();
+    let rows = match_rows(section, entries, |entry| {
+        format!("Self::{}", camel_case(entry))
+    });
+    format!(
+        "#[derive(Clone, Copy)]\npub enum {name} {{ {variants} }}\n\
+         impl super::Sentence for {name} {{\n\
+         fn entry(&self) -> super::Entry {{ match self {{\n{rows}}} }}\n\
+         fn fields(&self) -> super::Value {{ super::context! {{}} }}\n}}\n"
+    )
+}
+
+/// `entry::Cause(&cause)`: the entry of an enum's variant, with its fields.
+fn entries_of_enum(section: &str, of: &str, entries: &BTreeMap<String, String>) -> String {
+    let name = camel_case(section);
+    let rows = match_rows(section, entries, |entry| {
+        format!("{of}::{} {{ .. }}", camel_case(entry))
+    });
+    format!(
+        "#[allow(dead_code, reason = \"some sections are for templates alone\")]\n\
+         #[derive(Clone, Copy)]\npub struct {name}<'a>(pub &'a {of});\n\
+         impl super::Sentence for {name}<'_> {{\n\
+         fn entry(&self) -> super::Entry {{ match self.0 {{\n{rows}}} }}\n\
+         fn fields(&self) -> super::Value {{ super::fields(self.0) }}\n}}\n"
+    )
+}
+
+fn match_rows(
+    section: &str,
+    entries: &BTreeMap<String, String>,
+    pattern: impl Fn(&str) -> String,
+) -> String {
+    let row = |(entry, words): (&String, &String)| {
+        let name = format!("{section}/{entry}");
+        let pattern = pattern(entry);
+        format!("{pattern} => super::Entry {{ name: {name:?}, words: {words:?} }},\n")
+    };
+    entries.iter().map(row).collect()
+}
+
+/// `no_tests` and `check.no-tests` as Rust names variants.
+fn camel_case(name: &str) -> String {
+    let parts = name.split(['_', '-', '.']);
+    let upper = |part: &str| part[..1].to_ascii_uppercase() + &part[1..];
+    parts.filter(|part| !part.is_empty()).map(upper).collect()
 }
 
 fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

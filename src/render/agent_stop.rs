@@ -3,7 +3,11 @@
 
 use minijinja::{Value, context};
 
-use super::{CAUTION, Reading, defused, messages, planted_lines};
+use super::{
+    CAUTION, Reading, defused,
+    messages::{self, entry},
+    planted_lines,
+};
 use loopgate_core::{failure::Blame, text::one_line};
 
 /// Bytes of a reason at most.
@@ -15,21 +19,26 @@ const LONGEST_NAME: usize = 160;
 
 /// That the verification of the working tree failed.
 pub fn held_by_tree(reading: &Reading) -> String {
-    failing(reading, "tree", context! {}, "loopgate verify")
+    failing(reading, entry::Held::Tree, context! {}, "loopgate verify")
 }
 
 /// That the verdict on the pushed head of this pull request asks for more.
 pub fn held_by_verdict(reading: &Reading, of: &str) -> String {
     let read = format!("loopgate feedback {of}");
-    failing(reading, "head", context! { of }, &read)
+    failing(reading, entry::Held::Head, context! { of }, &read)
 }
 
-/// That the working tree was edited since the last verification (`older`), or there was none (`never`).
-pub fn held_unverified(why: &str) -> String {
-    messages::plain("held", &why, context! {})
+/// That the working tree was edited since the last verification.
+pub fn held_by_edits() -> String {
+    messages::reason(entry::Held::Older)
 }
 
-fn failing(reading: &Reading, what: &str, beside: Value, read: &str) -> String {
+/// That the edits of the working tree were never verified.
+pub fn held_unverified() -> String {
+    messages::reason(entry::Held::Never)
+}
+
+fn failing(reading: &Reading, what: entry::Held, beside: Value, read: &str) -> String {
     let feedback = &reading.feedback;
     // What the base has too is not the author's to repair.
     let own = feedback
@@ -43,7 +52,7 @@ fn failing(reading: &Reading, what: &str, beside: Value, read: &str) -> String {
         defused(&one_line(&format!("{} {names}", failure.id), LONGEST_NAME))
     });
     let model = context! {
-        what => messages::plain("held", &what, context! { head => feedback.head_sha.to_string(), ..beside }),
+        what => messages::plain(what, context! { head => feedback.head_sha.to_string(), ..beside }),
         caution => CAUTION,
         failures => named.collect::<Vec<_>>(),
         planted => planted_lines(&feedback.planted),

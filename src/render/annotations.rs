@@ -13,6 +13,7 @@ use super::{
     block, clip, clip_lines,
     failure_card::{ShownTexts, advice_lines, causes},
     line,
+    messages::entry,
     sanitize::path_in_address,
     word, words,
 };
@@ -180,7 +181,7 @@ pub fn annotation_commands(view: &View) -> String {
         let command = || {
             (
                 true,
-                titled(check.name.as_str(), word("outcome", outcome.as_str())),
+                titled(check.name.as_str(), word(entry::Outcome(&outcome))),
             )
         };
         (outcome.is_failure() && !is_explained).then(command)

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Links, Markdown, Subject, attempt_row, code, explain, messages, short_text, summary, texts,
-    warning, word, words,
+    Links, Markdown, Subject, attempt_row, code, explain,
+    messages::{self, entry},
+    short_text, summary, texts, warning, word_named, words,
 };
 use loopgate_core::{
     PrNumber,
@@ -67,8 +68,7 @@ fn searched(subject: &Subject<'_>) -> String {
         .take(3);
     let answers = answers.map(|(words, found)| {
         messages::markdown(
-            "memory",
-            &"answer",
+            entry::Memory::Answer,
             context! { words, found => Serde(found) },
         )
         .into_string()
@@ -97,7 +97,7 @@ fn status(subject: &Subject<'_>) -> String {
         gates => gates.collect::<Vec<_>>(),
         active => words::moment(next.head.last_verification.as_ref().map_or(since, |last| last.at.max(since))),
     };
-    messages::markdown("status", &"answer", model).into_string()
+    messages::markdown(entry::Status::Answer, model).into_string()
 }
 
 fn history(subject: &Subject<'_>) -> String {
@@ -112,13 +112,11 @@ fn history(subject: &Subject<'_>) -> String {
     });
     let number = subject.decision.next.run.pull_request.map(PrNumber::get);
     let everything = messages::plain(
-        "how_to_read",
-        &summary::state_place(subject),
+        entry::HowToRead(&summary::state_place(subject)),
         context! { number },
     );
     messages::markdown(
-        "history",
-        &"table",
+        entry::History::Table,
         context! { rows => rows.collect::<Vec<_>>(), everything },
     )
     .into_string()
@@ -139,22 +137,23 @@ fn lint(subject: &Subject<'_>) -> String {
         checks => policy.verify.checks.len(),
         gates => policy.gates.len(),
     };
-    messages::markdown("configuration", &"valid", beside).into_string()
+    messages::markdown(entry::Configuration::Valid, beside).into_string()
 }
 
 /// Whether a command was carried out, and what it led to.
 pub(super) fn line((asked, answer): (&Asked, &Answer)) -> Markdown {
-    let carried_out = |outcome: &AnswerOutcome| messages::markdown("answer", outcome, context! {});
+    let carried_out =
+        |outcome: &AnswerOutcome| messages::markdown(entry::Answer(outcome), context! {});
     let (icon, sentence) = match &answer.outcome {
         AnswerOutcome::Refused(refusal) => (
             "😕",
-            messages::markdown("command_refusal", refusal, context! {}),
+            messages::markdown(entry::CommandRefusal(refusal), context! {}),
         ),
         AnswerOutcome::NothingToRun { .. } => ("😕", carried_out(&answer.outcome)),
         done => ("👍", carried_out(done)),
     };
     let action = match (asked, &answer.outcome) {
-        (Asked::ByButton { .. }, _) => match word("button", &answer.verb) {
+        (Asked::ByButton { .. }, _) => match word_named("button", &answer.verb) {
             "" => "pressed *a button*".to_owned(),
             label => format!("pressed *{label}*"),
         },
@@ -172,7 +171,7 @@ pub(super) fn line((asked, answer): (&Asked, &Answer)) -> Markdown {
 
 /// Why a command was not carried out, for a terminal.
 pub fn refused_command(refusal: &CommandRefusal) -> String {
-    super::plain(messages::markdown("command_refusal", refusal, context! {}).as_str())
+    super::plain(messages::markdown(entry::CommandRefusal(refusal), context! {}).as_str())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    messages::{self, reason},
+    messages::{self, entry, reason},
     words,
 };
 use loopgate_core::{
@@ -50,7 +50,7 @@ pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
         .and_then(|escalation| escalation.cause.as_ref());
     for line in &mut lines {
         if let Event::Escalated(Escalated::PullRequest { pattern, .. }) = &mut line.event {
-            *pattern = cause.map(|cause| reason("cause", cause));
+            *pattern = cause.map(|cause| reason(entry::Cause(cause)));
         }
     }
     lines
@@ -71,7 +71,7 @@ pub(super) fn blocked(view: &View, trigger: Trigger) -> String {
 /// Why a person is called, in a clause.
 pub(super) fn why(escalation: &EscalationView) -> String {
     match &escalation.cause {
-        Some(silent @ Cause::NoReport { .. }) => reason("cause", silent),
+        Some(silent @ Cause::NoReport { .. }) => reason(entry::Cause(silent)),
         _ => words::trigger(escalation.trigger).to_owned(),
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn recognised(escalation: &EscalationView) -> String {
     escalation
         .cause
         .as_ref()
-        .map_or_else(trigger, |cause| reason("cause", cause))
+        .map_or_else(trigger, |cause| reason(entry::Cause(cause)))
 }
 
 /// The answers that the question offers, in their order.
@@ -97,7 +97,10 @@ pub(super) fn options(question: &Question) -> Vec<String> {
 
 /// The answers if `settle` is the command by which a person settles who is right.
 pub(super) fn options_by(question: &Question, settle: &str) -> Vec<String> {
-    lines(&messages::plain("answers", question, context! { settle }))
+    lines(&messages::plain(
+        entry::Answers(question),
+        context! { settle },
+    ))
 }
 
 /// The lines of an entry that has several.
@@ -146,7 +149,7 @@ pub fn dispute_to_say(words: &str) -> Value {
 pub(super) fn settled(dispute: &Dispute) -> String {
     match &dispute.end {
         Some(DisputeEnd::Settled { outcome, by, .. }) => {
-            format!("{by} settled it: {}.", reason("settlement", outcome))
+            format!("{by} settled it: {}.", reason(entry::Settlement(outcome)))
         }
         Some(DisputeEnd::Mended { .. }) => {
             "A push fixed it and left the test as it was.".to_owned()
@@ -158,7 +161,7 @@ pub(super) fn settled(dispute: &Dispute) -> String {
 /// What a fixer or author does next.
 pub(super) fn to_do(dispute: &Dispute) -> String {
     match &dispute.end {
-        Some(DisputeEnd::Settled { outcome, .. }) => reason("settlement_to_do", outcome),
+        Some(DisputeEnd::Settled { outcome, .. }) => reason(entry::SettlementToDo(outcome)),
         Some(DisputeEnd::Mended { .. }) | None => "Wait until it is settled.".to_owned(),
     }
 }
@@ -201,7 +204,7 @@ mod tests {
             },
         };
         assert_eq!(
-            reason("cause", &end(2)),
+            reason(entry::Cause(&end(2))),
             "3 failing attempts in a row, 2 different errors"
         );
         let unit = || [fixtures::check("unit")].into();
@@ -211,7 +214,7 @@ mod tests {
             unclear: unit(),
         };
         assert_eq!(
-            reason("cause", &Cause::ExternalDependencyDown { outage }),
+            reason(entry::Cause(&Cause::ExternalDependencyDown { outage })),
             "unit fails for reasons outside the code since 20 Nov 2026, 10:15 UTC; unit ended without a result \
              (cancelled, not started, or with evidence that was refused) since 20 Nov 2026, 10:15 UTC"
         );

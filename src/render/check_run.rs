@@ -7,7 +7,9 @@ use serde::Serialize;
 use super::{
     Brevity, GateCard, LIMIT, Links, Markdown, Shown, Subject,
     annotations::{CheckAnnotation, annotations},
-    causes, clip, code, explain, gate_card, line, messages, status, texts, verdict, warning, words,
+    causes, clip, code, explain, gate_card, line, messages,
+    messages::entry,
+    status, texts, verdict, warning, words,
 };
 use loopgate_core::{
     GateName, PrNumber, Sha,
@@ -79,7 +81,7 @@ fn summed_up(words: String, summary: Markdown) -> CheckRunText {
 
 /// The text of `loopgate / verify` where work was given up because the server ended so many times during it.
 pub fn given_up(times: u32) -> CheckRunText {
-    let summary = messages::markdown("check_run", &"given_up", context! { times });
+    let summary = messages::markdown(entry::CheckRun::GivenUp, context! { times });
     summed_up(
         "Not looked at any more: the server failed".to_owned(),
         summary,
@@ -90,8 +92,7 @@ pub fn given_up(times: u32) -> CheckRunText {
 pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
     let now = by.map_or_else(|| format!("into {base}"), |head| head.short());
     let summary = messages::markdown(
-        "check_run",
-        &"superseded",
+        entry::CheckRun::Superseded,
         context! { is_new_head => by.is_some() },
     );
     summed_up(format!("Superseded: now {now}"), summary)
@@ -100,7 +101,7 @@ pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
 /// The status comment of a pull request from whose base a commit took the configuration away.
 pub fn switched_off(branch: &str, by: Sha) -> String {
     let model = context! { branch, commit => by.short() };
-    messages::markdown("check_run", &"switched_off", model).into_string()
+    messages::markdown(entry::CheckRun::SwitchedOff, model).into_string()
 }
 
 /// Adds above the text of the check run what another pull request on the same commit comes to, where their
@@ -180,12 +181,12 @@ fn verify_title(subject: &Subject<'_>) -> String {
         _ if !failing.is_empty() => {
             let tests = tests(|results| results.failed + results.errors);
             let model = context! { attempt => subject.attempt(), failing => words::checks(&failing), tests };
-            messages::plain("check_title", &"failed", model)
+            messages::plain(entry::CheckTitle::Failed, model)
         }
         _ => {
             let model =
                 context! { checks => view.checks.len(), tests => tests(|results| results.passed) };
-            messages::plain("check_title", &"passed", model)
+            messages::plain(entry::CheckTitle::Passed, model)
         }
     }
 }
@@ -260,7 +261,7 @@ fn gates_title(gates: &[GateReport]) -> String {
         open => named(|gate| gate.is_closed() && gate.is_waiting()),
         approved => named(|gate| gate.status == GateStatus::Approved),
     };
-    messages::plain("check_title", &"gates", model)
+    messages::plain(entry::CheckTitle::Gates, model)
 }
 
 fn gates_summary(subject: &Subject<'_>) -> String {
@@ -357,10 +358,10 @@ fn text(
     };
     let unknown: Vec<String> = unknown.iter().take(20).map(Sha::short).collect();
     let model = context! { check, members => lines, unknown, good, bad, running };
-    let summary = messages::markdown("merge_group", &"summary", model.clone());
+    let summary = messages::markdown(entry::MergeGroup::Summary, model.clone());
     (
         plan,
-        summed_up(messages::plain("merge_group", &"title", model), summary),
+        summed_up(messages::plain(entry::MergeGroup::Title, model), summary),
     )
 }
 

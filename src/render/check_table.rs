@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use minijinja::{Value, context};
 
 use super::{
-    Links, Markdown, Shown, annotations::parse_range, clip, clip_lines, code, fence, messages,
+    Links, Markdown, Shown,
+    annotations::parse_range,
+    clip, clip_lines, code, fence,
+    messages::{self, entry},
     short_text, word, words,
 };
 use loopgate_core::{
@@ -43,10 +46,7 @@ pub fn row(check: &CheckView, links: &Links) -> Value {
         Some(evidence) if evidence.has_unread_tests() => "not read".to_owned(),
         _ => String::new(),
     };
-    let label = evidence.map_or_else(
-        || word("standing_link", &words::standing(&check.standing)),
-        |_| "log",
-    );
+    let label = word(entry::StandingLink(&words::standing(&check.standing)));
     context! {
         name => check.name.as_str(),
         outcome => Markdown::ours(outcome(check)),
@@ -79,7 +79,7 @@ pub(super) fn note(check: &CheckView) -> Option<Markdown> {
         CheckStanding::Lost { jobs } => short_text(&messages::lost_jobs(jobs), 300),
         CheckStanding::Refused { reason } => short_text(reason, 300),
         CheckStanding::NoReport { silence } => {
-            short_text(&messages::reason("silence", silence), 300)
+            short_text(&messages::reason(entry::Silence(silence)), 300)
         }
         _ => return None,
     })
@@ -116,8 +116,8 @@ pub fn outcome(check: &CheckView) -> String {
         let standing = words::standing(&check.standing);
         return format!(
             "{} {}",
-            word("standing_sign", &standing),
-            word("standing", &standing)
+            word(entry::StandingSign(&standing)),
+            word(entry::Standing(&standing))
         );
     };
     if check.baseline == OnBase::Advises && evidence.outcome.is_failure() {
@@ -190,7 +190,7 @@ pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
         uncovered => uncovered.collect::<Vec<_>>(),
         unmeasured => coverage.unmeasured.clone(),
     };
-    Some(messages::markdown("coverage", &"line", beside))
+    Some(messages::markdown(entry::Coverage::Line, beside))
 }
 
 /// The tests that were seen to fail and to pass, by their names where a tool tells them; none where none were.
@@ -202,7 +202,10 @@ pub fn flaky_line(view: &View) -> Option<Markdown> {
     let count: u64 = results.map(|results| results.flaky).sum();
     let tests = names.or_else(|| (count > 0).then(|| words::count(count, "test")))?;
     let tests = Markdown::ours(tests);
-    Some(messages::markdown("compare", &"flaky", context! { tests }))
+    Some(messages::markdown(
+        entry::Compare::Flaky,
+        context! { tests },
+    ))
 }
 
 /// The sentence, without its stop; none when nothing changed.
@@ -255,7 +258,8 @@ pub fn base_tests_head(snapshot: &Snapshot) -> Option<String> {
         .values()
         .filter(|run| run.on_head == ProofEnd::Failed)
         .count();
-    (count > 0).then(|| messages::plain("base_test", &"head", context! { count, of => runs.len() }))
+    (count > 0)
+        .then(|| messages::plain(entry::BaseTest::Head, context! { count, of => runs.len() }))
 }
 
 /// What each of these files shows.
@@ -323,7 +327,7 @@ fn base_test(run: &BaseTestRun, snapshot: &Snapshot) -> Markdown {
         named => MOST,
         diff,
     };
-    messages::markdown("base_test", &"run", model)
+    messages::markdown(entry::BaseTest::Run, model)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::{
     Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, gate_card,
     items::{self, ItemCard},
     line, marked, messages,
+    messages::entry,
     model::EXPLAIN_SCHEMA,
     steps, texts, verdict, warning, words,
 };
@@ -121,7 +122,7 @@ pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> Markdown {
     let beside = context! { completed => progress.completed, total => progress.total };
     hold.map_or_else(
         || Markdown::ours("nothing holds it"),
-        |hold| messages::markdown("blocker", hold, beside),
+        |hold| messages::markdown(entry::Blocker(hold), beside),
     )
 }
 
@@ -141,8 +142,7 @@ pub(super) fn warnings(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
 fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
     let line = |attempt: &AttemptDigest| {
         messages::markdown(
-            "attempt",
-            &"line",
+            entry::Attempt::Line,
             attempt_row(attempt, links, subject.shows_scores()),
         )
     };

@@ -9,8 +9,9 @@ use std::{
 use minijinja::{Value, context};
 
 use super::{
-    Brevity, Links, Markdown, Shown, Subject, causes, clip, clip_lines, code, fence, place, reason,
-    short_text, words,
+    Brevity, Links, Markdown, Shown, Subject, causes, clip, clip_lines, code, fence,
+    messages::{entry, reason},
+    place, short_text, words,
 };
 use loopgate_core::{
     CheckName,
@@ -335,7 +336,7 @@ fn todo(fact: &FeedbackFact, view: &View) -> Option<Value> {
         FeedbackFact::Rule { why, .. }
             if matches!(view.evaluation.verdict, EvaluationVerdict::Passed(_)) =>
         {
-            let optional = sentence(&format!("optional: {}", reason("rule", why)));
+            let optional = sentence(&format!("optional: {}", reason(entry::Rule(why))));
             (Markdown::default(), short_text(&optional, 400))
         }
         FeedbackFact::Rule { .. } => (code(&location), short_text(&action, 400)),
@@ -389,7 +390,7 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
         } => (
             id.to_string(),
             format!("The rule “{description}” does not hold."),
-            sentence(&reason("rule", why)),
+            sentence(&reason(entry::Rule(why))),
             "It counts in the score that the loop asks for.",
         ),
         FeedbackFact::Settled(dispute) => (

@@ -7,13 +7,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Brevity, Links, Markdown, Shown, Subject, address, linked, messages, refusal, short_text, word,
-    words,
+    Brevity, Links, Markdown, Shown, Subject, address, linked,
+    messages::{self, entry},
+    refusal, short_text, word, words,
 };
 use loopgate_core::{
     Login, Timestamp,
     gate::{
-        Approval, Considered, GateReport, MatchReason, RuleEvidence, TriggerMatch, WordOutcome,
+        Approval, Considered, GateReport, MatchReason, Refusal, RuleEvidence, TriggerMatch,
+        WordOutcome,
     },
     observed::Lifecycle,
     policy::{ApproveBy, RuleTier},
@@ -171,30 +173,30 @@ impl GateCard {
 fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
     let advisory = report.is_advisory;
     let (icon, variant, beside) = match (report.status, report.rejection()) {
-        (GateStatus::NotApplicable, _) => ("➖", "not_applicable", context! {}),
+        (GateStatus::NotApplicable, _) => ("➖", entry::GateStanding::NotApplicable, context! {}),
         (GateStatus::Approved, _) => {
             let approved = |one: &Approval| {
                 let person = linked(words::person(&one.by), address(&one.url));
                 Markdown::ours(format!("{person} on {}", links.commit(one.head)))
             };
             let approvers: Vec<Markdown> = report.approvals.iter().map(approved).collect();
-            ("✅", "approved", context! { approvers })
+            ("✅", entry::GateStanding::Approved, context! { approvers })
         }
         (_, Some(objection)) => {
             let person = linked(words::person(&objection.by), address(&objection.url));
             (
                 "❌",
-                "rejected",
+                entry::GateStanding::Rejected,
                 context! { person, quoted => short_text(&objection.words, 300) },
             )
         }
         (_, None) => (
             if advisory { "ℹ️" } else { "🔒" },
-            "open",
+            entry::GateStanding::Open,
             context! { advisory },
         ),
     };
-    (icon, messages::markdown("gate_standing", &variant, beside))
+    (icon, messages::markdown(variant, beside))
 }
 
 /// "bob or carol (team acme/security) comments `security approved`."
@@ -202,13 +204,16 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
     let (name, eligible) = (report.name.as_str(), &report.eligible);
     let (variant, beside) = match (report.status, report.rejection()) {
         (GateStatus::NotApplicable | GateStatus::Approved, _) => return None,
-        (_, Some(objection)) => ("rejected", context! { name, by => objection.by.as_str() }),
-        _ if eligible.only_hope => ("only_author", context! { name }),
+        (_, Some(objection)) => (
+            entry::GateHow::Rejected,
+            context! { name, by => objection.by.as_str() },
+        ),
+        _ if eligible.only_hope => (entry::GateHow::OnlyAuthor, context! { name }),
         _ if eligible.people.is_empty()
             && eligible.teams.is_empty()
             && eligible.permission.is_none() =>
         {
-            ("nobody", context! { name })
+            (entry::GateHow::Nobody, context! { name })
         }
         _ => {
             let have: Vec<String> = report
@@ -216,14 +221,14 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
                 .iter()
                 .map(|approval| approval.by.to_string())
                 .collect();
-            let approves = messages::markdown("approves", &by, context! { name });
+            let approves = messages::markdown(entry::Approves(&by), context! { name });
             (
-                "open",
+                entry::GateHow::Open,
                 context! { approvers => words::approvers(report), approves, needed => report.needed, have },
             )
         }
     };
-    Some(messages::markdown("gate_how", &variant, beside))
+    Some(messages::markdown(variant, beside))
 }
 
 /// Why a gate applies, with the places to look at: lines before whole files, and of a line that several rules name what
@@ -249,7 +254,7 @@ pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
 
 /// The place that a trigger matched, and what matched there.
 pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
-    let what = messages::markdown("match", &found.reason, context! {});
+    let what = messages::markdown(entry::Match(&found.reason), context! {});
     let is_gone = matches!(
         found.reason,
         MatchReason::RemovedLine { .. }
@@ -281,32 +286,62 @@ pub fn quiet(gates: &[&GateReport], links: &Links) -> Markdown {
     Markdown::ours(words::few(gates.iter().map(named), 20))
 }
 
+/// By what somebody who may approve is none of the approvers.
+#[derive(Clone, Copy, Serialize)]
+pub enum FellOut {
+    Author,
+    Contributor,
+    CoAuthor,
+    Pusher,
+    Requester,
+}
+
+impl FellOut {
+    /// `None` for what is no part in the change.
+    const fn of(refusal: &Refusal) -> Option<Self> {
+        Some(match refusal {
+            Refusal::IsAuthor { .. } => Self::Author,
+            Refusal::IsContributor => Self::Contributor,
+            Refusal::IsCoAuthor => Self::CoAuthor,
+            Refusal::IsPusher => Self::Pusher,
+            Refusal::IsRequester => Self::Requester,
+            _ => return None,
+        })
+    }
+}
+
 /// What stands in the way beside a missing word: owners who are yet to approve, names that cannot, authors GitHub does
 /// not know, and where the set-up is looked at, a team that is not there.
 pub fn notes(report: &GateReport, links: &Links, of_set_up: bool) -> Shown<Markdown> {
     let eligible = &report.eligible;
-    let note = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
+    let note = |variant: entry::GateNote, beside: Value| messages::markdown(variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
         let files = report
             .awaiting_owners
             .iter()
             .map(|file| links.in_diff(file, None, false));
-        note("owners", context! { files => files.collect::<Vec<_>>() })
+        note(
+            entry::GateNote::Owners,
+            context! { files => files.collect::<Vec<_>>() },
+        )
     });
     let absent = eligible.absent_preset_team.as_ref().filter(|_| of_set_up);
     let absent = absent.map(|absent| {
-        let why = messages::markdown("absence", &absent.why, context! { team => absent.name.as_str() });
-        note("absent", context! { why, instead => eligible.permission.map_or("other people", words::permission) })
+        let why = messages::markdown(entry::Absence(&absent.why), context! { team => absent.name.as_str() });
+        note(entry::GateNote::Absent, context! { why, instead => eligible.permission.map_or("other people", words::permission) })
     });
     let unusable = eligible.unusable.iter().map(|unusable| {
-        let why = messages::plain("unusable", &unusable.why, context! {});
-        note("unusable", context! { name => unusable.name.as_str(), why })
+        let why = messages::plain(entry::Unusable(&unusable.why), context! {});
+        note(
+            entry::GateNote::Unusable,
+            context! { name => unusable.name.as_str(), why },
+        )
     });
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
         let commits = eligible.unattributed.iter().map(|sha| links.commit(*sha));
         let (commits, must_name_head) = (commits.collect::<Vec<_>>(), eligible.must_name_head);
         note(
-            "unknown",
+            entry::GateNote::Unknown,
             context! { commits, must_name_head, name => report.name.as_str() },
         )
     });
@@ -317,9 +352,11 @@ pub fn notes(report: &GateReport, links: &Links, of_set_up: bool) -> Shown<Markd
         .iter()
         .filter(|(login, _)| !is_answered(login) && !eligible.only_hope);
     let fell_out = fell_out.filter_map(|(login, refusal)| {
-        let variant = messages::variant_name(refusal);
-        let (did, switch) = (word("fell_out", &variant), word("fell_out_key", &variant));
-        (!did.is_empty()).then(|| note("fell_out", context! { who => login.as_str(), did, switch }))
+        let part = FellOut::of(refusal)?;
+        let did = word(entry::FellOut(&part));
+        let switch = word(entry::FellOutKey(&part));
+        let beside = context! { who => login.as_str(), did, switch };
+        Some(note(entry::GateNote::FellOut, beside))
     });
     let all = owners
         .into_iter()

@@ -5,8 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Links, Markdown, Subject, causes, check_table, code, gate_card::GateCard, messages, short_text,
-    warning, word, words,
+    Links, Markdown, Subject, causes, check_table, code,
+    gate_card::GateCard,
+    messages::{self, entry},
+    short_text, warning, word, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Part},
@@ -84,12 +86,12 @@ fn says(item: &Item<'_>, subject: &Subject<'_>, links: &Links) -> Markdown {
             trigger => words::trigger(*trigger),
             pattern => cause
                 .filter(|cause| causes::adds_to_trigger(cause))
-                .map(|cause| short_text(&messages::reason("cause", cause), 300)),
+                .map(|cause| short_text(&messages::reason(entry::Cause(cause)), 300)),
         },
         About::Tampering(found) => context! { what => short_text(&found.to_string(), 300) },
         About::Warning(one) => context! { what => warning::sentence(one, links) },
     };
-    messages::markdown("item", &item.id, fields)
+    messages::markdown(entry::Item(&item.id), fields)
 }
 
 fn configuration(origin: &PolicyOrigin, links: &Links) -> Value {
@@ -134,11 +136,14 @@ pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
         RuleOutcome::Passed => ("✅", String::new()),
         RuleOutcome::Failed(why) => (
             "❌",
-            format!(": {}", short_text(&messages::reason("rule", why), most)),
+            format!(
+                ": {}",
+                short_text(&messages::reason(entry::Rule(why)), most)
+            ),
         ),
         RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
     };
-    let severity = word("severity", &messages::variant_name(&rule.severity));
+    let severity = word(entry::Severity(&rule.severity));
     Markdown::ours(format!(
         "{icon} {} ({severity}, weight {}){outcome}",
         code(rule.id.as_str()),

@@ -1,5 +1,6 @@
 //! The answer of `loopgate decide`: one decision about one iteration, as the document that its caller reads.
 
+use super::messages::entry;
 use loopgate_core::{
     deciding::{
         DecisionWord,
@@ -49,9 +50,8 @@ pub fn iteration_answer(decided: &IterationDecision<'_>) -> Value {
     json!({ "decision": decision })
 }
 
-/// The text of this name.
-fn sentence(name: &str, beside: minijinja::Value) -> String {
-    messages::plain("iteration", &name, beside)
+fn sentence(name: entry::Iteration, beside: minijinja::Value) -> String {
+    messages::plain(name, beside)
 }
 
 fn feedback(decided: &IterationDecision<'_>) -> Value {
@@ -61,7 +61,7 @@ fn feedback(decided: &IterationDecision<'_>) -> Value {
             let (first, more) = (items.first().map(problem), items.len().saturating_sub(1));
             (
                 to_do(decided),
-                sentence("tests_fail", context! { first, more }),
+                sentence(entry::Iteration::TestsFail, context! { first, more }),
                 Priority::High,
             )
         }
@@ -94,7 +94,7 @@ fn to_do(decided: &IterationDecision<'_>) -> Vec<String> {
             .rev()
             .find(|line| !line.trim().is_empty());
         return vec![sentence(
-            "run_tests",
+            entry::Iteration::RunTests,
             context! { last => last.map(|line| first_line(line, LINE)) },
         )];
     }
@@ -113,10 +113,13 @@ fn question(decided: &IterationDecision<'_>) -> String {
             TestStatus::Fail,
         ) => {
             let name = name.as_deref().unwrap_or("the test");
-            sentence("which_side", context! { attempts, name, expected, actual })
+            sentence(
+                entry::Iteration::WhichSide,
+                context! { attempts, name, expected, actual },
+            )
         }
-        (None, TestStatus::Fail) => sentence("which_way", context! { attempts }),
-        (_, TestStatus::Pass) => sentence("who_gives_way", context! { attempts }),
+        (None, TestStatus::Fail) => sentence(entry::Iteration::WhichWay, context! { attempts }),
+        (_, TestStatus::Pass) => sentence(entry::Iteration::WhoGivesWay, context! { attempts }),
     }
 }
 

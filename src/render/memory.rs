@@ -8,7 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Markdown, clip, code, marked, messages, short_text};
+use super::{
+    Markdown, clip, code, marked,
+    messages::{self, entry},
+    short_text,
+};
 use loopgate_core::{
     PrNumber,
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, SettledDispute, Tier},
@@ -89,25 +93,25 @@ pub fn memory_lines<'a>(found: impl IntoIterator<Item = (String, &'a MemoryMatch
 fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let last = found.last_pull_request.filter(|_| found.seen > 0);
     let last = last.map(PrNumber::get);
-    let seen = part("seen", context! { seen => found.seen, last }).into_string();
+    let seen = part(entry::Memory::Seen, context! { seen => found.seen, last }).into_string();
     let fixed_by = found.fix.as_ref().map(|fix| {
         let pull = fix.pull_request.map(PrNumber::get);
         part(
-            "fixed_by",
+            entry::Memory::FixedBy,
             context! { pull, last, commit => fix.commit.short() },
         )
     });
     let change = found
         .fix
         .as_ref()
-        .map(|fix| part("change", context! { fix => Serde(fix) }));
+        .map(|fix| part(entry::Memory::Change, context! { fix => Serde(fix) }));
     let same_test = found.tier == Some(Tier::SameTest);
     let history = match (found.outcome, &found.fix) {
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
         (MatchOutcome::Shown, None) => String::new(),
         (outcome, _) => {
             let beside = context! { fixed_by, change, same_test };
-            let fixed = messages::markdown("memory_match", &outcome, beside).into_string();
+            let fixed = messages::markdown(entry::MemoryMatch(&outcome), beside).into_string();
             if seen.is_empty() {
                 fixed
             } else {
@@ -126,9 +130,8 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     (!parts.is_empty()).then(|| Markdown::ours(format!("{}.", parts.join(". "))))
 }
 
-/// The part of this name.
-fn part(name: &str, beside: minijinja::Value) -> Markdown {
-    messages::markdown("memory", &name, beside)
+fn part(name: entry::Memory, beside: minijinja::Value) -> Markdown {
+    messages::markdown(name, beside)
 }
 
 /// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has
@@ -139,7 +142,7 @@ pub(super) fn settled(word: &SettledDispute, foreign: impl Fn(&str) -> String) -
         .map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
     let (by, verdict) = (
         foreign(word.by.as_str()),
-        foreign(&messages::reason("settlement", &word.outcome)),
+        foreign(&messages::reason(entry::Settlement(&word.outcome))),
     );
     format!("{by} settled in {place}, where it was disputed, that {verdict}")
 }
@@ -201,7 +204,7 @@ pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> St
     let line = |seen: &Recurring| {
         format!(
             "\n{}",
-            messages::plain("recurring", &"line", Serde(seen).into())
+            messages::plain(entry::Recurring::Line, Serde(seen).into())
         )
     };
     format!(

@@ -1,10 +1,10 @@
 //! The catalogue of sentences, `config/templates/messages.toml`: a section for each enum, an entry for each variant.
 //!
-//! An entry is a template over the fields of its variant and what the caller adds. The name of a variant is the one
-//! that serde writes, so a new variant is one entry in the file. A test holds the entries against the variants; if one
-//! is missing all the same, the text shows that.
+//! An entry is a template over the fields of its variant and what the caller adds. `build.rs` makes a type of each
+//! section, [`entry::Cause`] for example, which finds the entry of a variant by a `match`: a new variant is one entry in
+//! the file, and without it the program does not compile.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::sync::LazyLock;
 
 use minijinja::{
     AutoEscape, Environment, Error, State, UndefinedBehavior, context,
@@ -15,18 +15,28 @@ use serde::Serialize;
 
 use super::{Markdown, amounts, sanitize, templates};
 
-/// Every entry by `section/variant`.
-static CATALOGUE: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    let sections: BTreeMap<String, BTreeMap<String, String>> =
-        toml::from_str(include_str!("../../config/templates/messages.toml"))
-            .expect("every test reads the embedded file");
-    let named = |(section, entries): (String, BTreeMap<String, String>)| {
-        entries
-            .into_iter()
-            .map(move |(variant, text)| (format!("{section}/{variant}"), text))
-    };
-    sections.into_iter().flat_map(named).collect()
-});
+include!(concat!(env!("OUT_DIR"), "/sentences.rs"));
+
+/// One entry of the catalogue.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// `section/variant`, the name of its template.
+    name: &'static str,
+    words: &'static str,
+}
+
+/// What the catalogue has an entry for.
+pub trait Sentence {
+    fn entry(&self) -> Entry;
+    /// What the entry may fill in; what a variant holds without a name is `it`.
+    fn fields(&self) -> Value;
+}
+
+/// The template of this name; `None` if there is none.
+fn template(name: &str) -> Option<&'static str> {
+    let at = ENTRIES.binary_search_by_key(&name, |(name, _)| name).ok()?;
+    Some(ENTRIES[at].1)
+}
 
 /// Prints what is filled in as it is.
 static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -49,33 +59,29 @@ pub(super) static MARKDOWN: LazyLock<Environment<'static>> = LazyLock::new(|| {
     })
 });
 
-/// The words of an entry in which nothing is filled in; empty if there is none.
-pub(super) fn word(section: &str, variant: &str) -> &'static str {
-    CATALOGUE
-        .get(&format!("{section}/{variant}"))
-        .map_or("", String::as_str)
+/// The words of an entry in which nothing is filled in.
+pub(super) fn word(sentence: impl Sentence) -> &'static str {
+    sentence.entry().words
 }
 
-/// The sentence about a variant as plain text: names from outside stand in it as they are, and who shows it makes it
-/// safe.
-pub(super) fn plain(section: &str, what: &impl Serialize, beside: Value) -> String {
-    written(&PLAIN, section, Value::from(Serde(what)), beside)
+/// The words of an entry whose name is in a document; empty if there is none.
+pub(super) fn word_named(section: &str, name: &str) -> &'static str {
+    template(&format!("{section}/{name}")).unwrap_or_default()
 }
 
-/// The sentence about a variant in which nothing else is filled in: what a label means, why edits are refused, how a
-/// step of a local loop went wrong, which part of a fixer's budget is used up.
-pub fn reason(section: &str, what: &impl Serialize) -> String {
-    plain(section, what, context! {})
+/// The sentence as plain text: names from outside stand in it as they are, and who shows it makes it safe.
+pub(super) fn plain(sentence: impl Sentence, beside: Value) -> String {
+    written(&PLAIN, sentence, beside)
 }
 
-/// The sentence about a variant as Markdown.
-pub(super) fn markdown(section: &str, what: &impl Serialize, beside: Value) -> Markdown {
-    Markdown::ours(written(
-        &MARKDOWN,
-        section,
-        Value::from(Serde(what)),
-        beside,
-    ))
+/// The sentence, to which nothing else is added, as plain text.
+pub(super) fn reason(sentence: impl Sentence) -> String {
+    plain(sentence, context! {})
+}
+
+/// The sentence as Markdown.
+pub(super) fn markdown(sentence: impl Sentence, beside: Value) -> Markdown {
+    Markdown::ours(written(&MARKDOWN, sentence, beside))
 }
 
 /// A text for terminals, by a template of its own (`.txt`): what it prints stands there as it is.
@@ -88,18 +94,14 @@ pub(super) fn variant_name(what: &impl Serialize) -> String {
     variant(Value::from(Serde(what))).0
 }
 
-fn written(
-    environment: &Environment<'static>,
-    section: &str,
-    what: Value,
-    beside: Value,
-) -> String {
-    let (name, fields) = variant(what);
-    rendered(
-        environment,
-        &format!("{section}/{name}"),
-        context! { ..fields, ..beside },
-    )
+/// The fields of a variant.
+fn fields(what: &impl Serialize) -> Value {
+    variant(Value::from(Serde(what))).1
+}
+
+fn written(environment: &Environment<'static>, sentence: impl Sentence, beside: Value) -> String {
+    let model = context! { ..sentence.fields(), ..beside };
+    rendered(environment, sentence.entry().name, model)
 }
 
 /// A model that lacks a name its template uses is caught by the tests, which render every template; should it happen
@@ -148,7 +150,7 @@ fn with_entries(
     templates::add_filters(&mut environment, show);
     environment.add_filter("lost", |jobs: Value| lost_jobs(&jobs));
     environment.add_filter("word", |variant: String, section: String| {
-        word(&section, &variant)
+        word_named(&section, &variant)
     });
     environment.add_filter("say", say);
     environment.add_filter("happened", |line: Value| happened(&line));
@@ -158,10 +160,7 @@ fn with_entries(
                 .iter()
                 .find(|(text, _)| *text == name && name.ends_with(ending))
         };
-        Ok(CATALOGUE
-            .get(name)
-            .map(String::as_str)
-            .or_else(|| embedded().map(|(_, source)| *source)))
+        Ok(template(name).or_else(|| embedded().map(|(_, source)| *source)))
     });
     environment
 }
@@ -186,12 +185,8 @@ const MOST_LOST_JOBS: usize = 3;
 /// The jobs that ended without evidence, each with how: "test (windows) was cancelled".
 pub(super) fn lost_jobs(jobs: &impl Serialize) -> String {
     let part = |job: &Value, field: &str, section: &str| {
-        written(
-            &PLAIN,
-            section,
-            job.get_attr(field).unwrap_or_default(),
-            context! {},
-        )
+        let (name, fields) = variant(job.get_attr(field).unwrap_or_default());
+        rendered(&PLAIN, &format!("{section}/{name}"), fields)
     };
     let jobs = Value::from(Serde(jobs));
     let ended = jobs.try_iter().into_iter().flatten().map(|job| {
@@ -208,10 +203,10 @@ pub(super) fn lost_jobs(jobs: &impl Serialize) -> String {
 pub(super) fn happened(line: &Value) -> String {
     let event = line.get_attr("event").unwrap_or_default().to_string();
     let payload = line.get_attr("payload").unwrap_or_default();
-    if word("event", &event).is_empty() {
+    if word_named("event", &event).is_empty() {
         String::new()
     } else {
-        plain("event", &event, payload)
+        rendered(&PLAIN, &format!("event/{event}"), payload)
     }
 }
 
@@ -223,150 +218,40 @@ impl From<Markdown> for Value {
 
 #[cfg(test)]
 mod tests {
-    use loopgate_core::{
-        deciding::{LabelMeaning, NextAction, Part, Warning},
-        escalation::{AttemptsEnd, Cause, Question},
-        evidence::{Outcome, RootCauseCategory},
-        failure::Blame,
-        gate::{MatchReason, PhraseProblem, Refusal},
-        memory::{MatchOutcome, Settlement},
-        observed::{Permission, Unusable},
-        policy::{ApproveBy, InvalidateOnPush, Severity, Trigger},
-        reflex::{Breach, EditRefusal, Exhausted},
-        result::ItemId,
-        stages::Blocker,
-        state::{AnswerOutcome, CommandRefusal, DisputeKind, history::Event},
-        verdict::{
-            CheckFailure, CheckStanding, JobName, LeftQueue, LossCause, RuleFailure, SkipCause,
-            coverage::MissingTests,
-        },
-    };
-    use strum::VariantNames as _;
+    use std::collections::BTreeSet;
 
     use super::*;
 
     #[test]
     fn every_entry_parses() {
-        for name in CATALOGUE.keys() {
+        for (name, _) in ENTRIES {
             for environment in [&PLAIN, &MARKDOWN] {
                 environment.get_template(name).unwrap();
             }
         }
     }
 
+    /// What templates name by a string, for which no compiler looks.
     #[test]
-    fn every_variant_has_an_entry() {
-        // The variants, the sections that have an entry for each, and those that need none.
-        type Row = (
-            Vec<&'static str>,
-            &'static [&'static str],
-            &'static [&'static str],
-        );
-        let table: &[Row] = &[
-            (
-                Trigger::ALL.map(Trigger::as_str).into(),
-                &["trigger", "human_action"],
-                &[],
-            ),
-            (
-                RootCauseCategory::ALL.map(RootCauseCategory::as_str).into(),
-                &["category"],
-                &[],
-            ),
-            (
-                Blame::ALL.map(Blame::as_str).into(),
-                &["blame"],
-                &["pr_code"],
-            ),
-            (
-                Outcome::ALL.map(Outcome::as_str).into(),
-                &["outcome", "outcome_sign"],
-                &[],
-            ),
-            (
-                CheckStanding::VARIANTS.into(),
-                &["standing", "standing_sign", "standing_mark"],
-                &["done"],
-            ),
-            (Severity::VARIANTS.into(), &["severity"], &[]),
-            (
-                Permission::ALL.map(Permission::as_str).into(),
-                &["permission"],
-                &[],
-            ),
-            (NextAction::VARIANTS.into(), &["deed"], &[]),
-            (Part::ALL.map(Part::as_str).into(), &["part", "acts"], &[]),
-            (Part::ALL.map(Part::as_str).into(), &["actor"], &["nobody"]),
-            (
-                DisputeKind::ALL.map(DisputeKind::as_str).into(),
-                &["dispute"],
-                &[],
-            ),
-            (
-                Settlement::VARIANTS.into(),
-                &["settlement", "settlement_to_do"],
-                &[],
-            ),
-            (MatchOutcome::VARIANTS.into(), &["memory_match"], &[]),
-            (Cause::VARIANTS.into(), &["cause"], &[]),
-            (AttemptsEnd::VARIANTS.into(), &["attempts_end"], &[]),
-            (Question::VARIANTS.into(), &["question", "answers"], &[]),
-            (RuleFailure::VARIANTS.into(), &["rule"], &[]),
-            (CheckFailure::VARIANTS.into(), &["check_failure"], &[]),
-            (MissingTests::VARIANTS.into(), &["missing_tests"], &[]),
-            (JobName::VARIANTS.into(), &["job_name"], &[]),
-            (LossCause::VARIANTS.into(), &["loss_cause"], &[]),
-            (SkipCause::VARIANTS.into(), &["skip_cause"], &[]),
-            (MatchReason::VARIANTS.into(), &["match"], &[]),
-            (Unusable::VARIANTS.into(), &["unusable"], &[]),
-            (
-                Unusable::VARIANTS.into(),
-                &["absence"],
-                &[
-                    "no_codeowners",
-                    "owns_nothing",
-                    "email",
-                    "no_account",
-                    "unknown",
-                ],
-            ),
-            (Refusal::VARIANTS.into(), &["refusal"], &[]),
-            (PhraseProblem::VARIANTS.into(), &["phrase"], &[]),
-            (
-                ApproveBy::VARIANTS.into(),
-                &["approves", "approve_how", "approve_reject"],
-                &[],
-            ),
-            (
-                InvalidateOnPush::VARIANTS.into(),
-                &["invalidate_on_push"],
-                &[],
-            ),
-            (AnswerOutcome::VARIANTS.into(), &["answer"], &["refused"]),
-            (CommandRefusal::VARIANTS.into(), &["command_refusal"], &[]),
-            (Warning::VARIANTS.into(), &["warning"], &[]),
-            (LeftQueue::VARIANTS.into(), &["left_queue"], &[]),
-            (LabelMeaning::VARIANTS.into(), &["label"], &[]),
-            (Blocker::VARIANTS.into(), &["blocker"], &[]),
-            (EditRefusal::VARIANTS.into(), &["edit_refusal"], &[]),
-            (Breach::VARIANTS.into(), &["breach"], &[]),
-            (Exhausted::VARIANTS.into(), &["exhausted"], &[]),
-            (
-                Event::VARIANTS.into(),
-                &["event"],
-                &["critique_done", "other"],
-            ),
-            (ItemId::ALL.map(ItemId::as_str).into(), &["item"], &[]),
-        ];
-        for (variants, sections, without) in table {
-            for variant in variants.iter().filter(|variant| !without.contains(variant)) {
-                for section in *sections {
-                    assert!(
-                        !word(section, variant).is_empty(),
-                        "{section}/{variant} is missing"
-                    );
-                }
+    fn templates_name_sections_and_entries_that_exist() {
+        let sections: BTreeSet<&str> = ENTRIES
+            .iter()
+            .filter_map(|(name, _)| Some(name.split_once('/')?.0))
+            .collect();
+        let entries = ENTRIES.iter().map(|(_, text)| *text);
+        let texts = entries.chain(templates::EMBEDDED.iter().map(|(_, text)| *text));
+        let named =
+            regex::Regex::new(r#"(?:word|say)\(['"](\w+)['"]|include ['"](\w+/[a-z_]+)['"]"#);
+        let named = named.unwrap();
+        let mut found = 0;
+        for names in texts.flat_map(|text| named.captures_iter(text).collect::<Vec<_>>()) {
+            found += 1;
+            match (names.get(1), names.get(2)) {
+                (Some(section), _) => assert!(sections.contains(section.as_str()), "{section:?}"),
+                (_, Some(entry)) => assert!(template(entry.as_str()).is_some(), "{entry:?}"),
+                _ => unreachable!(),
             }
         }
+        assert!(found > 40, "{found}");
     }
 }

@@ -66,14 +66,14 @@ use loopgate_core::{
 use self::{
     gate_card::GateCard,
     links::{Links, linked, place},
-    messages::{markdown, variant_name, word},
+    messages::{markdown, variant_name, word, word_named},
     sanitize::{
         Markdown, address, block, clip, clip_lines, code, fence, line, short_line, short_text,
     },
     summary::attempt_row,
     texts::{Brevity, Shown},
 };
-pub use agent_stop::{held_by_tree, held_by_verdict, held_unverified};
+pub use agent_stop::{held_by_edits, held_by_tree, held_by_verdict, held_unverified};
 pub use amounts::plural;
 pub use annotations::{
     CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced,
@@ -88,9 +88,9 @@ pub use check_run::{
 pub use dashboard::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow,
     Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Mine, Notice,
-    OpenLoop, Operations, Overview, Page, Queue, RecordedLoop, Repositories, STYLE, SavedState,
-    TokenRow, TokensPage, Verdict as CheckVerdict, age, home_page, setup_page, shortened,
-    work_class,
+    OpenLoop, Operations, Overview, Page, Queue, RecordedLoop, Refused, Repositories, STYLE,
+    SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, home_page, setup_page,
+    shortened, work_class,
 };
 pub use explain::{Explanation, document as explanation, gate_rules, page as explain};
 pub use export::{executable_feedback, fields_of_state};
@@ -100,7 +100,7 @@ pub use memory::{
     MemoryFound, memory_cards, memory_found, memory_lines, memory_recurring, memory_stats,
     memory_stats_document,
 };
-pub use messages::{reason, text};
+pub use messages::text;
 pub use metrics::{metrics, metrics_csv, metrics_svg};
 pub use model::{
     CAUTION, Currency, Ended, Feedback, FeedbackAnswer, Marked, ReadFrom, Reading, Traces, Until,
@@ -110,8 +110,9 @@ pub use plain::{folded, plain, wrapped};
 pub use planted::{PlantedSettings, planted_lines};
 pub use posts::{Announcement, Dispatch, with_run};
 pub use reflex::{
-    loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_iteration,
-    loop_list, loop_missing_test, loop_plan, loop_report, loop_status, loop_verdict,
+    loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_edit_refusal,
+    loop_exhausted, loop_fix_message, loop_iteration, loop_list, loop_missing_test, loop_plan,
+    loop_report, loop_status, loop_verdict,
 };
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
@@ -121,7 +122,7 @@ pub use terminal::report as terminal_report;
 pub use texts::LIMIT;
 pub use tried::{JudgedBy, Tried, trial, trial_page, trial_text, tried, what_if};
 pub use warning::{not_repeated, notes};
-pub use words::{few, moment};
+pub use words::{few, label_description, moment};
 
 /// Every text of one pull request.
 #[derive(Clone, Debug, Default, PartialEq)]

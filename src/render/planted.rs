@@ -4,7 +4,12 @@ use minijinja::context;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{amounts::few, line, messages, word};
+use super::{
+    amounts::few,
+    line,
+    messages::{self, entry},
+    word_named,
+};
 
 /// Settings that one outsider planted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,16 +37,16 @@ fn planted_line(planted: &PlantedSettings) -> String {
         .iter()
         .map(|setting| format!("`{}`", line(setting)));
     let beside = context! {
-        who => word("planted_by", &planted.by),
+        who => word_named("planted_by", &planted.by),
         settings => few(named, MOST_NAMED),
         example => planted.settings.first().map(|setting| line(setting)),
     };
     let what = if planted.left_out {
-        "left_out"
+        entry::Planted::LeftOut
     } else {
-        "unused"
+        entry::Planted::Unused
     };
-    messages::plain("planted", &what, beside)
+    messages::plain(what, beside)
 }
 
 #[cfg(test)]

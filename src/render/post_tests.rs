@@ -12,7 +12,7 @@ use loopgate_core::{
     verdict::{CheckStanding, JobName, LossCause, LostJob, gather::OnBase},
 };
 
-use super::{failure_card, fixtures, pull_request, terminal_report, *};
+use super::{failure_card, fixtures, messages::entry, pull_request, terminal_report, *};
 
 struct Told {
     name: &'static str,
@@ -254,7 +254,7 @@ fn facts(decision: &Decision) -> Vec<String> {
         .escalation
         .as_ref()
         .map(|escalation| &escalation.question);
-    facts.extend(question.map(|question| reason("question", question)));
+    facts.extend(question.map(|question| super::messages::reason(entry::Question(question))));
     facts.extend(question.into_iter().flat_map(causes::options));
     facts.retain(|fact| !fact.trim().is_empty());
     facts

@@ -9,7 +9,11 @@ use serde_json::json;
 
 use super::{
     Brevity, Feedback, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card,
-    markdown, marker, messages, sanitize, sanitize::text, short_text, texts, words,
+    markdown, marker,
+    messages::{self, entry},
+    sanitize,
+    sanitize::text,
+    short_text, texts, words,
 };
 use loopgate_core::{
     CommentId, GateName, Login, TeamSlug,
@@ -140,8 +144,8 @@ fn asked(subject: &Subject<'_>, report: &GateReport, post: &Post, mentions: Mark
     let name = context! { name => report.name.as_str() };
     let who = words::approvers(report);
     let how = match report.eligible.only_hope {
-        true => markdown("gate_how", &"only_author", name.clone()),
-        false => markdown("approve_how", &by, name.clone()),
+        true => markdown(entry::GateHow::OnlyAuthor, name.clone()),
+        false => markdown(entry::ApproveHow(&by), name.clone()),
     };
     context! {
         marker => Markdown::ours(marker(post)),
@@ -152,7 +156,7 @@ fn asked(subject: &Subject<'_>, report: &GateReport, post: &Post, mentions: Mark
         how,
         only_author => report.eligible.only_hope,
         // "comment `security rejected`", after "to turn it down".
-        reject => markdown("approve_reject", &by, name),
+        reject => markdown(entry::ApproveReject(&by), name),
     }
 }
 
@@ -166,7 +170,7 @@ fn binds(subject: &Subject<'_>, report: &GateReport) -> String {
     };
     format!(
         "{}{lets_go}",
-        messages::word("invalidate_on_push", &messages::variant_name(&lasts))
+        messages::word(entry::InvalidateOnPush(&lasts))
     )
 }
 
@@ -210,8 +214,7 @@ fn fix_request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Post) -> 
     };
     let most = subject.decision.view.max_attempts;
     let failed = messages::plain(
-        "fix_request",
-        &"failed",
+        entry::FixRequest::Failed,
         context! { attempt, most, trigger },
     );
     let fixer = whom.of(subject.policy);
@@ -239,7 +242,7 @@ fn fix_request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Post) -> 
     format!(
         "{}\n{}\n",
         marker(post),
-        messages::markdown("fix_request", &"comment", model)
+        messages::markdown(entry::FixRequest::Comment, model)
     )
 }
 
@@ -281,7 +284,7 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> 
 /// web.
 pub fn with_run(comment: &str, url: &str) -> Option<String> {
     let url = sanitize::address(url)?;
-    let run = messages::markdown("fix_request", &"run", context! { url });
+    let run = messages::markdown(entry::FixRequest::Run, context! { url });
     Some(format!("{}\n\n{run}\n", comment.trim_end()))
 }
 
@@ -326,7 +329,7 @@ fn gate_opened(subject: &Subject<'_>, gate: &GateName) -> Option<Announcement> {
         who => words::approvers(report),
         needed => report.needed,
         only_author => report.eligible.only_hope,
-        how => messages::plain("approves", &subject.approve_by(gate), name),
+        how => messages::plain(entry::Approves(&subject.approve_by(gate)), name),
     };
     let repository = &subject.snapshot.repository;
     let number = pull_request.number;
@@ -346,7 +349,7 @@ fn call(subject: &Subject<'_>) -> Option<Announcement> {
         url => pull_request.url.as_str(),
         why => causes::recognised(escalation),
         who => escalation.recipients.iter().map(words::recipient).collect::<Vec<_>>(),
-        question => messages::reason("question", &escalation.question),
+        question => messages::reason(entry::Question(&escalation.question)),
         options => causes::options(&escalation.question),
     };
     let (number, reason) = (pull_request.number, causes::why(escalation));

@@ -3,7 +3,10 @@
 use std::cmp::Reverse;
 
 use super::{
-    Links, Markdown, Shown, Subject, address, code, linked, messages, sanitize::text, words,
+    Links, Markdown, Shown, Subject, address, code, linked,
+    messages::{self, entry},
+    sanitize::text,
+    words,
 };
 use loopgate_core::{
     GateName,
@@ -15,7 +18,7 @@ use minijinja::context;
 
 /// One word about a gate, and whether it counts.
 pub fn considered(word: &Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
-    let did = messages::word("word", &messages::variant_name(&word.word));
+    let did = messages::word(entry::Word(&word.word));
     let by = words::person(&word.by);
     match &word.outcome {
         WordOutcome::Counted => Markdown::ours(format!("{by} {did}: counts")),
@@ -157,7 +160,7 @@ fn sentence(
         meant_words,
         words,
     };
-    messages::markdown("refusal", refusal, beside)
+    messages::markdown(entry::Refusal(refusal), beside)
 }
 
 #[cfg(test)]

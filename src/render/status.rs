@@ -7,8 +7,9 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{
     Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers,
-    attempt_row, check_table, escalation, excerpts, failure_card, fence, items, messages, refusal,
-    short_text, steps, summary,
+    attempt_row, check_table, escalation, excerpts, failure_card, fence, items,
+    messages::{self, entry},
+    refusal, short_text, steps, summary,
     texts::{Lists, Parts, fitted},
     verdict, warning, words,
 };
@@ -114,10 +115,12 @@ impl Parts {
         let names_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
         let capabilities =
             Some(&view.capabilities).filter(|progress| progress.total > 0 && !names_capabilities);
-        let flags = view
-            .flags
-            .iter()
-            .map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
+        let flags = view.flags.iter().map(|(trigger, cause)| {
+            (
+                words::trigger(*trigger),
+                messages::reason(entry::Cause(cause)),
+            )
+        });
         // Until something failed: then each failure has what is known of it.
         let known_here = next
             .concerns
@@ -125,8 +128,9 @@ impl Parts {
             .iter()
             .flatten()
             .filter(|_| next.attempts.counted.iter().all(AttemptDigest::passes));
-        let known_here = known_here
-            .map(|fix| messages::markdown("memory", &"known_here", context! { fix => Serde(fix) }));
+        let known_here = known_here.map(|fix| {
+            messages::markdown(entry::Memory::KnownHere, context! { fix => Serde(fix) })
+        });
         let author = &snapshot.pull_request.author.login;
         let accepted = next.people.accepted_by();
         let accepted = accepted
@@ -147,7 +151,7 @@ impl Parts {
             // What fixed errors in the edited files before.
             known_here => Shown::first(3, known_here, |line| line),
             // What earlier runs would have come to under the configuration that it proposes.
-            proposed => next.concerns.configuration.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
+            proposed => next.concerns.configuration.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown(entry::Proposed::Line, Serde(it).into())),
             coverage => check_table::coverage_line(view, links),
             compare => view.compare.as_ref().and_then(check_table::compare_line),
             flaky => check_table::flaky_line(view),
@@ -283,9 +287,10 @@ fn handoff(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
         .iter()
         .filter(|rule| rule.severity != Severity::Fail);
     let rules = rules.filter_map(|rule| match &rule.outcome {
-        RuleOutcome::Failed(why) => {
-            Some(short_text(&sentence(&messages::reason("rule", why)), 200))
-        }
+        RuleOutcome::Failed(why) => Some(short_text(
+            &sentence(&messages::reason(entry::Rule(why))),
+            200,
+        )),
         RuleOutcome::Passed | RuleOutcome::Unknown => None,
     });
     let deferred = open.map(|name| short_text(name, 200)).chain(rules);

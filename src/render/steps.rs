@@ -3,7 +3,9 @@
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Markdown, Subject, address, code, linked, messages, short_text,
+    Markdown, Subject, address, code, linked,
+    messages::{self, entry},
+    short_text,
     verdict::{fails_on_the_base, silence_of, silences},
     words,
 };
@@ -36,10 +38,10 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
                 .as_deref()
                 .map(|words| short_text(words, 300))
                 .unwrap_or_default();
-            vec![step("stopped_by_a_person", context! { words })]
+            vec![step(entry::Step::StoppedByAPerson, context! { words })]
         }
         NextAction::Stopped if next.run.status == RunStatus::Failed => {
-            vec![step("failed", context! {})]
+            vec![step(entry::Step::Failed, context! {})]
         }
         NextAction::Stopped => Vec::new(),
         NextAction::Retry { .. } => retry_steps(subject),
@@ -50,13 +52,13 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
         NextAction::WaitForRunApproval { .. } => vec![run_approval_step(subject)],
         NextAction::WaitForPush { capability } => {
             vec![step(
-                "build_capability",
+                entry::Step::BuildCapability,
                 context! { author => subject.author(), capability },
             )]
         }
-        NextAction::WaitForReview => vec![step("review", context! {})],
+        NextAction::WaitForReview => vec![step(entry::Step::Review, context! {})],
         NextAction::WaitForMerge if !subject.decision.surface.waits_for.is_empty() => Vec::new(),
-        NextAction::WaitForMerge => vec![step("merge", context! {})],
+        NextAction::WaitForMerge => vec![step(entry::Step::Merge, context! {})],
     };
     if let Some(Stack {
         position,
@@ -66,7 +68,7 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     }) = subject.snapshot.stack.as_ref().filter(|it| it.position > 0)
     {
         let on = beneath.last().map(|layer| layer.number.get());
-        steps.push(step("layer", context! { position, size, on }));
+        steps.push(step(entry::Step::Layer, context! { position, size, on }));
     }
     steps.into_iter().map(Markdown::ours).collect()
 }
@@ -74,21 +76,27 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
 /// How the loop goes on after a person was called.
 pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
     let branch = subject.snapshot.pull_request.head.branch.as_str();
-    let named = |name: &str| step(name, context! { branch });
+    let named = |name: entry::Step| step(name, context! { branch });
     let mut steps = match cause {
-        Trigger::Tampering => vec![named("tampering_meant"), named("tampering_not_meant")],
+        Trigger::Tampering => vec![
+            named(entry::Step::TamperingMeant),
+            named(entry::Step::TamperingNotMeant),
+        ],
         // The answers of the question are the ways on.
-        Trigger::Disputed => vec![named("disputed")],
+        Trigger::Disputed => vec![named(entry::Step::Disputed)],
         Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
             let is_gated = cause == Trigger::SecurityIssueFound
                 && subject.policy.gate_with_role(GateRole::Security).is_some();
-            vec![named("answer"), step("resume_by", context! { is_gated })]
+            vec![
+                named(entry::Step::Answer),
+                step(entry::Step::ResumeBy, context! { is_gated }),
+            ]
         }
         Trigger::ExternalDependencyDown => {
             let checks: Vec<_> = subject.policy.verify.checks.keys().cloned().collect();
             silent_step(subject, &checks)
                 .into_iter()
-                .chain([named("service_is_back")])
+                .chain([named(entry::Step::ServiceIsBack)])
                 .collect()
         }
         Trigger::NoReport => {
@@ -97,7 +105,10 @@ pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String>
             silence_steps(subject, &silent).unwrap_or_default()
         }
         Trigger::GateTimeout => Vec::new(),
-        Trigger::TimeoutExceeded => vec![named("code_hangs"), named("check_is_slow")],
+        Trigger::TimeoutExceeded => vec![
+            named(entry::Step::CodeHangs),
+            named(entry::Step::CheckIsSlow),
+        ],
         _ => {
             let (total, limit) = (
                 subject.decision.next.attempts.failures.total,
@@ -105,21 +116,21 @@ pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String>
             );
             let most = subject.decision.view.max_attempts;
             vec![
-                named("push_a_fix"),
+                named(entry::Step::PushAFix),
                 step(
-                    "resume",
+                    entry::Step::Resume,
                     context! { total, most, is_last => total >= limit },
                 ),
             ]
         }
     };
-    steps.push(named("give_up"));
+    steps.push(named(entry::Step::GiveUp));
     steps
 }
 
-/// The sentence of this name, Markdown.
-pub(super) fn step(name: &str, beside: Value) -> String {
-    messages::markdown("step", &name, beside).into_string()
+/// The sentence, Markdown.
+pub(super) fn step(name: entry::Step, beside: Value) -> String {
+    messages::markdown(name, beside).into_string()
 }
 
 /// The verdict already names who pushes what; here is what happens if that does not help.
@@ -146,7 +157,7 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
         .iter()
         .any(|resume| resume.after_attempt >= attempt)
     {
-        return vec![step("taken_up", context! { most })];
+        return vec![step(entry::Step::TakenUp, context! { most })];
     }
     let left = most.saturating_sub(failures.count);
     let called = words::asked(subject.policy, Trigger::MaxAttemptsReached);
@@ -157,19 +168,24 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     ) {
         let until = words::moment(senior_fixer::deadline(call, subject.policy));
         return vec![step(
-            "senior",
+            entry::Step::Senior,
             context! { why => words::trigger(call.trigger), until, called },
         )];
     }
     // When the fixer is asked, if `loop.backoff` makes it wait.
     let waits = turn.filter(|_| subject.decision.surface.fix.is_none());
-    let later = waits.map(|turn| step("later", context! { at => words::moment(turn.at) }));
+    let later = waits.map(|turn| {
+        step(
+            entry::Step::Later,
+            context! { at => words::moment(turn.at) },
+        )
+    });
     let same = failures.same_error;
     let if_it_fails = match left {
-        _ if same >= subject.policy.retry.same_error => Some("same_error_again"),
+        _ if same >= subject.policy.retry.same_error => Some(entry::Step::SameErrorAgain),
         0 => None,
-        1 => Some("last_attempt"),
-        _ => Some("attempts_left"),
+        1 => Some(entry::Step::LastAttempt),
+        _ => Some(entry::Step::AttemptsLeft),
     };
     let if_it_fails =
         if_it_fails.map(|name| step(name, context! { times => words::times(same), left, called }));
@@ -186,7 +202,7 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     {
         if fails_on_the_base(subject, missing) {
             return vec![step(
-                "base_fails",
+                entry::Step::BaseFails,
                 context! { base => subject.snapshot.pull_request.base.branch.as_str() },
             )];
         }
@@ -206,8 +222,8 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         let why = short_text(&words::awaited_job(job, cause), 300);
         let filter = job.filter.as_ref().map(Serde);
         return vec![
-            step("let_skipped_run", context! { why, filter }),
-            step("release_skipped", context! {}),
+            step(entry::Step::LetSkippedRun, context! { why, filter }),
+            step(entry::Step::ReleaseSkipped, context! {}),
         ];
     }
     if missing
@@ -215,10 +231,10 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         .filter_map(standing)
         .any(|standing| matches!(standing, CheckStanding::Lost { .. }))
     {
-        return vec![step("lost", context! {})];
+        return vec![step(entry::Step::Lost, context! {})];
     }
     if let Some(silent) = silent_step(subject, missing) {
-        return vec![silent, step("after_silence", context! {})];
+        return vec![silent, step(entry::Step::AfterSilence, context! {})];
     }
     let silent = missing.iter();
     let silent =
@@ -230,7 +246,7 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     if let Some(step) = missing.iter().find_map(|name| still_running(subject, name)) {
         return vec![step];
     }
-    vec![step("nothing_to_do", context! { limit, called })]
+    vec![step(entry::Step::NothingToDo, context! { limit, called })]
 }
 
 /// What is said of checks of which nothing is there yet; `beside` is what happens if that stays so.
@@ -242,7 +258,7 @@ fn not_reported(subject: &Subject<'_>, names: &[&CheckName], beside: Value) -> S
         may_run,
         skips => skips.map(ToString::to_string),
     };
-    step("not_reported", context! { ..of_them, ..beside })
+    step(entry::Step::NotReported, context! { ..of_them, ..beside })
 }
 
 /// What happens if nothing is heard of these checks: who is asked; `None` if that would be nobody, since it is only
@@ -284,33 +300,33 @@ fn still_running(subject: &Subject<'_>, name: &CheckName) -> Option<String> {
         is_queued,
         url => url.as_deref().and_then(address),
     };
-    Some(step("still_running", beside))
+    Some(step(entry::Step::StillRunning, beside))
 }
 
 /// What ends the silence of these checks; `None` where one of them is waited for for another reason.
 fn silence_steps(subject: &Subject<'_>, checks: &[CheckName]) -> Option<Vec<String>> {
     let silence = silence_of(subject, checks)?;
     let base = subject.snapshot.pull_request.base.branch.as_str();
-    let about = messages::variant_name(silence);
-    let of_author = |word: Option<&str>| {
+    let of_author = |about: entry::Step, word: Option<&str>| {
         let beside = context! { author => subject.author(), base, word };
-        vec![step(&about, beside)]
+        vec![step(about, beside)]
     };
     Some(match silence {
-        Silence::Conflict | Silence::WorkflowToken => of_author(None),
-        Silence::SkipWord { word } => of_author(Some(word)),
+        Silence::Conflict => of_author(entry::Step::Conflict, None),
+        Silence::WorkflowToken => of_author(entry::Step::WorkflowToken, None),
+        Silence::SkipWord { word } => of_author(entry::Step::SkipWord, Some(word)),
         Silence::EndedWithout => {
             let silent = silent_step(subject, checks);
             silent
                 .into_iter()
-                .chain([step("after_silence", context! {})])
+                .chain([step(entry::Step::AfterSilence, context! {})])
                 .collect()
         }
         Silence::Unexplained { beside } => {
             let name = checks.first()?;
             let of_name =
-                |about: &str| step(about, context! { name => name.as_str(), base, beside });
-            let skip = may_skip(subject, name).then_some("skip");
+                |about: entry::Step| step(about, context! { name => name.as_str(), base, beside });
+            let skip = may_skip(subject, name).then_some(entry::Step::Skip);
             let decision = subject.decision;
             let was_asked = decision
                 .next
@@ -320,10 +336,14 @@ fn silence_steps(subject: &Subject<'_>, checks: &[CheckName]) -> Option<Vec<Stri
                 .called_for
                 .contains(name)
                 && decision.next.people.blocked.is_none();
-            let steps = ["unexplained", "renamed", "not_triggered"]
-                .into_iter()
-                .chain(skip)
-                .chain(was_asked.then_some("was_asked"));
+            let steps = [
+                entry::Step::Unexplained,
+                entry::Step::Renamed,
+                entry::Step::NotTriggered,
+            ]
+            .into_iter()
+            .chain(skip)
+            .chain(was_asked.then_some(entry::Step::WasAsked));
             steps.map(of_name).collect()
         }
     })
@@ -342,7 +362,10 @@ fn run_approval_step(subject: &Subject<'_>) -> String {
             .iter()
             .filter(|approval| approval.head == head);
         let by: Vec<Markdown> = here.map(|approval| words::person(&approval.by)).collect();
-        return step("runs_approved", context! { by, gate => gate.name.as_str() });
+        return step(
+            entry::Step::RunsApproved,
+            context! { by, gate => gate.name.as_str() },
+        );
     }
     let url = subject
         .snapshot
@@ -352,7 +375,7 @@ fn run_approval_step(subject: &Subject<'_>) -> String {
     let gate = security
         .filter(|gate| subject.lets_runs_go(gate))
         .map(|gate| gate.name.as_str());
-    step("approve_runs", context! { url, gate })
+    step(entry::Step::ApproveRuns, context! { url, gate })
 }
 
 /// Which runs have ended and brought nothing, where a check waits for what they were to bring.
@@ -361,7 +384,7 @@ pub(super) fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Optio
     let runs = external::silent_runs(subject.snapshot);
     let runs = runs.map(|run| linked(code(&run.path), run.url.as_deref().and_then(address)));
     let runs: Vec<Markdown> = runs.collect();
-    Some(step("silent", context! { runs }))
+    Some(step(entry::Step::Silent, context! { runs }))
 }
 
 /// What to do about workflows that GitHub could not start; none where all did. Its API gives no reason, its page does.
@@ -373,15 +396,15 @@ fn start_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<Vec<String
         _ => None,
     };
     let edited = missing.iter().find_map(not_started)?;
-    let mut steps = vec![step("not_started", context! {})];
+    let mut steps = vec![step(entry::Step::NotStarted, context! {})];
     if edited.is_empty() {
         steps.extend([
-            step("not_started_outside", context! {}),
+            step(entry::Step::NotStartedOutside, context! {}),
             outside_step(&subject.decision.view),
         ]);
     } else {
         steps.push(step(
-            "not_started_edited",
+            entry::Step::NotStartedEdited,
             context! { files => edited.clone() },
         ));
     }
@@ -394,11 +417,11 @@ fn outside_step(view: &View) -> String {
         Some(next) => {
             let (checks, at) = (Serde(&next.checks), words::moment(next.at));
             step(
-                "rerun_at",
+                entry::Step::RerunAt,
                 context! { checks, at, nth => next.nth, times => next.times },
             )
         }
-        None if !view.reruns.is_empty() => step("rerun_asked", context! {}),
-        None => step("rerun", context! {}),
+        None if !view.reruns.is_empty() => step(entry::Step::RerunAsked, context! {}),
+        None => step(entry::Step::Rerun, context! {}),
     }
 }

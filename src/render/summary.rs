@@ -3,7 +3,11 @@
 use minijinja::{Value, context, value::Serde};
 use serde::Serialize;
 
-use super::{Links, Markdown, Subject, messages, sanitize, short_text, words};
+use super::{
+    Links, Markdown, Subject,
+    messages::{self, entry},
+    sanitize, short_text, words,
+};
 use loopgate_core::{
     observed::Commit,
     policy::{Severity, StateBackend},
@@ -38,8 +42,7 @@ impl Iteration {
         let artifact = match subject.is_single() {
             true => "none is kept".to_owned(),
             false => messages::plain(
-                "state_place",
-                &state_place(subject),
+                entry::StatePlace(&state_place(subject)),
                 context! { is_code => false },
             ),
         };
@@ -87,7 +90,7 @@ impl Iteration {
                 .filter(|action| !action.is_empty());
             (
                 rule.id.to_string(),
-                named.unwrap_or_else(|| messages::reason("rule", why)),
+                named.unwrap_or_else(|| messages::reason(entry::Rule(why))),
             )
         };
         let issues = failed(evaluation).into_iter().map(issue).collect();
@@ -160,8 +163,7 @@ pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
 /// The same with code as code.
 pub(super) fn state_place_in_markdown(subject: &Subject<'_>) -> Markdown {
     messages::markdown(
-        "state_place",
-        &state_place(subject),
+        entry::StatePlace(&state_place(subject)),
         context! { is_code => true },
     )
 }

@@ -5,7 +5,9 @@ use minijinja::{Value, context, value::Serde};
 use super::{
     CAUTION, Iteration, Links, Subject, block, check_table, clip, clip_lines,
     failure_card::{self, Cause, ShownTexts},
-    line, messages, place, plain, verdict, warning, word, words,
+    line, messages,
+    messages::entry,
+    place, plain, verdict, warning, word, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision},
@@ -177,7 +179,7 @@ fn standing(check: &CheckView) -> (&'static str, String) {
                 .unwrap_or_default();
             return (
                 mark,
-                format!("{}{because}", word("outcome", evidence.outcome.as_str())),
+                format!("{}{because}", word(entry::Outcome(&evidence.outcome))),
             );
         }
         CheckStanding::AwaitsRelease { job, cause } => {
@@ -190,13 +192,13 @@ fn standing(check: &CheckView) -> (&'static str, String) {
         CheckStanding::Lost { jobs } => format!(": {}", line(&messages::lost_jobs(jobs))),
         CheckStanding::Refused { reason } => format!(": {}", line(reason)),
         CheckStanding::NoReport { silence } => {
-            format!(": {}", line(&messages::reason("silence", silence)))
+            format!(": {}", line(&messages::reason(entry::Silence(silence))))
         }
         _ => String::new(),
     };
     (
-        word("standing_mark", &name),
-        format!("{}{beside}", word("standing", &name)),
+        word(entry::StandingMark(&name)),
+        format!("{}{beside}", word(entry::Standing(&name))),
     )
 }
 

@@ -12,7 +12,9 @@ use super::{
     causes::{adds_to_trigger, recognised},
     clip, dashboard,
     escalation::card_question,
-    line, messages, plain, word,
+    line, messages,
+    messages::entry,
+    plain, word,
 };
 use loopgate_core::{
     PrNumber, RepoName, TeamSlug,
@@ -136,7 +138,7 @@ pub fn tried(past: &PastPullRequest, judged: &[JudgedHead], judged_by: JudgedBy)
     let rights = gates
         .iter()
         .any(|gate| gate.closed.is_none())
-        .then(|| word("try", "rights").to_owned());
+        .then(|| word(entry::TriedNote::Rights).to_owned());
     let problems = past
         .last
         .problems

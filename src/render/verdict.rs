@@ -2,7 +2,11 @@
 
 use minijinja::{Value, context, value::Serde};
 
-use super::{Subject, causes, messages, short_line, words};
+use super::{
+    Subject, causes,
+    messages::{self, entry},
+    short_line, words,
+};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, NextAction, View},
@@ -36,7 +40,7 @@ pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
         NextAction::WaitForRunApproval { .. } => (
             "⏳",
             sentence(
-                "run_approval",
+                entry::Verdict::RunApproval,
                 context! { is_asked => !subject.decision.surface.approve_runs.is_empty() },
             ),
         ),
@@ -47,24 +51,34 @@ pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
             (
                 "🧩",
                 sentence(
-                    "push",
+                    entry::Verdict::Push,
                     context! { completed, total, author => subject.author() },
                 ),
             )
         }
         NextAction::WaitForReady => (
             "📝",
-            sentence("ready_for_review", context! { author => subject.author() }),
+            sentence(
+                entry::Verdict::ReadyForReview,
+                context! { author => subject.author() },
+            ),
         ),
         NextAction::WaitForReview => ("👀", review(subject)),
         NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
-            Some(layer) => ("⏳", sentence("layer", context! { layer => layer.get() })),
+            Some(layer) => (
+                "⏳",
+                sentence(entry::Verdict::Layer, context! { layer => layer.get() }),
+            ),
             // A check that did not apply, or was absent, has not passed, so not all is green.
             None => {
                 let mut others = view.checks.iter().filter(|it| did_not_judge(it)).peekable();
                 let is_whole = others.peek().is_none();
-                let is_filtered = others.all(|it| words::standing(&it.standing) == "filtered");
-                ("✅", sentence("ready", context! { is_whole, is_filtered }))
+                let is_filtered =
+                    others.all(|it| words::standing(&it.standing) == words::Standing::Filtered);
+                (
+                    "✅",
+                    sentence(entry::Verdict::Ready, context! { is_whole, is_filtered }),
+                )
             }
         },
     };
@@ -81,7 +95,7 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
             (
                 "🚫",
                 sentence(
-                    "to_decide",
+                    entry::Verdict::ToDecide,
                     context! { why => words::trigger(*cause), pattern, failed },
                 ),
             )
@@ -105,7 +119,7 @@ pub(super) const fn has_passed(action: &NextAction) -> bool {
 /// ", with 2 warnings: lint and docs", after "Passed".
 pub(super) fn with_warnings(view: &View) -> String {
     sentence(
-        "warnings",
+        entry::Verdict::Warnings,
         context! { names => Serde(view.evaluation.warnings()) },
     )
 }
@@ -130,7 +144,7 @@ fn merged(subject: &Subject<'_>) -> (&'static str, String) {
     (
         icon,
         sentence(
-            "merged",
+            entry::Verdict::Merged,
             context! { by, bypassed, attempts => subject.decision.next.attempts.counted.len() },
         ),
     )
@@ -144,22 +158,27 @@ fn stopped(subject: &Subject<'_>) -> String {
         has_failed => next.run.status == RunStatus::Failed,
         most => subject.decision.view.max_attempts,
     };
-    sentence("stopped", beside)
+    sentence(entry::Verdict::Stopped, beside)
 }
 
 fn retry(subject: &Subject<'_>) -> String {
     let author = subject.author();
     if let Some((gate, by)) = subject.rejection() {
         return sentence(
-            "gate_rejected",
+            entry::Verdict::GateRejected,
             context! { by => by.as_str(), gate => gate.name.as_str(), author },
         );
     }
     match &subject.decision.view.held_by {
         Some(Blocker::ChangesRequested(by)) => {
-            return sentence("change_asked_for", context! { by => by.as_str(), author });
+            return sentence(
+                entry::Verdict::ChangeAskedFor,
+                context! { by => by.as_str(), author },
+            );
         }
-        Some(Blocker::Configuration) => return sentence("no_configuration", context! {}),
+        Some(Blocker::Configuration) => {
+            return sentence(entry::Verdict::NoConfiguration, context! {});
+        }
         _ => {}
     }
     let who = match &subject.decision.view.fixing {
@@ -233,14 +252,15 @@ fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
 fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
     let silent = silence_of(subject, missing);
     let reason = match silent {
-        Some(silence) if silence.is_authors() => messages::variant_name(silence),
-        Some(_) => "no_report".to_owned(),
-        None => awaited(subject, missing).to_owned(),
+        Some(Silence::Conflict) => entry::Waiting::Conflict,
+        Some(Silence::SkipWord { .. }) => entry::Waiting::SkipWord,
+        Some(Silence::WorkflowToken) => entry::Waiting::WorkflowToken,
+        Some(Silence::EndedWithout | Silence::Unexplained { .. }) => entry::Waiting::NoReport,
+        None => awaited(subject, missing),
     };
     let base = subject.snapshot.pull_request.base.branch.as_str();
     messages::plain(
-        "waiting",
-        &reason,
+        reason,
         context! {
             names => words::checks(missing),
             base,
@@ -255,7 +275,7 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
 }
 
 /// What all of the missing checks have in common, by which they are waited for.
-fn awaited(subject: &Subject<'_>, missing: &[CheckName]) -> &'static str {
+fn awaited(subject: &Subject<'_>, missing: &[CheckName]) -> entry::Waiting {
     let all = |wanted: fn(&CheckStanding) -> bool| {
         let standing = |name| subject.check(name).map(|check| &check.standing);
         missing
@@ -273,23 +293,23 @@ fn awaited(subject: &Subject<'_>, missing: &[CheckName]) -> &'static str {
     };
     let is_cancelled = |standing: &CheckStanding| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled);
     if all(is_queued) {
-        "queued"
+        entry::Waiting::Queued
     } else if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
-        "running"
+        entry::Waiting::Running
     } else if fails_on_the_base(subject, missing) {
-        "fails_on_the_base"
+        entry::Waiting::FailsOnTheBase
     } else if all(is_cancelled) {
-        "cancelled"
+        entry::Waiting::Cancelled
     } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
-        "not_started"
+        entry::Waiting::NotStarted
     } else if all(|standing| matches!(standing, CheckStanding::Lost { .. })) {
-        "lost"
+        entry::Waiting::Lost
     } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
-        "failed_outside"
+        entry::Waiting::FailedOutside
     } else if silences(subject, missing) {
-        "silent"
+        entry::Waiting::Silent
     } else {
-        "missing"
+        entry::Waiting::Missing
     }
 }
 
@@ -326,7 +346,7 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
         .filter(|gate| gate.is_closed());
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
     sentence(
-        "gated",
+        entry::Verdict::Gated,
         context! { passes => subject.decision.view.evidence_stage >= Stage::Document, closed, gate => gate.as_str(), who, only_author },
     )
 }
@@ -337,12 +357,12 @@ fn review(subject: &Subject<'_>) -> String {
         Some(Blocker::ChangesRequested(by)) => (None, Some(by.as_str())),
         _ => (None, None),
     };
-    sentence("review", context! { reviews, by })
+    sentence(entry::Verdict::Review, context! { reviews, by })
 }
 
-/// The line of this name, plain text.
-fn sentence(line: &str, beside: Value) -> String {
-    messages::plain("verdict", &line, beside)
+/// The line, plain text.
+fn sentence(line: entry::Verdict, beside: Value) -> String {
+    messages::plain(line, beside)
 }
 
 /// The line of stages, the current one marked.

@@ -3,7 +3,11 @@
 
 use minijinja::{context, value::Serde};
 
-use super::{Links, Markdown, code, fence, line, messages, plain, texts, words};
+use super::{
+    Links, Markdown, code, fence, line,
+    messages::{self, entry},
+    plain, texts, words,
+};
 use loopgate_core::{
     deciding::{Decision, Warning},
     evidence::{RepeatedTest, RepetitionGap},
@@ -37,7 +41,7 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
         }
         Warning::TamperedComment { url, .. } => context! { comment => links.to("comment", url) },
         Warning::RecordLost(lost) => {
-            context! { left => messages::word("trace", &messages::variant_name(&lost.trace)) }
+            context! { left => messages::word(entry::Trace(&lost.trace)) }
         }
         Warning::OpenPattern { pattern, branch } => context! {
             own => OwnCheck::Gates.name(&CheckScope::Branch(branch.clone())),
@@ -45,7 +49,7 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
         },
         _ => context! {},
     };
-    messages::markdown("warning", warning, beside)
+    messages::markdown(entry::Warning(warning), beside)
 }
 
 /// Which of the tests that the change adds did not run as often as was asked for, and why: a line for each reason.
@@ -53,7 +57,7 @@ pub fn not_repeated(tests: &[RepeatedTest]) -> Vec<String> {
     let line_of = |gap: RepetitionGap| {
         let tests = tests.iter().filter(|test| test.gap == Some(gap));
         let names: Vec<String> = tests.map(|test| line(&test.test)).collect();
-        let why = messages::word("repetition_gap", &messages::variant_name(&gap));
+        let why = messages::word(entry::RepetitionGap(&gap));
         let line = || {
             format!(
                 "new tests that were not repeated often enough: {}: {why}",
@@ -87,8 +91,7 @@ pub fn configuration_note(origin: &PolicyOrigin) -> Option<Markdown> {
         Markdown::ours(first + letters.as_str())
     });
     Some(messages::markdown(
-        "configuration",
-        &"note",
+        entry::Configuration::Note,
         context! { hint, governs => governs(origin), ..Serde(error) },
     ))
 }
@@ -99,7 +102,7 @@ fn governs(origin: &PolicyOrigin) -> Markdown {
         PolicyOrigin::LastGood { commit, .. } => Some(code(&commit.short())),
         _ => None,
     };
-    messages::markdown("configuration", &"governs", context! { commit })
+    messages::markdown(entry::Configuration::Governs, context! { commit })
 }
 
 /// The text of the check run about a broken configuration.

@@ -3,10 +3,15 @@
 use std::collections::BTreeSet;
 
 pub use super::amounts::{and, count, days, duration, few, moment, or, plural, times};
-use super::{Markdown, messages, sanitize::text, short_text, word};
+use super::{
+    Markdown,
+    messages::{self, entry},
+    sanitize::text,
+    short_text, word,
+};
 use loopgate_core::{
     CheckName, Login, TeamSlug,
-    deciding::{CheckView, NextAction, Part, View},
+    deciding::{CheckView, LabelMeaning, NextAction, Part, View},
     escalation::fix_request::Whom,
     evidence::{CheckEvidence, Outcome},
     failure::Blame,
@@ -17,6 +22,7 @@ use loopgate_core::{
     verdict::{CheckStanding, SkipCause, SkippedJob, StartFilter, gather::OnBase},
 };
 use minijinja::{Value, context, value::Serde};
+use serde::Serialize;
 
 /// People who are named one by one; of more, how many there are is enough.
 const MOST_APPROVERS: usize = 5;
@@ -40,41 +46,49 @@ pub fn person(login: &Login) -> Markdown {
 
 /// Why a human is called, in words.
 pub fn trigger(trigger: Trigger) -> &'static str {
-    word("trigger", trigger.as_str())
+    word(entry::Trigger(&trigger))
+}
+
+/// What a label says in the list of a repository's labels.
+pub fn label_description(meaning: &LabelMeaning) -> String {
+    messages::reason(entry::Label(meaning))
 }
 
 /// Whose fault a failure is, if that is not the pull request's.
 pub fn blame(blame: Blame) -> Option<&'static str> {
-    Some(word("blame", blame.as_str())).filter(|words| !words.is_empty())
+    Some(word(entry::Blame(&blame))).filter(|words| !words.is_empty())
 }
 
 /// The outcome with its sign.
 pub fn outcome(outcome: Outcome) -> String {
     format!(
         "{} {}",
-        word("outcome_sign", outcome.as_str()),
-        word("outcome", outcome.as_str())
+        word(entry::OutcomeSign(&outcome)),
+        word(entry::Outcome(&outcome))
     )
 }
 
 pub fn permission(permission: Permission) -> &'static str {
-    word("permission", permission.as_str())
+    word(entry::Permission(&permission))
 }
 
 /// That a job did not run: "test was skipped", "test does not run on this change (`paths-ignore` of ci.yml)".
 pub fn skipped_job(job: &SkippedJob) -> String {
-    let by = job.filter.as_ref().map_or("condition", |_| "filter");
-    messages::plain("skipped_by", &by, Value::from(Serde(job)))
+    let by = match job.filter {
+        None => entry::SkippedBy::Condition,
+        Some(_) => entry::SkippedBy::Filter,
+    };
+    messages::plain(by, Value::from(Serde(job)))
 }
 
 /// What kept a workflow from starting: "`paths-ignore` of ci.yml".
 pub fn start_filter(filter: &StartFilter) -> String {
-    messages::plain("skipped_by", &"filter_alone", Value::from(Serde(filter)))
+    messages::plain(entry::SkippedBy::FilterAlone, Value::from(Serde(filter)))
 }
 
 /// Why a skipped job is waited for: "test was skipped: build of the same run failed or was cancelled".
 pub fn awaited_job(job: &SkippedJob, cause: &SkipCause) -> String {
-    messages::plain("skip_cause", cause, context! { of => skipped_job(job) })
+    messages::plain(entry::SkipCause(cause), context! { of => skipped_job(job) })
 }
 
 /// What a check that has ended brought.
@@ -85,15 +99,45 @@ pub fn evidence(check: &CheckView) -> Option<&CheckEvidence> {
     }
 }
 
-/// The key of a standing in the catalogue.
-pub fn standing(standing: &CheckStanding) -> String {
+/// How a check stands, as finely as texts tell it; of one that has `Ended`, its evidence tells more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Standing {
+    Ended,
+    Missing,
+    Running,
+    Queued,
+    AwaitsApproval,
+    NoReport,
+    CannotStart,
+    AwaitsRelease,
+    NotApplicable,
+    Filtered,
+    Absent,
+    Skipped,
+    Refused,
+    Lost,
+    NotStarted,
+}
+
+pub const fn standing(standing: &CheckStanding) -> Standing {
     match standing {
+        CheckStanding::Done(_) => Standing::Ended,
+        CheckStanding::Missing => Standing::Missing,
         CheckStanding::Running {
             is_queued: true, ..
-        } => "queued".to_owned(),
-        CheckStanding::NoReport { silence } if silence.is_authors() => "cannot_start".to_owned(),
-        CheckStanding::NotApplicable { job } if job.filter.is_some() => "filtered".to_owned(),
-        _ => messages::variant_name(standing),
+        } => Standing::Queued,
+        CheckStanding::Running { .. } => Standing::Running,
+        CheckStanding::AwaitsApproval { .. } => Standing::AwaitsApproval,
+        CheckStanding::NoReport { silence } if silence.is_authors() => Standing::CannotStart,
+        CheckStanding::NoReport { .. } => Standing::NoReport,
+        CheckStanding::AwaitsRelease { .. } => Standing::AwaitsRelease,
+        CheckStanding::NotApplicable { job } if job.filter.is_some() => Standing::Filtered,
+        CheckStanding::NotApplicable { .. } => Standing::NotApplicable,
+        CheckStanding::Absent { .. } => Standing::Absent,
+        CheckStanding::Skipped { .. } => Standing::Skipped,
+        CheckStanding::Refused { .. } => Standing::Refused,
+        CheckStanding::Lost { .. } => Standing::Lost,
+        CheckStanding::NotStarted { .. } => Standing::NotStarted,
     }
 }
 
@@ -119,8 +163,10 @@ pub fn failing(view: &View) -> Vec<CheckName> {
 pub fn deed(part: Part, action: &NextAction) -> &'static str {
     match part {
         Part::Ci | Part::Base => "report the checks",
-        Part::Author | Part::Agent if action.awaits_evidence() => word("deed", "cannot_start"),
-        _ => word("deed", &messages::variant_name(action)),
+        Part::Author | Part::Agent if action.awaits_evidence() => {
+            word(entry::DeedOfAuthor::CannotStart)
+        }
+        _ => word(entry::Deed(action)),
     }
 }
 
@@ -287,14 +333,13 @@ mod tests {
     fn what_rarely_fails() {
         let missing = |broken: &[&str], gone| {
             let named = broken.iter().map(ToString::to_string).collect();
-            messages::reason(
-                "rule",
-                &RuleFailure::RequiredTest(MissingTests::OfBase {
+            messages::reason(entry::Rule(&RuleFailure::RequiredTest(
+                MissingTests::OfBase {
                     broken: broken.len(),
                     named,
                     gone,
-                }),
-            )
+                },
+            )))
         };
         assert_eq!(
             missing(&["a"], 0),
@@ -313,29 +358,23 @@ mod tests {
             reason: "tests/round.rs passes on the base too.".to_owned(),
         };
         assert_eq!(
-            messages::reason("rule", &RuleFailure::RequiredTest(proof)),
+            messages::reason(entry::Rule(&RuleFailure::RequiredTest(proof))),
             "add a test that fails without the fix and passes with it: tests/round.rs passes on the base too"
         );
         let uncovered = [1, 2, 3, 4].map(|line| format!("a.rs:{line}")).to_vec();
         assert_eq!(
-            messages::reason(
-                "rule",
-                &RuleFailure::ChangedCoverage {
-                    percent: 99.96,
-                    least: 100.0,
-                    uncovered
-                }
-            ),
+            messages::reason(entry::Rule(&RuleFailure::ChangedCoverage {
+                percent: 99.96,
+                least: 100.0,
+                uncovered
+            })),
             "99.9 % of the changed lines are covered; add tests until it is 100 %: a.rs:1, a.rs:2, a.rs:3 and 1 more place"
         );
         assert_eq!(
-            messages::reason(
-                "rule",
-                &RuleFailure::CoverageLost {
-                    head: 80.1,
-                    base: 80.3
-                }
-            ),
+            messages::reason(entry::Rule(&RuleFailure::CoverageLost {
+                head: 80.1,
+                base: 80.3
+            })),
             "80.1 % of all lines are covered and 80.3 % on the base; cover what lost its tests"
         );
     }

@@ -133,23 +133,25 @@ async fn standing(checkout: &Checkout, until: Instant) -> Standing {
 fn of_tree(checkout: &Checkout) -> Standing {
     let evidence = Path::new(EVIDENCE);
     match feedback::here(&checkout.root, evidence) {
-        Ok(reading) if reading.currency != Currency::Current => unverified(checkout, "older"),
+        Ok(reading) if reading.currency != Currency::Current => {
+            unverified(checkout, render::held_by_edits())
+        }
         Ok(reading) if reading.decision() != DecisionWord::Retry => Standing::MayStop,
         Ok(reading) if asks_no_more(&reading) && fails_as_base(checkout) => Standing::MayStop,
         Ok(reading) => Standing::Fails {
             reason: render::held_by_tree(&reading),
             lost: has_lost_results(checkout),
         },
-        Err(_) if is_edited(checkout) => unverified(checkout, "never"),
+        Err(_) if is_edited(checkout) => unverified(checkout, render::held_unverified()),
         Err(_) => Standing::MayStop,
     }
 }
 
-fn unverified(checkout: &Checkout, why: &str) -> Standing {
+fn unverified(checkout: &Checkout, reason: String) -> Standing {
     let tree = working_tree::tree(&checkout.git, Path::new(EVIDENCE));
     Standing::Unverified {
         tree: tree.unwrap_or(checkout.tree),
-        reason: render::held_unverified(why),
+        reason,
     }
 }
 

@@ -96,7 +96,7 @@ impl Session<'_> {
             policy,
         ) {
             Ok(turn) => turn,
-            Err(breach) => return self.break_off(render::reason("breach", &breach)).await,
+            Err(breach) => return self.break_off(render::loop_breach(&breach)).await,
         };
         let fix = self
             .reflex()

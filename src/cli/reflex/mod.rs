@@ -306,7 +306,7 @@ fn judge(before: Sha, after: Sha) -> CommandResult {
         return Ok(exit::OK);
     }
     for refusal in refusals.iter().take(20) {
-        output::note_line(render::plain_line(&render::reason("edit_refusal", refusal)));
+        output::note_line(render::plain_line(&render::loop_edit_refusal(refusal)));
     }
     Ok(exit::ESCALATE)
 }

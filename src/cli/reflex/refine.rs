@@ -16,7 +16,10 @@ use super::{
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
     git::Outsider,
-    render::{few, loop_call, loop_fix_message, loop_missing_test, reason, refused_command},
+    render::{
+        few, loop_call, loop_edit_refusal, loop_exhausted, loop_fix_message, loop_missing_test,
+        refused_command,
+    },
     runner::{self, CommandLine, Edits, Ending, Extent, FixerEnd, FixerReport, Head, Plan},
 };
 use loopgate_core::{
@@ -150,10 +153,7 @@ impl Session<'_> {
             Ok(left) => left,
             Err(exhausted) => {
                 return self
-                    .call_a_person(
-                        Trigger::BudgetExhausted,
-                        vec![reason("exhausted", &exhausted)],
-                    )
+                    .call_a_person(Trigger::BudgetExhausted, vec![loop_exhausted(&exhausted)])
                     .await;
             }
         };
@@ -348,7 +348,7 @@ impl Session<'_> {
                 let mut notes: Vec<String> = refusals
                     .iter()
                     .take(20)
-                    .map(|refusal| plain(&reason("edit_refusal", refusal)))
+                    .map(|refusal| plain(&loop_edit_refusal(refusal)))
                     .collect();
                 notes.push(format!(
                     "Nothing of it was committed. It is put aside: git show {}",

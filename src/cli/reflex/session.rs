@@ -9,7 +9,7 @@ use crate::{
         LoadedRun, LocalRepository, MemoryNotes, RefName, RefsError, RunLines, Save, StateStore,
         loop_subject,
     },
-    render::{PlantedSettings, loop_call, reason},
+    render::{PlantedSettings, loop_breach, loop_call},
     runner::{self, Extent, Head, Interrupt},
 };
 use loopgate_core::{
@@ -176,7 +176,7 @@ impl<'g> Session<'g> {
     ) -> Result<Progress, CliError> {
         match turn {
             Ok(turn) => self.save(turn, None).await,
-            Err(breach) => self.break_off(reason("breach", &breach)).await,
+            Err(breach) => self.break_off(loop_breach(&breach)).await,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{
         ObservedSurface,
         marker::{Digest, Marker},
     },
-    render::{CheckRunText, Rendered, reason},
+    render::{CheckRunText, Rendered, label_description},
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, Post, Surface},
@@ -178,7 +178,7 @@ fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     for (name, wish) in &wished.labels {
         match (wish, on(name)) {
             (Some((color, meaning)), None) => {
-                let (color, description) = (color.clone(), reason("label", meaning));
+                let (color, description) = (color.clone(), label_description(meaning));
                 effects.push(Effect::CreateLabel {
                     name: name.clone(),
                     color,

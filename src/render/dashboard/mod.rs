@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    address, amounts, block, json_text, line, memory_stats_document, messages::happened,
-    short_line, templates::EMBEDDED, word, words,
+    address, amounts, block, json_text, line, memory_stats_document, messages::entry,
+    messages::happened, short_line, templates::EMBEDDED, word, word_named, words,
 };
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
 use loopgate_core::{
@@ -116,7 +116,7 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     pages.add_filter("happened", |line: Value| short_line(&happened(&line), 300));
     pages.add_filter("days", words::days);
     pages.add_filter("word", |variant: String, section: String| {
-        word(&section, &variant)
+        word_named(&section, &variant)
     });
     pages.add_filter("short", |text: String| overview::short(&text));
     pages.add_filter("sentence", sentence);
@@ -196,12 +196,22 @@ impl Notice {
         Self::new("Not now", overview::short(reason))
     }
 
-    /// Only people who signed in see the pages (`sign_in`); a page was asked for by a name that a stranger may have
-    /// registered (`foreign_name`); a form was sent from elsewhere, or from a page older than this server's start
-    /// (`foreign_form`); a person has as many tokens as one may have (`too_many_tokens`).
-    pub fn refused(why: &str) -> Self {
-        Self::new(word("notice_title", why), word("notice", why))
+    pub fn refused(why: Refused) -> Self {
+        Self::new(word(entry::NoticeTitle(&why)), word(entry::Notice(&why)))
     }
+}
+
+/// Why a page or a form is refused.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub enum Refused {
+    /// Only people who signed in see the pages.
+    SignIn,
+    /// The page was asked for by a name that a stranger may have registered.
+    ForeignName,
+    /// The form was sent from elsewhere, or from a page older than this server's start.
+    ForeignForm,
+    /// The person has as many tokens as one may have.
+    TooManyTokens,
 }
 
 /// What people make for programs that act for them.
@@ -359,7 +369,7 @@ pub struct DeadLetterRow {
 
 /// What work of a class is about, by its word.
 pub fn work_class(class: &str) -> &'static str {
-    word("work_class", class)
+    word_named("work_class", class)
 }
 
 /// What the doctor found.

@@ -1,5 +1,6 @@
 //! The first page: who acts next on each open loop, and the one thing to do.
 
+use crate::render::messages::entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +95,7 @@ impl ListedLoop {
         Self {
             page,
             waits: age(open.since, now),
-            actor: word("part_who", open.part.as_str()),
+            actor: word(entry::PartWho(&open.part)),
             repository: repository.to_string(),
             number: number.get(),
             open,
@@ -112,7 +113,7 @@ impl Overview {
     ) -> Self {
         let group = |(part, count, oldest, loops)| Group {
             part,
-            title: word("part", part.as_str()),
+            title: word(entry::Part(&part)),
             count,
             oldest: age(oldest, now),
             from,

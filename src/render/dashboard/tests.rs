@@ -143,7 +143,7 @@ fn every_page_is_written_and_escapes_what_it_prints() {
         tokens: vec![token],
     };
     pages.push(tokens.html(&visitor));
-    pages.push(Notice::refused("sign_in").html(&Frame::Stranger));
+    pages.push(Notice::refused(super::Refused::SignIn).html(&Frame::Stranger));
     let (message, remedy) = (HOSTILE.to_owned(), Some(HOSTILE.to_owned()));
     let (outcome, link) = (
         DoctorOutcome::Warning,

@@ -13,7 +13,8 @@ use super::{
     Brevity, LIMIT, Links, Markdown, Shown, Subject, attempt_row, causes, check_table, clip,
     clip_lines, code,
     failure_card::{self, Cause, explained, title_and_message},
-    fence, line, markdown, memory, reason,
+    fence, line, markdown, memory,
+    messages::{entry, reason},
     sanitize::text,
     short_text,
     steps::resume_steps,
@@ -54,14 +55,14 @@ fn recognised_apart(escalation: &EscalationView) -> Option<String> {
         .cause
         .as_ref()
         .filter(|cause| causes::adds_to_trigger(cause))?;
-    Some(short_text(&reason("cause", cause), 500).into_string())
+    Some(short_text(&reason(entry::Cause(cause)), 500).into_string())
 }
 
 /// What is asked of a person: the question, or, of a run as a whole, what its cause calls for.
 fn asked(escalation: &EscalationView) -> Markdown {
     match &escalation.question {
-        Question::OfRun { .. } => Markdown::ours(word("human_action", escalation.trigger.as_str())),
-        question => short_text(&reason("question", question), 800),
+        Question::OfRun { .. } => Markdown::ours(word(entry::HumanAction(&escalation.trigger))),
+        question => short_text(&reason(entry::Question(question)), 800),
     }
 }
 
@@ -194,7 +195,7 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
     let recognised = escalation
         .cause
         .as_ref()
-        .map(|cause| short_text(&reason("cause", cause), 500));
+        .map(|cause| short_text(&reason(entry::Cause(cause)), 500));
     let best = escalation.best.as_ref().map(|(attempt, sha, score)| {
         let score = match subject.shows_scores() {
             true => format!(" (score {score})"),
@@ -212,7 +213,7 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
         max_attempts => view.max_attempts,
         failure_summary => failure_summary(subject, &causes, shown.len(), &links),
         // The causes of the failures, and how the change weakens what checks it.
-        root_cause_analysis => markdown("escalation", &"analysis", context! { causes => root_causes(first), weakened }),
+        root_cause_analysis => markdown(entry::Escalation::Analysis, context! { causes => root_causes(first), weakened }),
         fix_attempts => section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
         trigger => code(escalation.trigger.as_str()),
         reason => blocked_because(escalation),
@@ -222,14 +223,14 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
         stage => view.stage.as_str(),
         time_in_failure => time_in_failure(subject, escalation),
         // The attempts as a table, where there were several; what was tried in each stands above it.
-        retry_history => markdown("escalation", &"attempts", context! { hidden, rows => attempts }),
+        retry_history => markdown(entry::Escalation::Attempts, context! { hidden, rows => attempts }),
         pattern_detected => recognised.unwrap_or_default(),
-        question => markdown("escalation", &"question", context! { asked => asked(escalation), options => options(escalation) }),
-        human_action_needed => Markdown::ours(word("human_action", escalation.trigger.as_str())),
+        question => markdown(entry::Escalation::Question, context! { asked => asked(escalation), options => options(escalation) }),
+        human_action_needed => Markdown::ours(word(entry::HumanAction(&escalation.trigger))),
         resume_steps => numbered(&resume_steps(subject, escalation.trigger)),
         mentions => mentions(subject, escalation),
         original_code => section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, lines)),
-        all_test_results => section(ReportSection::AllTestResults, markdown("escalation", &"results", context! { rows })),
+        all_test_results => section(ReportSection::AllTestResults, markdown(entry::Escalation::Results, context! { rows })),
         failure_analyses => section(ReportSection::FailureAnalyses, root_causes(further)),
         debug_memory_summary => section(
             ReportSection::DebugMemorySummary,
@@ -240,7 +241,7 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
         context => context_lines(subject, &links),
         title => text(&clip(&snapshot.pull_request.title, 200)),
         // "Attempt 3 needs a person: tests that passed before fail now."
-        sentence => markdown("escalation", &"sentence", context! {
+        sentence => markdown(entry::Escalation::Sentence, context! {
             attempt => view.attempt, trigger => short_text(&causes::why(escalation), 300),
         }),
     }
@@ -284,8 +285,7 @@ fn failure_summary(
         };
         let awaited = view.checks.iter().any(is_awaited);
         return markdown(
-            "escalation",
-            &"unnamed",
+            entry::Escalation::Unnamed,
             context! { failing => Serde(words::failing(view)), awaited },
         );
     }
@@ -303,7 +303,7 @@ fn failure_line(cause: &Cause<'_>, links: &Links) -> Markdown {
         answer => failure.answer.as_deref().map(harmless),
         what,
     };
-    markdown("escalation", &"failure", model)
+    markdown(entry::Escalation::Failure, model)
 }
 
 /// What is to be done about each, and what explains it where the failure itself does not.
@@ -325,7 +325,7 @@ fn root_causes(causes: &[Cause<'_>]) -> Markdown {
         };
         let (id, category) = (
             code(&view.cause.to_string()),
-            word("category", view.analysis.category.as_str()),
+            word(entry::Category(&view.analysis.category)),
         );
         format!("- {id} ({category}): {advice}")
     };
@@ -554,7 +554,7 @@ fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
         run => run.map(|url| links.to("failing check", &url)),
         state => summary::state_place_in_markdown(subject),
     };
-    markdown("escalation", &"context", model)
+    markdown(entry::Escalation::Context, model)
 }
 
 /// The only mentions Loopgate makes: people and teams the configuration names for this cause.

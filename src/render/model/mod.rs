@@ -24,6 +24,7 @@ use super::{
     excerpts::{self, QuotedOutput},
     failure_card::{Cause, causes, explained},
     memory,
+    messages::entry,
     summary::{self, StatePlace},
     variant_name, word, words,
 };
@@ -372,13 +373,13 @@ fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
             kind_of(account, subject.policy),
             Some(account.login.clone()),
         ),
-        part => (word("actor", part.as_str()), None),
+        part => (word(entry::Actor(&part)), None),
     };
     if who.part == Part::Merger && !is_open {
         return Some(Actor {
-            kind: word("actor", Part::Author.as_str()).to_owned(),
+            kind: word(entry::Actor(&Part::Author)).to_owned(),
             login: None,
-            action: word("deed", "push").to_owned(),
+            action: word(entry::DeedOfAuthor::Push).to_owned(),
             since: who.since,
         });
     }

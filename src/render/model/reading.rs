@@ -2,6 +2,7 @@
 //! `feedback.txt`; and what it shows of a run whose record is gone. Its writer may have written anything, so its size
 //! is bounded, fields that are not known are left as they are, and whatever is shown is made plain first.
 
+use crate::render::messages::entry;
 use std::collections::BTreeSet;
 
 use minijinja::{context, value::Serde};
@@ -337,9 +338,9 @@ pub fn feedback_text(reading: &Reading) -> String {
     let is_last = has_ended && reading.currency == Currency::Current;
     let model = context! {
         subject => subject(document),
-        read_from => word("read_from", reading.from.as_str()),
+        read_from => word(entry::ReadFrom(&reading.from)),
         // Why it is not the last word.
-        outdated => (!is_last).then(|| messages::plain("outdated", &reading.currency, context! {})),
+        outdated => (!is_last).then(|| messages::plain(entry::Outdated(&reading.currency), context! {})),
         heading => HEADING,
         caution => CAUTION,
         most_excerpts => MOST_EXCERPTS,
@@ -353,15 +354,14 @@ pub fn feedback_text(reading: &Reading) -> String {
 pub fn waiting_text(reading: &Reading) -> String {
     let what = match reading.currency {
         Currency::Current | Currency::TreeChanged if reading.from == ReadFrom::Nowhere => {
-            "nowhere".to_owned()
+            entry::Awaited::Nowhere
         }
-        currency => messages::variant_name(&currency),
+        Currency::Current => entry::Awaited::Current,
+        Currency::TreeChanged => entry::Awaited::TreeChanged,
+        Currency::OlderHead(_) => entry::Awaited::OlderHead,
+        Currency::BeforePush => entry::Awaited::BeforePush,
     };
-    format!(
-        "waiting {} on {}",
-        word("awaited", &what),
-        subject(&reading.feedback)
-    )
+    format!("waiting {} on {}", word(what), subject(&reading.feedback))
 }
 
 /// `acme/widgets#12 at 1a2b3c4d`.

@@ -11,10 +11,10 @@ pub use self::fix_message::loop_fix_message;
 
 use super::{
     CAUTION, Iteration, causes, memory_lines,
-    messages::{self, reason},
+    messages::{self, entry, reason},
     place,
     summary::{failed, state_ref},
-    word, words,
+    word_named, words,
 };
 use loopgate_core::{
     deciding::{Decision, View},
@@ -22,7 +22,7 @@ use loopgate_core::{
     memory::MemoryMatch,
     observed::ChangedFiles,
     policy::Trigger,
-    reflex::{self, Ask, CritiqueItem, FixRecord, LoopCall},
+    reflex::{self, Ask, Breach, CritiqueItem, EditRefusal, Exhausted, FixRecord, LoopCall},
     source_files::{is_code, is_test},
     state::{Dispute, LoopState, RunDocument, RunStatus},
     text::one_line,
@@ -70,13 +70,12 @@ fn last_fix(state: &LoopState) -> Option<&FixRecord> {
 
 /// How a loop stands, in one line, as far as its state alone shows.
 pub fn loop_verdict(state: &LoopState) -> String {
-    let section = if state.run.pull_request.is_some() {
-        "pull_request_verdict"
-    } else {
-        "loop_verdict"
-    };
     let beside = context! { cause => cause(state), state => Serde(shown(state)) };
-    messages::plain(section, &state.run.status, beside)
+    let status = &state.run.status;
+    match state.run.pull_request {
+        Some(_) => messages::plain(entry::PullRequestVerdict(status), beside),
+        None => messages::plain(entry::LoopVerdict(status), beside),
+    }
 }
 
 /// Why a person is called: on a pull request in its words, at a terminal mostly in the same.
@@ -89,12 +88,27 @@ fn cause(state: &LoopState) -> &'static str {
     } else {
         trigger.as_str()
     };
-    let own = word("trigger_of_local_loop", about);
+    let own = word_named("trigger_of_local_loop", about);
     if state.run.pull_request.is_some() || own.is_empty() {
         words::trigger(trigger)
     } else {
         own
     }
+}
+
+/// How a step of the loop went wrong.
+pub fn loop_breach(breach: &Breach) -> String {
+    reason(entry::Breach(breach))
+}
+
+/// Why an edit of the fixer is refused.
+pub fn loop_edit_refusal(refusal: &EditRefusal) -> String {
+    reason(entry::EditRefusal(refusal))
+}
+
+/// Which part of the fixer's budget is used up.
+pub fn loop_exhausted(exhausted: &Exhausted) -> String {
+    reason(entry::Exhausted(exhausted))
 }
 
 /// PLAN: what the iteration that a loop is in will do, in short lines.
@@ -137,7 +151,7 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
             .iter()
             .filter(|failure| failure.check.as_str() == rule.id.as_str());
         // What to do about a failure may not be known.
-        let (usual, before) = (bounded(&reason("rule", why)), items.len());
+        let (usual, before) = (bounded(&reason(entry::Rule(why))), items.len());
         items.extend(failures.take(PER_RULE).map(|view| {
             let failure = &view.failure;
             let place = failure
@@ -180,7 +194,7 @@ pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     if escalation.trigger == Trigger::Tampering {
         return Some(loop_call(Trigger::Tampering, notes));
     }
-    let question = reason("question", &escalation.question);
+    let question = reason(entry::Question(&escalation.question));
     Some(LoopCall {
         notes,
         ask: Ask {
@@ -197,7 +211,7 @@ pub fn loop_dispute(dispute: &Dispute, failures: &[FailureView]) -> LoopCall {
     LoopCall {
         notes: Vec::new(),
         ask: Ask {
-            question: reason("question", &question),
+            question: reason(entry::Question(&question)),
             options,
         },
     }
@@ -205,16 +219,11 @@ pub fn loop_dispute(dispute: &Dispute, failures: &[FailureView]) -> LoopCall {
 
 /// A call by something else than an evaluation: refused edits, no edits, nothing to spend. `notes` have what it is.
 pub fn loop_call(cause: Trigger, notes: Vec<String>) -> LoopCall {
-    let text = |part: &str| {
-        messages::plain(
-            "call_of_local_loop",
-            &part,
-            context! { about => cause.as_str() },
-        )
-    };
+    let text =
+        |part: entry::CallOfLocalLoop| messages::plain(part, context! { about => cause.as_str() });
     let ask = Ask {
-        question: text("question"),
-        options: causes::lines(&text("answers")),
+        question: text(entry::CallOfLocalLoop::Question),
+        options: causes::lines(&text(entry::CallOfLocalLoop::Answers)),
     };
     LoopCall { notes, ask }
 }
@@ -231,8 +240,8 @@ pub fn loop_missing_test(change: &ChangedFiles, notes: Vec<String>) -> LoopCall 
     LoopCall {
         notes,
         ask: Ask {
-            question: messages::plain("call_of_local_loop", &MISSING_TEST, beside),
-            options: causes::lines(word("answers_of_local_loop", MISSING_TEST)),
+            question: messages::plain(entry::CallOfLocalLoop::MissingTest, beside),
+            options: causes::lines(word_named("answers_of_local_loop", MISSING_TEST)),
         },
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     github::{DormantRepository, WorkClass, registration::is_same},
     render::{
         Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, DormantRow, Notice, Operations,
-        Queue, age, moment, plain_line, work_class,
+        Queue, Refused, age, moment, plain_line, work_class,
     },
     server::{
         Admin,
@@ -139,7 +139,10 @@ pub(super) async fn examine(
     form: String,
 ) -> Response {
     if !is_ours(&admin, &form) {
-        return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
+        return reply.with(
+            StatusCode::FORBIDDEN,
+            &Notice::refused(Refused::ForeignForm),
+        );
     }
     if let Some(doctor) = &admin.doctor {
         doctor.ask();
@@ -154,7 +157,10 @@ pub(super) async fn replay(
     form: String,
 ) -> Response {
     let Some(id) = field(&form, "id").filter(|_| is_ours(&admin, &form)) else {
-        return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
+        return reply.with(
+            StatusCode::FORBIDDEN,
+            &Notice::refused(Refused::ForeignForm),
+        );
     };
     let which = if id.is_empty() {
         Replay::All

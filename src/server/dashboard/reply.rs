@@ -21,7 +21,7 @@ use axum::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    render::{Frame, Notice, Page},
+    render::{Frame, Notice, Page, Refused},
     server::storage::Visibility,
 };
 use loopgate_core::{Login, UserId};
@@ -82,7 +82,7 @@ impl<S: Sync> FromRequestParts<S> for Reply {
         } else {
             Err(reply.with(
                 StatusCode::MISDIRECTED_REQUEST,
-                &Notice::refused("foreign_name"),
+                &Notice::refused(Refused::ForeignName),
             ))
         }
     }

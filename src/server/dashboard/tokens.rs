@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     github::registration::nonce,
-    render::{Frame, Notice, TokenRow, TokensPage, moment, plain_line},
+    render::{Frame, Notice, Refused, TokenRow, TokensPage, moment, plain_line},
     server::{
         Admin,
         storage::{AccessToken, Change, ChangeOutcome, TokenChange, TokenDigest},
@@ -100,7 +100,10 @@ async fn make(
     let made = async {
         let (owner, login, of_page) = owner(&reply)?;
         if !visitors.is_ours(&headers, &form, of_page) {
-            return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form")));
+            return Ok(reply.with(
+                StatusCode::FORBIDDEN,
+                &Notice::refused(Refused::ForeignForm),
+            ));
         }
         let name = field(&form, "name")
             .unwrap_or_default()
@@ -129,9 +132,10 @@ async fn make(
             .apply(Change::Tokens(TokenChange::Make(new)))
             .await?
         {
-            ChangeOutcome::Rows(0) => {
-                Ok(reply.with(StatusCode::CONFLICT, &Notice::refused("too_many_tokens")))
-            }
+            ChangeOutcome::Rows(0) => Ok(reply.with(
+                StatusCode::CONFLICT,
+                &Notice::refused(Refused::TooManyTokens),
+            )),
             _ => Ok(reply.with(
                 StatusCode::OK,
                 &page(&admin, &visitors, &reply, Some(token)).await?,
@@ -157,7 +161,10 @@ async fn revoke(
         let (owner, _, of_page) = owner(&reply)?;
         let Some(id) = field(&form, "id").filter(|_| visitors.is_ours(&headers, &form, of_page))
         else {
-            return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form")));
+            return Ok(reply.with(
+                StatusCode::FORBIDDEN,
+                &Notice::refused(Refused::ForeignForm),
+            ));
         };
         let change = TokenChange::Revoke(owner, TokenDigest(id));
         admin.services.inbox.apply(Change::Tokens(change)).await?;

@@ -36,7 +36,7 @@ use crate::{
         Clock, Error, Secret, SignIn, Visitor,
         registration::{is_same, nonce},
     },
-    render::{Frame, Notice},
+    render::{Frame, Notice, Refused},
     server::storage::Visibility,
 };
 use loopgate_core::{Login, RepoName, Timestamp, UserId};
@@ -317,7 +317,7 @@ pub(super) async fn admit(
             } else {
                 StatusCode::UNAUTHORIZED
             };
-            reply.with(status, &Notice::refused("sign_in"))
+            reply.with(status, &Notice::refused(Refused::SignIn))
         }
         Ok(reader) => {
             parts.extensions.insert(reader);
@@ -378,7 +378,10 @@ async fn end(
 ) -> Response {
     if let Some((id, session)) = visitors.session(&headers) {
         if !visitors.is_ours(&headers, &form, &session.form_token) {
-            return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
+            return reply.with(
+                StatusCode::FORBIDDEN,
+                &Notice::refused(Refused::ForeignForm),
+            );
         }
         visitors.sessions.lock().remove(&id);
     }

@@ -15,8 +15,6 @@ use crate::{
 /// What happens next, and who acts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum NextAction {
     /// Merged.
     Complete,

@@ -68,8 +68,6 @@ pub struct MergedBranch {
 /// What a label that Loopgate sets says of the pull request.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum LabelMeaning {
     /// Checks fail here as they do on the base.
     BaseFailsToo,

@@ -88,8 +88,6 @@ pub struct View {
 /// Something people must know although it decides nothing.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Warning {
     /// No check of this kind is configured although every loop should have one.
     NoCheckOfKind(CheckKind),

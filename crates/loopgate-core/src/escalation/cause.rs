@@ -27,8 +27,6 @@ const TESTS_NAMED: usize = 3;
 /// digest keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Cause {
     /// A security check fails.
     SecurityIssueFound,
@@ -84,8 +82,6 @@ pub enum Circle {
 /// Why no further attempt is made.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum AttemptsEnd {
     /// A review asks for changes, and no fixer is to answer one.
     Rejected { last: String },

@@ -203,8 +203,6 @@ pub struct EscalationView {
 /// One specific decision to take.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Question {
     /// Gates have waited too long: who decides them?
     WhoDecides,

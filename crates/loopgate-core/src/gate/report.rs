@@ -147,8 +147,6 @@ pub struct TriggerMatch {
 /// What matched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum MatchReason {
     /// The gate applies to every pull request.
     Always,
@@ -310,8 +308,6 @@ pub enum WordOutcome {
 /// Why a word does not count. Every variant becomes a sentence in `render`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Refusal {
     /// They wrote the pull request. `only_hope`: no other person could approve, so `allow_author` is suggested.
     IsAuthor { only_hope: bool },
@@ -413,8 +409,6 @@ words! {
 /// Why a line that talks about approving is not the phrase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "problem", rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum PhraseProblem {
     /// Letters that only look like the phrase's.
     Lookalike,

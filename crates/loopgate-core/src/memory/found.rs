@@ -57,8 +57,6 @@ pub struct MemoryMatch {
 /// What was made of what was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum MatchOutcome {
     Shown,
     /// Its place is not there any more: it is no advice.
@@ -158,8 +156,6 @@ pub struct SettledDispute {
 /// Who is right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Settlement {
     /// The loop goes on, and the failure is the author's to mend.
     Test,

@@ -72,8 +72,6 @@ pub type Members = BTreeMap<UserId, Login>;
 /// Why a name in the configuration stands for no approver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Unusable {
     /// The base branch has no CODEOWNERS file.
     NoCodeowners,

@@ -150,8 +150,6 @@ pub struct Approvers {
 /// What counts as an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum ApproveBy {
     Comment,
     Review,
@@ -161,8 +159,6 @@ pub enum ApproveBy {
 /// When a push invalidates approvals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum InvalidateOnPush {
     /// When the gate's own diff changed.
     #[default]

@@ -34,8 +34,6 @@ pub enum EditVerdict {
 /// Why edits are refused.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum EditRefusal {
     /// They weaken what checks them.
     Weakens(Tampering),

@@ -214,8 +214,6 @@ pub fn begin(
 /// Which part of the budget is used up.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Exhausted {
     /// So many calls, which is all that `fixer.budget.attempts` allows.
     Calls { calls: u32 },

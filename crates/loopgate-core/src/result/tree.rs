@@ -186,7 +186,7 @@ fn check_id(check: &CheckView) -> (ItemId, Option<Part>) {
         CheckStanding::NotApplicable { .. } => (ItemId::CheckNotApplicable, None),
         CheckStanding::Absent { .. } => (ItemId::CheckReviewerAbsent, None),
         CheckStanding::Skipped { .. } => (ItemId::CheckSkipped, None),
-        CheckStanding::Refused { .. } => (ItemId::CheckRefused, Some(Part::Ci)),
+        CheckStanding::Refused { .. } => (ItemId::CheckEvidenceRefused, Some(Part::Ci)),
         CheckStanding::Lost { .. } => (ItemId::CheckLost, Some(Part::Ci)),
         CheckStanding::NotStarted { .. } => (ItemId::CheckNotStarted, Some(Part::Author)),
         CheckStanding::Done(evidence) => match evidence.outcome {
@@ -280,7 +280,7 @@ fn capabilities(view: &View) -> Option<Item<'_>> {
     }
     let holds = matches!(&view.evidence_held_by, Some(Blocker::Capability(_)));
     let (id, status) = match (&progress.current, holds) {
-        (None, _) => (ItemId::CapabilitiesDone, ItemStatus::Passed),
+        (None, _) => (ItemId::CapabilityDone, ItemStatus::Passed),
         (Some(_), true) => (ItemId::CapabilityOpen, ItemStatus::Holds),
         (Some(_), false) => (ItemId::CapabilityOpen, ItemStatus::Advises),
     };

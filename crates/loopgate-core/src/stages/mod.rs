@@ -197,8 +197,6 @@ fn review(standing: &ReviewStanding) -> Option<Blocker> {
 /// What a walk stops at.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Blocker {
     /// These checks have no evidence yet.
     MissingEvidence(Vec<CheckName>),

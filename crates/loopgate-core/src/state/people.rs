@@ -196,8 +196,6 @@ pub struct Answer {
 /// The result of a command. `render` has the sentence for each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum AnswerOutcome {
     /// The status comment shows what was asked for.
     Shown,
@@ -236,8 +234,6 @@ pub enum AnswerOutcome {
 /// Why a command was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum CommandRefusal {
     /// The command asks for permission write.
     NeedsWrite,

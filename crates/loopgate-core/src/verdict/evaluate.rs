@@ -98,8 +98,6 @@ pub enum RuleOutcome {
 /// Why a rule does not hold, with what shows it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum RuleFailure {
     /// A check did not pass.
     Check { check: CheckName, how: CheckFailure },
@@ -138,8 +136,6 @@ pub enum RuleFailure {
 /// How a check ended without passing.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum CheckFailure {
     /// No evidence came in time.
     NoEvidence,

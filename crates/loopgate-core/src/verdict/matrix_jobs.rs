@@ -27,8 +27,6 @@ pub struct LostJob {
 /// What is known of the name of a matrix job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum JobName {
     /// The job's name, as people see it.
     Job(String),
@@ -41,8 +39,6 @@ pub enum JobName {
 /// How a matrix job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum LossCause {
     As(Conclusion),
     /// GitHub lost the connection to its runner.

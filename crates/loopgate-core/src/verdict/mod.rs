@@ -55,8 +55,6 @@ pub struct Verification {
 /// Where a check of the head commit stands.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum CheckStanding {
     /// Nothing is known of it yet.
     Missing,
@@ -96,8 +94,6 @@ pub enum CheckStanding {
 /// Why a skipped job is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum SkipCause {
     /// A job of the same workflow run failed or was cancelled.
     Needs { failed: String },

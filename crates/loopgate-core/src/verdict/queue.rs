@@ -16,8 +16,6 @@ use crate::{
 /// Why a pull request left the queue, with what shows it. Names of failures are text from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum LeftQueue {
     /// These failures show only in groups with it, and `without` is a group that lacks it and them; none where it was
     /// tested alone.

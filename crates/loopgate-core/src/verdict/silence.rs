@@ -26,8 +26,6 @@ const SKIP_TRAILER: &str = "skip-checks";
 /// Why nothing was heard of a check.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Silence {
     /// The pull request conflicts with its base, so GitHub starts none of its workflows.
     Conflict,

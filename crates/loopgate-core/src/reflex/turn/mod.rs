@@ -28,8 +28,6 @@ use crate::{
 /// ends the loop with `phase_error`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum Breach {
     /// The plan says nothing.
     EmptyPlan,

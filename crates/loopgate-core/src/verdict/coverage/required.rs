@@ -14,8 +14,6 @@ use crate::{
 /// What is missing of a required sort of tests.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
 pub enum MissingTests {
     /// An added test whose name matches one of these patterns.
     Named { patterns: Vec<String> },
