@@ -451,14 +451,14 @@ def leaves_out_what_is_not_allowed(agent, loopgate):
 
 
 def ends_what_it_has_begun(agent, loopgate):
-    """It is interrupted while its tool runs a check."""
+    """It is interrupted, as a terminal does it, while its tool runs a check: some are a launcher and a program."""
     project = Project(loopgate)
     (project.root / "tests.sh").write_text("touch began; sleep 77\n")
     agent.model.begin(calls=(agent.tool.format("verify"), {}))
     process = agent.starts(project)
     try:
         until(lambda: (project.root / "began").exists(), "the check does not begin")
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
         until(lambda: process.poll() is not None, "it does not end")
         until(lambda: not runs_in(project.root), "a check outlives it")
     finally:
