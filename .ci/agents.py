@@ -516,14 +516,21 @@ def try_out(agent, loopgate):
 
 
 def main(loopgate, folder, *only):
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as below:
+        # Homes and projects, of which each agent leaves some hundred megabytes.
+        tempfile.tempdir = below
+        tried = try_all(loopgate, folder, only)
+    for _, line in tried:
+        print(line)
+    sys.exit(0 if all(is_good for is_good, _ in tried) else 1)
+
+
+def try_all(loopgate, folder, only):
     agents = [kind(folder, Model()) for kind in (ClaudeCode, Codex, Copilot, GeminiCli, OpenCode)]
     agents = [agent for agent in agents if not only or agent.name in only]
     loopgate = str(Path(loopgate).resolve())
     with concurrent.futures.ThreadPoolExecutor(max_workers=len(agents)) as pool:
-        tried = list(pool.map(lambda agent: try_out(agent, loopgate), agents))
-    for _, line in tried:
-        print(line)
-    sys.exit(0 if all(is_good for is_good, _ in tried) else 1)
+        return list(pool.map(lambda agent: try_out(agent, loopgate), agents))
 
 
 if __name__ == "__main__":
