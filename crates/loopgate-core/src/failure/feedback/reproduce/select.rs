@@ -212,6 +212,14 @@ fn pytest_id(name: &str, file: Option<&str>) -> Option<String> {
     if name.contains(".py::") {
         return Some(name.to_owned());
     }
+    // A file that cannot be collected is named as a module, and holds no test of that name.
+    let is_module = |file: &&str| {
+        file.strip_suffix(".py")
+            .is_some_and(|module| module.replace('/', ".") == name)
+    };
+    if let Some(file) = file.filter(is_module) {
+        return Some(file.to_owned());
+    }
     // A subtest has no name of its own that could be chosen: `test_doubles[double] (i=2)`.
     let of_subtest = name
         .strip_suffix(')')

@@ -119,6 +119,12 @@ fn each_framework_has_its_command() {
         ),
         (
             "pytest",
+            "tests.unit.test_cart",
+            "tests/unit/test_cart.py",
+            "pytest tests/unit/test_cart.py -x",
+        ),
+        (
+            "pytest",
             "tests.test_cart.TestCart::test_total",
             "tests/test_cart.py",
             "pytest tests/test_cart.py::TestCart::test_total -x",
