@@ -85,14 +85,18 @@ pub(super) fn own_paths(site: &Site<'_>, call: &str) -> String {
 }
 
 /// The interpreter that has the project's packages: of the tool whose lock file there is, of a virtual environment in
-/// the project, else the one on the path.
+/// the project, else the one on the path. Where the tool is missing and there is no environment, it is called all the
+/// same: that it is missing is true, and what fails without the packages is no failure of the code.
 pub(super) fn interpreter(site: &Site<'_>) -> String {
+    let mut missing = None;
     for above in site.upwards() {
         let mut locks = Ecosystem::Python.row().locks.iter();
-        if let Some(lock) =
-            locks.find(|lock| above.join(&lock.name).is_file() && site.can_call(&lock.writer))
-        {
-            return format!("{} run python", lock.writer);
+        if let Some(lock) = locks.find(|lock| above.join(&lock.name).is_file()) {
+            let of_lock = format!("{} run python", lock.writer);
+            if site.can_call(&lock.writer) {
+                return of_lock;
+            }
+            missing.get_or_insert(of_lock);
         }
         if site.purpose == Purpose::WriteDown {
             continue;
@@ -112,7 +116,9 @@ pub(super) fn interpreter(site: &Site<'_>) -> String {
         }
     }
     // Debian and macOS have no `python` of their own.
-    if site.purpose == Purpose::RunHere && !is_installed("python") {
+    if let Some(of_lock) = missing {
+        of_lock
+    } else if site.purpose == Purpose::RunHere && !is_installed("python") {
         "python3".to_owned()
     } else {
         "python".to_owned()
