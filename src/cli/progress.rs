@@ -49,6 +49,7 @@ pub fn show_detected(is_unconfigured: bool, detected: &Detected) {
         checks => Vec::from_iter(detected.checks.iter().filter_map(command)),
         left_out => Vec::from_iter(detected.left_out.iter().map(|(name, program)| format!("{name} is left out: {program}"))),
         not_found => Vec::from_iter(LOOKED_FOR.iter().filter(|(kind, _)| !has(*kind)).map(|(_, name)| *name)),
+        unserved => Vec::from_iter(detected.unserved.iter().map(|(file, tool)| format!("{file} ({tool})"))),
         has_tests => has(CheckKind::Test),
     };
     // Names of directories and scripts come from the repository.

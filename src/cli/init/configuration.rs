@@ -128,6 +128,10 @@ pub fn text(detected: &Detected, workflow: &str, agents: Option<Value>) -> Strin
         ),
     };
     let found: Vec<String> = detected.projects.iter().map(place).collect();
+    let unserved = detected.unserved.iter();
+    let unserved: Vec<String> = unserved
+        .map(|(file, tool)| format!("{file} ({tool})"))
+        .collect();
     let checks: Vec<Value> = detected
         .checks
         .iter()
@@ -136,7 +140,7 @@ pub fn text(detected: &Detected, workflow: &str, agents: Option<Value>) -> Strin
     let measures_coverage = detected.measures_coverage;
     render::text(
         TEMPLATE,
-        context! { workflow, found, checks, measures_coverage, agents },
+        context! { workflow, found, unserved, checks, measures_coverage, agents },
     )
 }
 

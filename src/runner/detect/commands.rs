@@ -83,6 +83,11 @@ impl Script {
         kinds.find(|kind| !self.sums_up && self.kinds.contains(kind))
     }
 
+    /// Whether a command builds the project.
+    pub fn builds(&self) -> bool {
+        self.kinds.contains(&Build)
+    }
+
     /// Whether it may do more than its commands say.
     pub const fn is_unclear(&self) -> bool {
         self.runs_more && !self.sums_up

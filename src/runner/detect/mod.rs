@@ -65,6 +65,8 @@ pub struct Detected {
     pub checks: IndexMap<CheckName, CheckPolicy>,
     /// Usual checks that cannot run here, each with the program that is missing.
     pub left_out: Vec<(CheckName, &'static str)>,
+    /// Files at the top that show a tool whose usual checks are not known, with its name, where no check runs there.
+    pub unserved: Vec<(&'static str, &'static str)>,
     /// What runs on pull requests already.
     pub ci: Ci,
     /// Whether a check leaves a report of the coverage.
@@ -120,7 +122,24 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
         }
     }
     detected.test_as_ci_does(root, purpose);
+    detected.unserved = unserved(root, &detected);
     detected
+}
+
+/// What is built at the top in a way of which nothing is known here.
+fn unserved(root: &Path, detected: &Detected) -> Vec<(&'static str, &'static str)> {
+    let is_at_top = |check: &CheckPolicy| match &check.source {
+        CheckSource::Command(command) => command.working_directory.is_none(),
+        CheckSource::External(_) | CheckSource::Reviewer(_) => false,
+    };
+    if detected.checks.values().any(is_at_top) {
+        return Vec::new();
+    }
+    let files = TABLE.unserved.iter();
+    let there = files.filter(|(file, _)| root.join(file).is_file());
+    there
+        .map(|(file, tool)| (file.as_str(), tool.as_str()))
+        .collect()
 }
 
 /// Leaves out projects whose files another tool of the same directory reads: a Makefile that calls it, and a CMake
@@ -256,55 +275,82 @@ impl Detected {
         }
     }
 
-    /// Takes the commands of CI for the project's tests: what CI calls is installed and works. A usual command that
-    /// calls the same program stays, since it asks for a report.
+    /// Takes the commands of CI for the tests of the folder they run in: what CI calls is installed and works. Where a
+    /// usual test calls the same program, it stays, since it asks for a report.
     fn test_as_ci_does(&mut self, root: &Path, purpose: Purpose) {
+        let lines = self.new_lines_of_ci(root, purpose);
+        let mut missing = Vec::new();
+        for line in &lines {
+            let of_place = lines
+                .iter()
+                .filter(|other| other.directory == line.directory);
+            let is_alone = of_place.count() == 1;
+            let mut usual = self
+                .checks
+                .values_mut()
+                .filter(|check| check.kind == CheckKind::Test)
+                .filter_map(|check| match &mut check.source {
+                    CheckSource::Command(command) => Some(command),
+                    CheckSource::External(_) | CheckSource::Reviewer(_) => None,
+                })
+                .filter(|command| command.working_directory == place(line));
+            match (usual.next(), usual.next()) {
+                (Some(usual), None) if is_alone => {
+                    usual.run.clone_from(&line.run);
+                    (usual.reports, usual.report_pattern) = (Vec::new(), None);
+                }
+                (Some(_), _) => {}
+                (None, _) => missing.push(line),
+            }
+        }
+        missing
+            .into_iter()
+            .for_each(|line| self.add_test_of_ci(line));
+    }
+
+    /// The commands of CI that test, can run here, and call a program that no usual test calls.
+    fn new_lines_of_ci(&self, root: &Path, purpose: Purpose) -> Vec<TestLine> {
         let jobs = self
             .ci
             .jobs
             .iter()
             .filter(|job| job.kind == CheckKind::Test);
         let lines: BTreeSet<&TestLine> = jobs.flat_map(|job| &job.tests).collect();
-        let can_run = |line: &&TestLine| {
+        let usual: Vec<&str> = self
+            .checks
+            .values()
+            .filter(|check| check.kind == CheckKind::Test)
+            .filter_map(|check| match &check.source {
+                CheckSource::Command(command) => Some(command.run.as_str()),
+                CheckSource::External(_) | CheckSource::Reviewer(_) => None,
+            })
+            .collect();
+        let is_new = |line: &&TestLine| {
             let program = line.run.split_whitespace().next().unwrap_or_default();
             let place = root.join(&line.directory);
-            place.is_dir()
+            let can_run = place.is_dir()
                 && (Site::new(&place, root, purpose).can_call(program)
-                    || place.join(program).is_file())
+                    || place.join(program).is_file());
+            let is_called = |usual: &&str| usual.split_whitespace().any(|word| word == program);
+            can_run && !usual.iter().any(is_called)
         };
-        let lines: Vec<&TestLine> = lines.into_iter().filter(can_run).collect();
-        let mut tests = self
-            .checks
-            .values_mut()
-            .filter(|check| check.kind == CheckKind::Test);
-        match (lines.as_slice(), tests.next(), tests.next()) {
-            ([line], Some(check), None) => {
-                if let CheckSource::Command(usual) = &mut check.source
-                    && let Some(program) = line.run.split_whitespace().next()
-                    && !usual.run.split_whitespace().any(|word| word == program)
-                {
-                    usual.run.clone_from(&line.run);
-                    usual.working_directory = place(line);
-                    (usual.reports, usual.report_pattern) = (Vec::new(), None);
-                }
-            }
-            (lines, None, _) => {
-                for (line, nth) in lines.iter().zip(1..=MOST_OF_CI) {
-                    let name = if nth == 1 {
-                        "test".to_owned()
-                    } else {
-                        format!("test-{nth}")
-                    };
-                    let mut command = CommandCheck::new(line.run.clone());
-                    command.timeout = TIMEOUT;
-                    command.working_directory = place(line);
-                    if let Ok(name) = name.parse() {
-                        self.checks.insert(name, detected(CheckKind::Test, command));
-                    }
-                }
-            }
-            _ => {}
-        }
+        lines.into_iter().filter(is_new).cloned().collect()
+    }
+
+    /// Adds a command of CI as a check of its own, as long as there are few.
+    fn add_test_of_ci(&mut self, line: &TestLine) {
+        let names = (1..=MOST_OF_CI).map(|nth| match nth {
+            1 => "test".to_owned(),
+            nth => format!("test-{nth}"),
+        });
+        let mut free = names
+            .filter_map(|name| name.parse::<CheckName>().ok())
+            .filter(|name| !self.checks.contains_key(name));
+        let Some(name) = free.next() else { return };
+        let mut command = CommandCheck::new(line.run.clone());
+        command.timeout = TIMEOUT;
+        command.working_directory = place(line);
+        self.checks.insert(name, detected(CheckKind::Test, command));
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Table {
     pub no_projects: String,
     /// What a job is evidence of by a word in its name: words with blanks between them.
     pub job_words: Vec<(CheckKind, String)>,
+    /// Files of a project whose usual checks are not known, each with the name of its tool.
+    pub unserved: Vec<(String, String)>,
     /// Programs whose words say what they run, with blanks between them.
     pub task_runners: String,
     /// Programs and words of the shell that begin no command which checks anything, with blanks between them.

@@ -108,8 +108,36 @@ fn only_scripts_that_exist_are_run_by_the_lock_files_package_manager() {
     let named = r#"{ "packageManager": "pnpm@9.1.0", "scripts": { "build": "tsc", "type-check": "tsc --noEmit" } }"#;
     insta::assert_snapshot!(written(&[("package.json", named)]), @"
     build: pnpm run build
-    types: pnpm run type-check
+    types: pnpm run type-check <- build
     ");
+}
+
+/// A package below must not speak for what is built at the top.
+#[test]
+fn what_is_built_in_an_unknown_way_is_named_and_tested_as_ci_does() {
+    let ui = r#"{ "scripts": { "test": "node --test" } }"#;
+    let with = |ci: &str| {
+        crate::runner::fixtures::folder_of(&[
+            ("build.zig", ""),
+            ("ui/package.json", ui),
+            (".github/workflows/ci.yml", ci),
+        ])
+    };
+    let without = with("on: push\njobs: {}");
+    let detected = detect(without.path(), Purpose::WriteDown);
+    assert_eq!(detected.unserved, [("build.zig", "Zig")]);
+    assert_eq!(
+        Vec::from_iter(detected.checks.keys().map(CheckName::as_str)),
+        ["ui/test"]
+    );
+
+    let tested = with("on: pull_request\njobs: { zig: { steps: [{ run: zig build test-unit }] } }");
+    let detected = detect(tested.path(), Purpose::WriteDown);
+    assert_eq!(detected.unserved, []);
+    assert_eq!(
+        Vec::from_iter(detected.checks.keys().map(CheckName::as_str)),
+        ["ui/test", "test"]
+    );
 }
 
 #[test]

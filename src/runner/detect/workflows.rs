@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use globset::Glob;
 use serde_json::Value;
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
 };
 use loopgate_core::{
     evidence::CheckKind::{self, Build, Custom, Docs, Integration, Lint, Test, Types},
-    workflow::{FilterKey, Job, Workflow},
+    workflow::{FilterKey, Job, Reach, Workflow},
 };
 
 /// A job that runs on pull requests.
@@ -75,6 +76,9 @@ pub struct Ci {
 /// Workflows by the names of their files; without a value, what is none.
 type Workflows = BTreeMap<String, Option<Workflow>>;
 
+/// The wide one first.
+const REACHES: [Reach; 2] = [Reach::Wide, Reach::Narrow];
+
 /// Workflows that are followed through one another. GitHub's own limit is ten.
 const DEEPEST: usize = 4;
 
@@ -86,17 +90,35 @@ impl Ci {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             workflows.insert(name.into_owned(), Workflow::parse(&text(&file)));
         }
-        let mut ci = Self::default();
+        let (mut ci, mut narrow) = (Self::default(), Vec::new());
         for (file, workflow) in &workflows {
             match workflow {
-                Some(workflow) => ci.add(file, workflow, &workflows),
+                Some(workflow) => ci.add(file, workflow, &workflows, &mut narrow),
                 None => ci.leave_out(file, None, WhyLeftOut::Unreadable),
             }
         }
+        ci.keep_apart(&narrow);
         ci
     }
 
-    fn add(&mut self, file: &str, workflow: &Workflow, all: &Workflows) {
+    /// Makes a glob narrow that takes in another job's check runs: `test-*` of `test-3`, beside `test-js`.
+    fn keep_apart(&mut self, narrow: &[String]) {
+        let named: Vec<String> = narrow.iter().map(|glob| glob.replace('*', "x")).collect();
+        for (nth, job) in self.jobs.iter_mut().enumerate() {
+            let Ok(glob) = Glob::new(&job.check) else {
+                continue;
+            };
+            let glob = glob.compile_matcher();
+            let others = named.iter().enumerate().filter(|(other, _)| *other != nth);
+            let is_own = |name: &str| name == named[nth];
+            let takes_in = |name: &String| !is_own(name) && glob.is_match(name);
+            if others.map(|(_, name)| name).any(takes_in) {
+                job.check.clone_from(&narrow[nth]);
+            }
+        }
+    }
+
+    fn add(&mut self, file: &str, workflow: &Workflow, all: &Workflows, narrow: &mut Vec<String>) {
         let Some(event) = workflow.event("pull_request") else {
             // One that others call is read where they call it.
             if workflow.event("workflow_call").is_none() {
@@ -110,6 +132,7 @@ impl Ci {
         }
         let path = format!("{WORKFLOWS}/{file}");
         let title = workflow.title().unwrap_or(&path);
+        let speaks = title_of_jobs(title, workflow);
         let is_there = |key: &FilterKey| event.get(key.as_str()).is_some();
         let filters: Vec<FilterKey> = FilterKey::ALL.into_iter().filter(is_there).collect();
         for job in workflow.jobs().filter(|job| !is_loopgates(job)) {
@@ -117,13 +140,15 @@ impl Ci {
                 self.leave_out(file, Some(job.id), WhyLeftOut::Condition);
                 continue;
             }
-            for run in CheckRuns::of(job, workflow, title, all, DEEPEST) {
+            for run in CheckRuns::of(job, workflow, speaks, all, DEEPEST) {
+                let [wide, own] = run.globs;
+                narrow.push(own);
                 self.jobs.push(CiJob {
                     workflow: path.clone(),
                     title: title.to_owned(),
                     id: job.id.to_owned(),
                     name: run.name,
-                    check: run.glob,
+                    check: wide,
                     kind: run.kind,
                     filters: filters.clone(),
                     tests: run.tests,
@@ -159,7 +184,8 @@ fn is_loopgates(job: &Job<'_>) -> bool {
 /// The check runs of a job, or of one of those that it calls.
 struct CheckRuns {
     name: String,
-    glob: String,
+    /// A glob over their names, wide and narrow.
+    globs: [String; 2],
     kind: CheckKind,
     tests: Vec<TestLine>,
 }
@@ -176,7 +202,7 @@ impl CheckRuns {
         let script = Script::of(&job, workflow);
         let whole = Self {
             name: called(&job.name(), job.id),
-            glob: job.check_runs(),
+            globs: REACHES.map(|reach| job.check_runs(reach)),
             kind: kind(title, &job, &script),
             tests: script.tests,
         };
@@ -190,7 +216,8 @@ impl CheckRuns {
         };
         let jobs = called.jobs().filter(|job| !never_runs(job.key("if")));
         let name = job.name();
-        let within = jobs.flat_map(|inner| Self::of(inner, called, &name, all, depth - 1));
+        let speaks = title_of_jobs(&name, called);
+        let within = jobs.flat_map(|inner| Self::of(inner, called, speaks, all, depth - 1));
         let mut within: Vec<Self> = within.collect();
         let Some(first) = within.first().map(|run| run.kind) else {
             return vec![whole];
@@ -206,7 +233,10 @@ impl CheckRuns {
             }];
         }
         for run in &mut within {
-            run.glob = format!("{} / {}", job.own_check_runs(), run.glob);
+            let reaches = REACHES.into_iter().zip(&mut run.globs);
+            for (reach, glob) in reaches {
+                *glob = format!("{} / {glob}", job.own_check_runs(reach));
+            }
             if !whole.name.split('-').any(|word| word == run.name) {
                 run.name = format!("{}-{}", whole.name, run.name);
             }
@@ -225,6 +255,8 @@ fn kind(title: &str, job: &Job<'_>, script: &Script) -> CheckKind {
     match by_name {
         // A job that builds or lints, and tests, fails with the tests.
         Some(Build | Lint) if by_command == Some(Test) => Test,
+        // One that builds nothing but documents.
+        Some(Build) if by_command == Some(Docs) && !script.builds() => Docs,
         // One that is called a test, and does nothing that may be one, is what it does.
         Some(Test | Integration)
             if !script.is_unclear() && by_command.is_some_and(tests_nothing) =>
@@ -240,6 +272,20 @@ fn kind(title: &str, job: &Job<'_>, script: &Script) -> CheckKind {
             by_title.unwrap_or(Test)
         }
         by_name => by_name.or(by_command).unwrap_or(Custom),
+    }
+}
+
+/// What a workflow's title says of jobs that say nothing themselves: where one of its jobs is known to test, the title
+/// is about that one.
+fn title_of_jobs<'t>(title: &'t str, workflow: &Workflow) -> &'t str {
+    let tests = |job: Job<'_>| {
+        let kind = kind("", &job, &Script::of(&job, workflow));
+        matches!(kind, Test | Integration)
+    };
+    if workflow.jobs().any(tests) {
+        ""
+    } else {
+        title
     }
 }
 
@@ -417,6 +463,18 @@ mod tests {
             ("CI", runs("lint", "ruff check"), Lint),
             ("CI", runs("ci", "./do"), Custom),
             ("Tests", runs("build", "make ci"), Test),
+            (
+                "Tests",
+                "verify: { name: Verify generated, steps: [{ run: make gen }] }, unit: { steps: [{ run: make test }] }"
+                    .into(),
+                Custom,
+            ),
+            ("Docs", runs("build", "mkdocs build --strict"), Docs),
+            ("CI", runs("test-scaladoc", "sbt doc"), Docs),
+            ("CI", runs("gentests", "sbt clean gentests/test"), Test),
+            ("CI", runs("licenses", "make licenses-check"), Custom),
+            ("CI", runs("autotools", "make check"), Test),
+            ("CI", runs("file-size-check", "./ci/size"), Custom),
             ("Tests", runs("lint", "make ci"), Lint),
             ("Tests", runs("rubocop", "bundle exec rake rubocop"), Lint),
             ("CI", runs("test-rustfmt", "cargo fmt --all --check"), Lint),
@@ -473,6 +531,30 @@ jobs:
             job("remote", "remote / *", Custom),
         ];
         assert_eq!(jobs(&files), expected);
+    }
+
+    /// A name that changes with its versions is followed by a glob, unless that takes in another job.
+    #[test]
+    fn a_glob_takes_in_no_other_job() {
+        let checks = |jobs_of: &str| {
+            let file = format!("on: pull_request\njobs: {{ {jobs_of} }}");
+            let found = jobs(&[("ci.yml", &file)]).into_iter();
+            Vec::from_iter(found.map(|(_, check, _)| check))
+        };
+        for (jobs_of, expected) in [
+            ("test-3: {}, lint: {}", ["test-*", "lint"]),
+            ("test-3: {}, test-js: {}", ["test-3", "test-js"]),
+            (
+                "a: { name: \"Test ${{ matrix.app }}\", strategy: { matrix: { app: [x, y] } } }, b: { name: Test Summary }",
+                ["Test {x,y}", "Test Summary"],
+            ),
+            (
+                "a: { name: \"Test ${{ matrix.app }}\", strategy: { matrix: { app: [x, y] } } }, b: { name: Lint }",
+                ["Test*", "Lint"],
+            ),
+        ] {
+            assert_eq!(checks(jobs_of), expected, "{jobs_of}");
+        }
     }
 
     #[test]

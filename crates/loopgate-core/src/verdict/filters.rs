@@ -4,7 +4,7 @@
 use crate::{
     observed::{ACTIONS, Content, FileAt, Snapshot},
     policy::{CheckPolicy, CheckSource, ExternalSource, Policy},
-    workflow::{Change, FilterKey, Workflow},
+    workflow::{Change, FilterKey, Reach, Workflow},
 };
 
 /// Where GitHub looks for workflows.
@@ -74,7 +74,9 @@ impl BaseWorkflows {
             let mut jobs = of.workflow.jobs();
             let fed_by = jobs.find(|job| {
                 source.may_take(&job.name(), Some(ACTIONS))
-                    || source.name.as_str() == job.check_runs()
+                    || [Reach::Wide, Reach::Narrow]
+                        .iter()
+                        .any(|reach| source.name.as_str() == job.check_runs(*reach))
             });
             if let Some(job) = fed_by {
                 let skipped = of.skipped(&job.name())?;

@@ -20,6 +20,15 @@ static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
     expressions::compile(r"\bv?\d+(?:\.(?:\d+|x))+\b|\d+(?:\.(?:\d+|x))+\b|\bv?\d+\b")
 });
 
+/// How much a glob over the names of check runs takes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// A version or number may be any other, and a matrix may get new values.
+    Wide,
+    /// What the file says today.
+    Narrow,
+}
+
 /// A job of a workflow.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
@@ -65,9 +74,9 @@ impl<'a> Job<'a> {
         self.key("uses").as_str()
     }
 
-    /// A glob over the names of its check runs. A version or number in them may be any other.
-    pub fn check_runs(&self) -> String {
-        let own = self.own_check_runs();
+    /// A glob over the names of its check runs.
+    pub fn check_runs(&self, reach: Reach) -> String {
+        let own = self.own_check_runs(reach);
         if self.calls().is_some() {
             format!("{own} / *")
         } else {
@@ -75,19 +84,20 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A glob over what stands before the slash, where it calls a workflow. What a matrix lists stands in it only
-    /// where nothing else would: a new value is to be followed too.
-    pub fn own_check_runs(&self) -> String {
-        let any = self.glob(|_| None);
-        if any.contains(char::is_alphanumeric) {
+    /// A glob over what stands before the slash, where it calls a workflow. Of a wide one, what a matrix lists stands
+    /// in it only where nothing else would: a new value is to be followed too.
+    pub fn own_check_runs(&self, reach: Reach) -> String {
+        let any = self.glob(Reach::Wide, |_| None);
+        if reach == Reach::Wide && any.contains(char::is_alphanumeric) {
             any
         } else {
-            self.glob(|expression| self.values(expression))
+            self.glob(reach, |expression| self.values(expression, reach))
         }
     }
 
     /// A glob over its name; `values` is what an expression may become, anything where it does not say.
-    fn glob(&self, values: impl Fn(&str) -> Option<String>) -> String {
+    fn glob(&self, reach: Reach, values: impl Fn(&str) -> Option<String>) -> String {
+        let steady = |part: &str| steady(part, reach);
         let name = self.name();
         let (mut glob, mut rest) = (String::new(), name.as_str());
         // An expression may be empty, and then the blanks beside it may be gone.
@@ -118,7 +128,7 @@ impl<'a> Job<'a> {
 
     /// A glob over the values of `matrix.os` or `matrix.target.name`, as the file lists them; `None` if it does not
     /// list them, or one may be empty.
-    fn values(&self, expression: &str) -> Option<String> {
+    fn values(&self, expression: &str, reach: Reach) -> Option<String> {
         let mut path = expression.strip_prefix("matrix.")?.split('.');
         let axis = path.next()?;
         let inner = Vec::from_iter(path);
@@ -150,7 +160,7 @@ impl<'a> Job<'a> {
         }
         let globs: BTreeSet<String> = values
             .iter()
-            .map(|value| steady(value).replace(',', "?"))
+            .map(|value| steady(value, reach).replace(',', "?"))
             .collect();
         match Vec::from_iter(globs).as_slice() {
             [] => None,
@@ -174,8 +184,8 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// A part of a name, where nothing means anything else in a glob, and a version or number may be any.
-fn steady(name: &str) -> String {
+/// A part of a name, where nothing means anything else in a glob.
+fn steady(name: &str, reach: Reach) -> String {
     let lines: Vec<&str> = name.split('\n').collect();
     let plain: String = lines
         .iter()
@@ -188,7 +198,10 @@ fn steady(name: &str) -> String {
         .chars()
         .map(|c| if "?[]{}!\\".contains(c) { '?' } else { c })
         .collect();
-    NUMBERS.replace_all(&plain, "*").into_owned()
+    match reach {
+        Reach::Wide => NUMBERS.replace_all(&plain, "*").into_owned(),
+        Reach::Narrow => plain,
+    }
 }
 
 #[cfg(test)]
@@ -201,7 +214,7 @@ mod tests {
             id: "unit",
             job: &job,
         }
-        .check_runs()
+        .check_runs(Reach::Wide)
     }
 
     #[test]
@@ -312,7 +325,7 @@ mod tests {
             ("x86_64 es2015 sha256", "x86_64 es2015 sha256"),
             ("shard 3 of 4", "shard * of *"),
         ] {
-            assert_eq!(steady(name), glob);
+            assert_eq!(steady(name, Reach::Wide), glob);
         }
     }
 }

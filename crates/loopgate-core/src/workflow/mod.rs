@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub use self::{
     filter::{Change, FilterKey},
-    job::Job,
+    job::{Job, Reach},
 };
 
 /// Bytes of a workflow that is read; GitHub's own are far below.
