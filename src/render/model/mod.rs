@@ -375,11 +375,17 @@ fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
         ),
         part => (word(entry::Actor(&part)), None),
     };
-    if who.part == Part::Merger && !is_open {
+    // Of a working tree, with no CI and no other people.
+    let own = match who.part {
+        Part::Merger => Some(entry::DeedOfAuthor::Push),
+        Part::Ci => Some(entry::DeedOfAuthor::VerifyAgain),
+        _ => None,
+    };
+    if let Some(deed) = own.filter(|_| !is_open) {
         return Some(Actor {
             kind: word(entry::Actor(&Part::Author)).to_owned(),
             login: None,
-            action: word(entry::DeedOfAuthor::Push).to_owned(),
+            action: word(deed).to_owned(),
             since: who.since,
         });
     }

@@ -340,7 +340,7 @@ pub fn feedback_text(reading: &Reading) -> String {
         subject => subject(document),
         read_from => word(entry::ReadFrom(&reading.from)),
         // Why it is not the last word.
-        outdated => (!is_last).then(|| messages::plain(entry::Outdated(&reading.currency), context! {})),
+        outdated => (!is_last).then(|| not_final(reading)),
         heading => HEADING,
         caution => CAUTION,
         most_excerpts => MOST_EXCERPTS,
@@ -348,6 +348,13 @@ pub fn feedback_text(reading: &Reading) -> String {
         document => Serde(document),
     };
     messages::text("feedback.txt", model).trim_end().to_owned()
+}
+
+fn not_final(reading: &Reading) -> String {
+    match (reading.currency, reading.from) {
+        (Currency::Current, ReadFrom::Verification) => messages::reason(entry::NotVerified::Here),
+        (currency, _) => messages::reason(entry::Outdated(&currency)),
+    }
 }
 
 /// That the verdict on the head is waited for.
@@ -458,6 +465,25 @@ mod tests {
         insta::assert_snapshot!(
             "told_first_failure",
             render::feedback_text(&reading(told, head))
+        );
+    }
+
+    /// No CI reports on a working tree: who verified it is who goes on.
+    #[test]
+    fn a_tree_whose_check_could_not_run_waits_for_no_ci() {
+        let mut decision = fixtures::waiting_for_evidence();
+        decision.next.run.pull_request = None;
+        let told = written(&decision);
+        let head = told.head_sha;
+        let reading = Reading::of_head(told, ReadFrom::Verification, head, None);
+        let text = render::feedback_text(&reading);
+        let lines: Vec<&str> = text.lines().skip(2).take(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "Not final: a check came to no result here.",
+                "Next: author: see to what kept a check from running here, then run `loopgate verify` again"
+            ]
         );
     }
 
