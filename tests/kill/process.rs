@@ -1,10 +1,14 @@
 //! The real program as a process of its own.
 
 use std::{
+    ffi::OsString,
     io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::mpsc,
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -14,6 +18,17 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
+
+/// The program, or for every second process the one that `LOOPGATE_OTHER_VERSION` names: two versions then share what
+/// the test shares.
+fn program() -> OsString {
+    static STARTED: AtomicUsize = AtomicUsize::new(0);
+    let other = std::env::var_os("LOOPGATE_OTHER_VERSION");
+    let nth = STARTED.fetch_add(1, Ordering::Relaxed);
+    other
+        .filter(|_| nth % 2 == 1)
+        .unwrap_or_else(|| env!("CARGO_BIN_EXE_loopgate").into())
+}
 
 /// A server process, the address its webhooks go to, and the one of its figures.
 pub struct Process {
@@ -48,7 +63,7 @@ impl Process {
     }
 
     fn begin(github: &Simulator, api: &str, data: &Path, environment: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_loopgate"))
+        let mut child = Command::new(program())
             .arg("serve")
             .env("LOOPGATE_APP_ID", github.app_id().to_string())
             .env("LOOPGATE_PRIVATE_KEY", github.app_key().private_pem())

@@ -1,5 +1,6 @@
 //! Several processes on one PostgreSQL server, with a balancer before them as operators have one.
 //!
+//! `LOOPGATE_OTHER_VERSION` is another version of the program, which every second process runs.
 //! `LOOPGATE_DELIVERIES` is how many deliveries there are beside those of the pull requests themselves.
 
 use std::{
