@@ -355,6 +355,7 @@ const CONSOLES: &[Reader] = &[
     ),
     reader("phpunit", "PHPUnit 9.6", "", "", ""),
     reader("playwright", "Playwright 1.65", "", "", ""),
+    reader("poku", "poku 4.5", "", "", ""),
     reader("pre_commit", "pre-commit 4.7", "", "", ""),
     reader("prove", "prove of Perl 5.36", "", "", ""),
     reader(

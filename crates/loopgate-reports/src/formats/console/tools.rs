@@ -17,10 +17,10 @@ macro_rules! files {
     };
 }
 
-/// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as
+/// Earlier files win, and in a file earlier rows: poku marks tests as Jest its failures, Playwright numbers its blocks as mocha does, and linters write as
 /// anyone.
 const FILES: &[(&str, &str)] = &files! {
-    "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
+    "poku" "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
     "gradle" "surefire" "ctest" "meson" "gtest" "doctest" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
     "busted" "uvu" "ava" "behave" "zig" "testthat" "catch2" "knip" "pre_commit" "starters" "linters"
 };
