@@ -493,9 +493,26 @@ def installation(folder: Path) -> None:
         ("another system", {"RUNNER_OS": "Solaris"}, "no release for Solaris"),
         ("a local action without a program", {"LOOPGATE_REPOSITORY": ""}, "give the input binary"),
         ("a program that is not there", {"LOOPGATE_BINARY": "/nowhere/loopgate"}, "names no program"),
+        ("a word of the shell for a program", {"LOOPGATE_BINARY": "test -v"}, "names no program"),
+        ("a keyword for a program", {"LOOPGATE_BINARY": "if"}, "names no program"),
+        ("an option for a program", {"LOOPGATE_BINARY": "-v"}, "names no program"),
+        ("a folder for a program", {"LOOPGATE_BINARY": str(folder)}, "names no program"),
+        ("no network", {"LOOPGATE_DOWNLOAD_URL": "http://127.0.0.1:9"}, "cannot be downloaded"),
     ]:
         code, said, told = install(**changes)
         expect(f"refuses {what}", code == 64 and says in said and told == "", f"{code}: {said}{told}")
+    built, foreign = folder / "my build/loopgate", folder / "my build/foreign"
+    built.parent.mkdir()
+    built.write_text("#!/bin/sh\necho built\n")
+    foreign.write_bytes(b"\x7fELF of another machine")
+    for program in built, foreign:
+        program.chmod(0o755)
+    relative = os.path.relpath(built)
+    code, said, told = install(LOOPGATE_BINARY=relative)
+    expect("tells a program by a path that holds in every folder", code == 0 and f"program={os.getcwd()}/{relative}\n" in told,
+           f"{code}: {said}{told}")
+    code, said, told = install(LOOPGATE_BINARY=str(foreign))
+    expect("refuses a program of another machine", code == 64 and "cannot be executed on this runner" in said and told == "", said)
     server.shutdown()
 
 
@@ -581,6 +598,13 @@ def pushing(folder: Path, loopgate: Path) -> None:
     bundle.write_bytes(bundle.read_bytes()[:-40])
     unchanged("a bundle that is damaged", "no sound commits")
     given()
+    unchanged("a head that is gone", "cannot be fetched", LOOPGATE_BEFORE="1" * 40)
+    hook = server / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    unchanged("a branch that takes nothing", "did not take the fixes")
+    hook.unlink()
     code, said = push(LOOPGATE_OWN_TOKEN="true")
     expect("a fix is pushed", code == 0 and git("rev-parse", "try", where=server) == git("rev-parse", "HEAD"), said)
     expect("and it is said that the workflow's own token starts nothing", "start no workflow" in said, said)

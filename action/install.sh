@@ -20,7 +20,7 @@ sha256() {
 tell() {
     local found
     found=$(sha256 "$1")
-    "$1" --version
+    "$1" --version || die "the program that was installed cannot be executed on this runner"
     printf 'program=%s\nsha256=%s\n' "$1" "$found" >> "${GITHUB_OUTPUT:?}"
 }
 
@@ -31,8 +31,10 @@ esac
 
 if [ -n "${LOOPGATE_BINARY:-}" ]; then
     case $LOOPGATE_BINARY in *$'\n'*) die "the input binary is not a path" ;; esac
-    command -v "$LOOPGATE_BINARY" > /dev/null || die "the input binary names no program that can be executed"
-    tell "$(command -v "$LOOPGATE_BINARY")"
+    # A file, and no word of the shell. Later steps have other working directories.
+    program=$(type -P -- "$LOOPGATE_BINARY") || die "the input binary names no program that can be executed"
+    case $program in /* | ?:*) ;; *) program=$PWD/$program ;; esac
+    tell "$program"
     exit 0
 fi
 

@@ -36,7 +36,8 @@ with_token() {
         GIT_CONFIG_VALUE_0="Authorization: Basic $(printf 'x-access-token:%s' "$token" | base64 | tr -d '\n')" "$@"
 }
 remote=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY
-with_token git fetch --quiet --no-tags --depth=1 "$remote" "$before"
+with_token git fetch --quiet --no-tags --depth=1 "$remote" "$before" ||
+    die "the pull request's head cannot be fetched: is it gone, or may the token not read the repository?"
 git fetch --quiet --no-tags "$bundle" HEAD:refs/heads/fix || die "the bundle holds no sound commits on the pull request's head"
 count=$(git rev-list --count "$before..refs/heads/fix")
 if [ "$count" = 0 ]; then
@@ -53,7 +54,8 @@ if command -v sha256sum > /dev/null; then found=$(sha256sum < "${LOOPGATE_PROGRA
 # It judges every commit: what one brings and the next takes away is pushed all the same.
 "$LOOPGATE_PROGRAM" loop judge "$before" "$(git rev-parse refs/heads/fix)" ||
     die "the fixes change what is not for a fixer to change: nothing was pushed"
-with_token git push --quiet "$remote" "refs/heads/fix:refs/heads/$branch"
+with_token git push --quiet "$remote" "refs/heads/fix:refs/heads/$branch" ||
+    die "the branch did not take the fixes: has it moved on, is it protected, or may the token not write?"
 echo "Pushed $count commits to $branch."
 if [ "${LOOPGATE_OWN_TOKEN:-}" = true ]; then
     echo "::notice title=Loopgate::Commits pushed with the workflow's own token start no workflow: required checks keep waiting. Give the input github-token an App's token."
