@@ -7,7 +7,10 @@ use serde_json::Value;
 
 use super::{
     Error, Github, GithubObjects, Preview, Reconcile, ReconcileRequest, Repo, Result,
-    error::OrAbsent as _, path, ttl_cache::TtlCache, wire::ListedCommit,
+    error::OrAbsent as _,
+    path,
+    ttl_cache::TtlCache,
+    wire::{ListedCommit, User},
 };
 use crate::{
     refs::{RefName, RefsError, Seal, StateStore},
@@ -63,18 +66,7 @@ impl LoopReader {
             let may_read = match self.readers.get(&key, client.now()) {
                 Some(known) => known,
                 None => {
-                    let login = path::escape(login.as_str());
-                    let path = format!(
-                        "{}/collaborators/{login}/permission",
-                        path::repo(repository)
-                    );
-                    let rights: Value = client.get(&path).await.or_absent()?.unwrap_or_default();
-                    // The login may belong to somebody else by now: ids are never reused.
-                    let is_owner = rights["user"]["id"] == id.get();
-                    let may_read = is_owner
-                        && rights["permission"]
-                            .as_str()
-                            .is_some_and(|right| right != "none");
+                    let may_read = may_read(client.repo(repository), id, login).await?;
                     self.readers.put(key, may_read, client.now());
                     may_read
                 }
@@ -163,6 +155,29 @@ impl LoopReader {
             saved,
         }))
     }
+}
+
+/// Whether GitHub lets a person read a repository. `login` is theirs as it once was: who is renamed keeps the id alone
+/// (<https://docs.github.com/en/rest/users/users#get-a-user-using-their-id>).
+async fn may_read(repo: Repo<'_>, id: UserId, login: &Login) -> Result<bool> {
+    if let Some(known) = right_of(repo, id, login).await? {
+        return Ok(known);
+    }
+    let account: Option<User> = repo.get(&format!("/user/{id}")).await.or_absent()?;
+    let present = account.and_then(User::login);
+    match present.filter(|present| present != login) {
+        Some(present) => Ok(right_of(repo, id, &present).await?.unwrap_or_default()),
+        None => Ok(false),
+    }
+}
+
+/// Whether who has the login now may read; none where that is not this account. Ids are never reused.
+async fn right_of(repo: Repo<'_>, id: UserId, login: &Login) -> Result<Option<bool>> {
+    let login = path::escape(login.as_str());
+    let path = repo.path(format!("collaborators/{login}/permission"));
+    let rights: Value = repo.get(&path).await.or_absent()?.unwrap_or_default();
+    let right = rights["permission"].as_str();
+    Ok((rights["user"]["id"] == id.get()).then(|| right.is_some_and(|right| right != "none")))
 }
 
 /// The commits of a state ref, newest first.

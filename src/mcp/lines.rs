@@ -1,8 +1,10 @@
 //! Requests of a client on standard input, as lines. One that is no JSON gets an answer, so that its sender does not wait
-//! for one (<https://www.jsonrpc.org/specification>, error object): the protocol's library is silent there.
+//! for one (<https://www.jsonrpc.org/specification>, error object): the protocol's library is silent there, and over HTTP
+//! it answers with a text.
 
 use std::{future::pending, io};
 
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest};
 use serde_json::{Value, json};
 use tokio::{
     io::{
@@ -19,8 +21,13 @@ const PIPE: usize = 64 << 10;
 /// Answers that wait until they can be written.
 const WAITING: usize = 16;
 
-/// JSON-RPC's code for what is no JSON.
+/// JSON-RPC's codes for what is no JSON, and for JSON that is no message.
 const PARSE_ERROR: i32 = -32_700;
+const INVALID_REQUEST: i32 = -32_600;
+
+const NO_JSON: &str = "a message is JSON, nested less than 128 deep";
+/// Protocols since 2025-06-18 have no batches.
+const NO_MESSAGE: &str = "one message of JSON-RPC 2.0 is expected, no list of them";
 
 /// The transport for the protocol's library, and what moves its lines until the library has ended.
 pub fn transport(
@@ -63,7 +70,7 @@ async fn pass(
                 to.write_all(&line).await?;
                 continue;
             }
-            Line::Whole => "a line is JSON, nested less than 128 deep",
+            Line::Whole => NO_JSON,
         };
         // Whoever writes has ended, so nobody reads either.
         if refuse.send(why).await.is_err() {
@@ -115,7 +122,9 @@ async fn write(
                 Some(answer) => answer,
                 None => return Ok(()),
             },
-            Some(why) = refused.recv() => parse_error(why).into_bytes(),
+            Some(why) = refused.recv() => error(PARSE_ERROR, &format!("Parse error: {why}"))
+                .to_string()
+                .into_bytes(),
         };
         line.push(b'\n');
         to.write_all(&line).await?;
@@ -123,7 +132,29 @@ async fn write(
     }
 }
 
-fn parse_error(why: &str) -> String {
-    let error = json!({ "code": PARSE_ERROR, "message": format!("Parse error: {why}") });
-    json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string()
+/// What is answered over HTTP before the protocol's library gets a message: a `ping`, which it refuses in the newest
+/// version (as [`Session`](super::Session) has it).
+///
+/// # Errors
+/// The answer to what is no message that the library could read.
+pub fn at_once(message: &[u8]) -> Result<Option<Value>, Value> {
+    if !is_json(message) {
+        return Err(error(PARSE_ERROR, &format!("Parse error: {NO_JSON}")));
+    }
+    match serde_json::from_slice(message) {
+        Ok(ClientJsonRpcMessage::Request(asked)) => {
+            let is_ping = matches!(asked.request, ClientRequest::PingRequest(_));
+            Ok(is_ping.then(|| json!({ "jsonrpc": "2.0", "id": asked.id, "result": {} })))
+        }
+        Ok(_) => Ok(None),
+        Err(_) => Err(error(
+            INVALID_REQUEST,
+            &format!("Invalid Request: {NO_MESSAGE}"),
+        )),
+    }
+}
+
+/// An error for a sender whose request has no id that can be read.
+fn error(code: i32, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } })
 }

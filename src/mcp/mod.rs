@@ -19,7 +19,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::time::interval;
 
-pub use self::lines::transport;
+pub use self::lines::{at_once, transport};
 use self::tools::TOOLS;
 pub use self::tools::{Call, Dispute, Explain, Feedback, Memory, Verify, Wait};
 use crate::render;

@@ -245,6 +245,63 @@ async fn a_program_reads_with_its_token_what_github_shows_to_the_owner() {
     assert!(trouble.contains("Call again"), "{trouble}");
 }
 
+/// What is no message is answered as JSON-RPC has it, and `ping` in every version of the protocol.
+async fn hears_what_is_wrong_with_a_message(world: &World, agent: &Browser<'_>, bearer: &str) {
+    let asks = async |body: &str| {
+        world.wait(TimeDelta::seconds(10));
+        let answer = agent.posts(body, &[("authorization", bearer)]).await;
+        let message: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+        (answer.status, message)
+    };
+    let nested = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    for (body, code) in [
+        ("", -32_700),
+        ("hello", -32_700),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,", -32_700),
+        (&nested, -32_700),
+        ("{}", -32_600),
+        ("null", -32_600),
+        ("[]", -32_600),
+        (&json!([ping, ping]).to_string(), -32_600),
+        (
+            &json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }).to_string(),
+            -32_600,
+        ),
+    ] {
+        let (status, message) = asks(body).await;
+        let told = (status, message["error"]["code"].as_i64(), message.get("id"));
+        let start: String = body.chars().take(40).collect();
+        assert_eq!(
+            told,
+            (400, Some(code), Some(&Value::Null)),
+            "{start}: {message}"
+        );
+    }
+    let newest = json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "a test", "version": "1" },
+    } });
+    assert_eq!(asks(&ping.to_string()).await.1["result"], json!({}));
+    let mut ping = ping;
+    ping["params"] = newest;
+    let (status, message) = asks(&ping.to_string()).await;
+    assert_eq!(
+        (status, message["result"].is_object()),
+        (200, true),
+        "{message}"
+    );
+    let gone = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+    assert_eq!(asks(&gone.to_string()).await.0, 202, "nothing is under way");
+    let (_, message) =
+        asks(&json!({ "jsonrpc": "2.0", "id": "x", "method": "no/such" }).to_string()).await;
+    assert_eq!(
+        (&message["error"]["code"], &message["id"]),
+        (&json!(-32_601), &json!("x"))
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_shown_once_ends_and_is_revoked_by_its_owner_alone() {
     let world = World::published(ADDRESS, None).await;
@@ -352,6 +409,7 @@ async fn a_token_is_shown_once_ends_and_is_revoked_by_its_owner_alone() {
             .status,
         413
     );
+    hears_what_is_wrong_with_a_message(&world, &agent, &bearer).await;
     for method in ["GET", "DELETE"] {
         let method = method.parse().expect("a method");
         let answer = agent

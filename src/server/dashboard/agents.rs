@@ -6,14 +6,15 @@
 use std::sync::Arc;
 
 use axum::{
-    Router,
+    Json, Router,
+    body::{Body, to_bytes},
     extract::{Request, State},
     http::{
-        StatusCode,
+        Method, StatusCode,
         header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE},
         request::Parts,
     },
-    middleware::{Next, from_fn_with_state},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse as _, Response},
 };
 use chrono::TimeDelta;
@@ -30,7 +31,7 @@ use url::Url;
 use super::{as_a_visitor, tokens::PREFIX};
 use crate::{
     github::{FeedbackReader, LoopReader, Pacing, WaitEnd},
-    mcp::{Answer, Call, Dispute, Place, Refused, Stop, Toolbox, Tools},
+    mcp::{Answer, Call, Dispute, Place, Refused, Stop, Toolbox, Tools, at_once},
     refs::MemoryStore,
     render::{Until, dispute_to_say, explanation, memory_found},
     server::{
@@ -85,7 +86,26 @@ pub(super) fn routes(admin: Arc<Admin>, origin: &str) -> Router {
     );
     Router::new()
         .route_service("/mcp", service)
+        .route_layer(from_fn(understand))
         .route_layer(from_fn_with_state(tools, admit))
+}
+
+/// Answers what is no message: the protocol's library has words for it, and no error that a client reads
+/// (<https://www.jsonrpc.org/specification>, error object).
+async fn understand(request: Request, next: Next) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, MOST_BYTES).await else {
+        let too_long = format!("a message has at most {MOST_BYTES} bytes\n");
+        return (StatusCode::PAYLOAD_TOO_LARGE, too_long).into_response();
+    };
+    match at_once(&body) {
+        Err(error) => (StatusCode::BAD_REQUEST, Json(error)).into_response(),
+        Ok(Some(answer)) => Json(answer).into_response(),
+        Ok(None) => next.run(Request::from_parts(parts, Body::from(body))).await,
+    }
 }
 
 /// Lets through who shows a token that is good, and leaves with the request whose it is, in the token's place.
