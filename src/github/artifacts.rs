@@ -53,10 +53,10 @@ impl<'a> PackedEvidence<'a> {
             return Err(too_large());
         }
         let mut archive = open(archive, MOST_ENTRIES)?;
-        let entry = archive
-            .by_name(ENTRY)
-            .map_err(|_| format!("it holds no readable {ENTRY}"))?;
-        if !entry.is_file() || entry.size() > ENTRY_LIMIT {
+        // Of a link, a folder and what is encrypted nothing is read.
+        let entry = archive.by_name(ENTRY).ok().filter(|entry| entry.is_file());
+        let entry = entry.ok_or_else(|| format!("it holds no readable {ENTRY}"))?;
+        if entry.size() > ENTRY_LIMIT {
             return Err(too_large());
         }
         let size = usize::try_from(entry.size()).map_err(|_| too_large())?;

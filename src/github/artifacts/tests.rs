@@ -161,6 +161,39 @@ fn hostile_archives_are_refused() {
     assert_eq!(refused(&archive(&many)), "it holds more than 100 files");
 }
 
+/// An archive whose one entry is written in another way than usual.
+fn odd(write: impl FnOnce(&mut ZipWriter<Cursor<Vec<u8>>>)) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    write(&mut writer);
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn what_is_no_file_is_not_read_and_the_sizes_of_zip64_are() {
+    let options = SimpleFileOptions::default();
+    let link = odd(|zip| zip.add_symlink(ENTRY, "/etc/passwd", options).unwrap());
+    assert_eq!(refused(&link), "it holds no readable evidence.json");
+    let folder = odd(|zip| zip.add_directory(ENTRY, options).unwrap());
+    assert_eq!(refused(&folder), "it holds no readable evidence.json");
+    let json = document().to_string();
+    let mut encrypted = packed(&document());
+    for (header, flags) in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)] {
+        let at = encrypted.windows(4).position(|it| it == header).unwrap();
+        encrypted[at + flags] |= 1;
+    }
+    assert_eq!(refused(&encrypted), "it holds no readable evidence.json");
+    let large = odd(|zip| {
+        zip.start_file(ENTRY, options.large_file(true)).unwrap();
+        zip.write_all(json.as_bytes()).unwrap();
+    });
+    assert!(read_at(&large, HEAD).is_ok());
+    let script = [b"#!/bin/sh\n".as_slice(), &packed(&document())].concat();
+    assert!(
+        read_at(&script, HEAD).is_ok(),
+        "what stands before it is passed over"
+    );
+}
+
 #[test]
 fn a_bomb_is_not_unpacked() {
     let zeros = vec![b' '; (ENTRY_LIMIT + 1) as usize];
