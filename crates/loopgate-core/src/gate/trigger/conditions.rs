@@ -16,6 +16,7 @@ use crate::{
         agents::agent_in,
         report::{MatchReason, TriggerMatch},
     },
+    ids::Login,
     observed::{ChangedFile, ChangedFiles, FileStatus},
     policy::{ChosenRules, GateTrigger, LineCondition, PathCondition},
 };
@@ -72,9 +73,7 @@ impl ReadDiff<'_> {
                     login: login.clone(),
                 })?
             }
-            GateTrigger::Agent(agents) => MatchReason::Agent {
-                name: agent_in(self.snapshot, agents)?,
-            },
+            GateTrigger::Agent(agents) => self.by_agent(agents)?,
             GateTrigger::Size { lines, files } => self.size(*lines, *files)?,
             GateTrigger::Draft => (pull_request.is_draft).then_some(MatchReason::Draft)?,
         };
@@ -166,6 +165,14 @@ impl ReadDiff<'_> {
                 )
             });
         self.with_unlisted(found.chain(unread))
+    }
+
+    /// GitHub lists 250 commits of a pull request
+    /// (<https://docs.github.com/en/rest/pulls/pulls#list-commits-on-a-pull-request>): another may be an agent's.
+    fn by_agent(&self, agents: &BTreeSet<Login>) -> Option<MatchReason> {
+        let named = agent_in(self.snapshot, agents).map(|name| MatchReason::Agent { name });
+        let is_cut = !self.snapshot.commits.is_complete;
+        named.or_else(|| is_cut.then_some(MatchReason::TooLarge))
     }
 
     fn labelled(&self, wanted: &[String], remembered: &BTreeSet<String>) -> Option<MatchReason> {

@@ -326,6 +326,20 @@ fn a_list_that_is_not_whole_matches_every_question_about_content() {
 }
 
 #[test]
+fn among_commits_that_are_not_all_listed_there_may_be_an_agents() {
+    let agent = || GateTrigger::Agent(BTreeSet::new());
+    let mut world = World::new();
+    assert_eq!(opens_in(agent(), &world), None);
+    world.snapshot.commits.is_complete = false;
+    assert_eq!(opens_in(agent(), &world), Some(vec![Why::TooLarge]));
+    assert_eq!(opens_in(not(agent()), &world), Some(vec![Why::TooLarge]));
+    world.snapshot.commits.items[0].message = "Fix\n\nAssisted-by: Codex".into();
+    let name = "codex".to_owned();
+    assert_eq!(opens_in(agent(), &world), Some(vec![Why::Agent { name }]));
+    assert_eq!(opens_in(not(agent()), &world), None);
+}
+
+#[test]
 fn what_cannot_be_told_stays_so_through_not() {
     let files = || Complete(vec![without_patch("big.bin")]);
     assert!(opens(not(lines("x", &[])), files()).is_some());
