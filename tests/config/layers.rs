@@ -176,6 +176,15 @@ fn locks_are_not_talked_around() {
 }
 
 #[test]
+fn a_repository_switches_it_off_unless_that_is_locked() {
+    for (locked, is_active) in [("gates", false), ("gates, enabled", true)] {
+        let organisation = format!("enabled: true\npolicy: {{ locked: [{locked}] }}\n");
+        let policy = policy(&organisation, Some("enabled: false\n"));
+        assert_eq!(policy.is_active, is_active, "{locked}");
+    }
+}
+
+#[test]
 fn without_a_file_of_its_own_a_repository_is_left_alone_unless_the_organisation_says_so() {
     for (organisation, repository, is_active, origin) in [
         ("mode: hybrid\n", None, false, PolicyOrigin::Defaults),

@@ -286,6 +286,70 @@ async fn a_sign_in_belongs_to_the_browser_that_began_it_and_counts_once() {
     );
 }
 
+/// The address that GitHub sends the browser back to, with another answer for its code.
+fn answering(back: &str, answer: &str) -> String {
+    let (address, query) = back.split_once('?').expect("a query");
+    let state = query.split('&').find(|pair| pair.starts_with("state="));
+    format!("{address}?{answer}&{}", state.expect("a state"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_github_refuses_begins_no_session_and_what_it_takes_back_ends_one() {
+    let world = World::published(ADDRESS, None).await;
+    loop_in(&world, "acme/shared", "feat: gliders").await;
+    let alice = Browser::of(&world, "alice");
+    let begun = alice.visits("/login?next=https://evil.example").await;
+    assert!(!begun.header("location").contains("evil"), "{begun:?}");
+    let first = alice.agrees().await;
+    assert_eq!(alice.visits(&first).await.header("location"), "/");
+    let spent = first.split(['?', '&']).nth(1).expect("a code");
+    for (answer, told) in [
+        (spent, "does not take its own answer any more"),
+        ("code=made-up", "does not take its own answer any more"),
+        ("code=", "does not take its own answer any more"),
+        ("error=access_denied", "you did not agree"),
+    ] {
+        let back = answering(&alice.agrees().await, answer);
+        let refused = alice.visits(&back).await;
+        assert_eq!(refused.status, 403, "{answer}");
+        assert!(refused.body.contains(told), "{answer}: {}", refused.body);
+    }
+    for path in [
+        "^/login/oauth/access_token$",
+        "^/user$",
+        "^/user/installations",
+    ] {
+        let back = alice.agrees().await;
+        let away = RequestFault::on(path, Harm::status(StatusCode::BAD_GATEWAY));
+        world.simulator().add_fault(away.expect("a pattern"));
+        let refused = alice.visits(&back).await;
+        let told = "GitHub does not answer as it should now";
+        assert!(
+            refused.status == 403 && refused.body.contains(told),
+            "{path}: {refused:?}"
+        );
+        world.simulator().heal();
+    }
+    assert_eq!(total(&alice).await, 1, "the first session is as it was");
+    let revoked = RequestFault::on(
+        "^/user/installations",
+        Harm::status(StatusCode::UNAUTHORIZED),
+    );
+    world.simulator().add_fault(revoked.expect("a pattern"));
+    world.wait(TimeDelta::minutes(5));
+    assert_eq!(
+        alice.visits("/index.json").await.status,
+        401,
+        "its token is revoked"
+    );
+    world.simulator().heal();
+    assert_eq!(
+        alice.visits("/index.json").await.status,
+        401,
+        "that ended it"
+    );
+}
+
 /// In a real browser, where `LOOPGATE_BROWSER` names the script that drives one.
 #[tokio::test(flavor = "multi_thread")]
 async fn people_sign_in_make_tokens_and_sign_out_by_click() {

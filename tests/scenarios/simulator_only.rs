@@ -16,7 +16,7 @@ use loopgate_simulator::{
 
 use crate::{
     bases::{CHECKS, GATES},
-    triggers,
+    gates, triggers,
     world::{GitHub, World},
 };
 
@@ -463,4 +463,53 @@ async fn a_suite_costs_a_look_if_its_app_reports_what_is_configured() {
         0,
         "so does another App now"
     );
+}
+
+/// Between the approval and the merge a team goes by another name, is deleted, and people lose what they may do.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_approve_no_more_opens_nothing_any_more() {
+    let world = World::quick(None).await;
+    let gates = "  security: { approvers: { teams: [acme/sec] } }\n  \
+                 payments: { when: { paths: [\"src/auth/**\"] }, approvers: { permission: write } }\n";
+    let repo = gates::guarded_as(&world, "widgets", gates).await;
+    world.team("sec", &["bob"], &repo);
+    world.lets_write(&repo, "dave").await;
+    let login = [("src/auth/login.rs", "pub fn login() {}\n")];
+    let pr = world
+        .person("alice")
+        .opens(&repo, "feat: sign in", &login)
+        .await;
+    world.person("bob").says(&pr, "security approved").await;
+    world.person("dave").says(&pr, "payments approved").await;
+    let standing = async || {
+        world.settle().await;
+        ["security", "payments"].map(|gate| gates::status(&world, &pr, gate))
+    };
+    let says = |words: &str| {
+        let look = world.look(&pr);
+        assert_ne!(
+            look.concluded("loopgate / gates"),
+            Some("success"),
+            "{look:?}"
+        );
+        assert!(look.status().contains(words), "{words}: {}", look.status());
+    };
+    assert_eq!(standing().await, ["approved", "approved"]);
+    let admin = world.simulator().admin();
+    let [former, present] = ["acme/sec", "acme/guards"].map(|name| name.parse().unwrap());
+    admin.rename_team(&former, "guards").unwrap();
+    assert_eq!(standing().await, ["requested", "approved"]);
+    says("bob is not an approver of this gate");
+    says("acme/sec");
+    admin.rename_team(&present, "sec").unwrap();
+    assert_eq!(standing().await, ["approved", "approved"]);
+    admin.add_collaborator(&repo, "dave", Role::Triage).unwrap();
+    assert_eq!(standing().await, ["approved", "requested"]);
+    says("dave is not an approver of this gate. It opens for anyone with write access");
+    admin.add_collaborator(&repo, "dave", Role::Write).unwrap();
+    assert_eq!(standing().await, ["approved", "approved"]);
+    admin.remove_collaborator(&repo, "dave").unwrap();
+    admin.delete_team(&former).unwrap();
+    assert_eq!(standing().await, ["requested", "requested"]);
+    says("acme/sec");
 }
