@@ -279,6 +279,10 @@ impl GitObjects for GithubObjects {
         }
     }
 
+    async fn was_called(&self, name: &RepoName) -> Result<bool> {
+        Ok(self.client.repo(&self.repository).was_called(name).await?)
+    }
+
     async fn delete_ref(&self, name: &RefName) -> Result<()> {
         let path = self.path(format_args!("refs/{}", name.short()));
         match self

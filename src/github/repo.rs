@@ -9,7 +9,7 @@ use super::{
     Client, GithubObjects, Result,
     error::OrAbsent as _,
     path,
-    wire::{GitCommit, nodes},
+    wire::{GitCommit, Repository, nodes},
 };
 use loopgate_core::{PrNumber, RepoName, Sha};
 
@@ -53,6 +53,23 @@ impl Repo<'_> {
     /// Every kind of [`Error`](super::Error); not found where it does not.
     pub(crate) async fn see(&self) -> Result<()> {
         self.get::<IgnoredAny>(&self.root()).await.map(drop)
+    }
+
+    /// Whether another name leads here: one that the repository had. GitHub redirects it until a repository takes it
+    /// (<https://docs.github.com/en/repositories/creating-and-managing-repositories/renaming-a-repository>).
+    ///
+    /// # Errors
+    /// Every error that is no refusal.
+    pub(super) async fn was_called(&self, name: &RepoName) -> Result<bool> {
+        if name == self.name {
+            return Ok(true);
+        }
+        let ask = async |name| {
+            let asked = self.get::<Repository>(&path::repo(name)).await.or_refused();
+            Ok(asked?.and_then(|answer| answer.node_id))
+        };
+        let there: Option<String> = ask(name).await?;
+        Ok(there.is_some() && there == ask(self.name).await?)
     }
 
     /// The path of the repository itself: `/repos/{owner}/{name}`. Both parts are plain by construction.

@@ -9,7 +9,7 @@ use super::{
     archive::archived,
     attempt,
     objects::{document, unwritable},
-    seal::{self, SealOf},
+    seal::{self, Carried, SealOf},
 };
 use loopgate_core::{
     Sha, Timestamp,
@@ -95,8 +95,10 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             Ok(document) => document,
             Err(error) => return unreadable(error),
         };
-        let trusted = match &self.seal {
-            Some(seal) => seal.fits(&mut document),
+        let trusted = match self.seal.as_ref().map(|seal| seal.take_off(&mut document)) {
+            Some(Carried::This) => true,
+            Some(Carried::Elsewhere(name)) => self.objects.was_called(&name).await?,
+            Some(Carried::None) => false,
             None => {
                 document.shift_remove(seal::FIELD);
                 true

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::RefName;
 use crate::git::GitError;
-use loopgate_core::{Sha, Timestamp};
+use loopgate_core::{RepoName, Sha, Timestamp};
 
 /// What a git database answers, or what follows from it.
 pub type Result<T, E = RefsError> = std::result::Result<T, E>;
@@ -75,6 +75,11 @@ pub trait GitObjects: Sync {
                 .await
                 .map(|()| made)
         }
+    }
+
+    /// Whether its repository is known by another name too, which it had before. Only GitHub knows.
+    fn was_called(&self, _name: &RepoName) -> impl Future<Output = Result<bool>> + Send {
+        async { Ok(false) }
     }
 
     /// Removes a ref; it is fine if it is gone already.

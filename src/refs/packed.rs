@@ -20,7 +20,7 @@ use super::{
     documents::{ARTIFACT_FILE, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT},
 };
 use loopgate_core::{
-    Sha, Timestamp,
+    RepoName, Sha, Timestamp,
     state::{LoopState, RunStatus, StopReason},
 };
 
@@ -43,6 +43,11 @@ pub trait Slot: Sync {
         new: &str,
         report: &str,
     ) -> impl Future<Output = Result<()>> + Send;
+
+    /// As [`GitObjects::was_called`].
+    fn was_called(&self, _name: &RepoName) -> impl Future<Output = Result<bool>> + Send {
+        async { Ok(false) }
+    }
 }
 
 /// A run packed into a [`Slot`].
@@ -109,6 +114,10 @@ pub fn ended_before(packed: &str, moment: Timestamp) -> bool {
 }
 
 impl<S: Slot> GitObjects for PackedObjects<S> {
+    async fn was_called(&self, name: &RepoName) -> Result<bool> {
+        self.slot.was_called(name).await
+    }
+
     async fn read_ref(&self, _: &RefName) -> Result<Option<Sha>> {
         let Some(packed) = self.slot.read().await? else {
             return Ok(None);

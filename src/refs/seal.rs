@@ -31,7 +31,19 @@ pub struct Seal {
 #[derive(Debug, Clone)]
 pub struct SealOf {
     seal: Seal,
-    subject: String,
+    repository: RepoName,
+    number: PrNumber,
+}
+
+/// Which seal of ours a document carries.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Carried {
+    /// That of this very pull request.
+    This,
+    /// That of the pull request of this number in a repository of another name, by which the document calls it.
+    Elsewhere(RepoName),
+    /// None, or one that is not ours.
+    None,
 }
 
 impl Seal {
@@ -60,7 +72,8 @@ impl Seal {
     pub fn of(&self, repository: &RepoName, number: PrNumber) -> SealOf {
         SealOf {
             seal: self.clone(),
-            subject: format!("{repository}#{number}"),
+            repository: repository.clone(),
+            number,
         }
     }
 }
@@ -71,29 +84,55 @@ impl SealOf {
         document.remove(FIELD);
         let keys = self.seal.keys.read();
         let key = keys.first().expect("not empty: checked when derived");
-        let seal = hex::encode(self.mac(key, document).finalize().into_bytes());
+        let seal = hex::encode(
+            self.mac(key, &self.repository, document)
+                .finalize()
+                .into_bytes(),
+        );
         document.insert(FIELD.to_owned(), seal.into());
     }
 
-    /// Takes the seal off a document, so that it is not taken for a newer writer's field, and returns whether it was
-    /// ours. The comparison takes the same time wherever the first difference stands.
-    pub(super) fn fits(&self, document: &mut Map<String, Value>) -> bool {
+    /// Takes the seal off a document, so that it is not taken for a newer writer's field, and returns which it is. The
+    /// comparison takes the same time wherever the first difference stands.
+    pub(super) fn take_off(&self, document: &mut Map<String, Value>) -> Carried {
         let Some(Value::String(claimed)) = document.shift_remove(FIELD) else {
-            return false;
+            return Carried::None;
         };
         let mut seal = [0; 32];
-        hex::decode_to_slice(&claimed, &mut seal).is_ok()
-            && self
-                .seal
-                .keys
-                .read()
-                .iter()
-                .any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
+        if hex::decode_to_slice(&claimed, &mut seal).is_err() {
+            return Carried::None;
+        }
+        if self.has_made(&seal, &self.repository, document) {
+            return Carried::This;
+        }
+        let named = repository_of(document);
+        let named = named.filter(|named| self.has_made(&seal, named, document));
+        named.map_or(Carried::None, Carried::Elsewhere)
     }
 
-    fn mac(&self, key: &Hmac<Sha256>, document: &Map<String, Value>) -> Hmac<Sha256> {
+    fn has_made(
+        &self,
+        seal: &[u8; 32],
+        repository: &RepoName,
+        document: &Map<String, Value>,
+    ) -> bool {
+        let keys = self.seal.keys.read();
+        let mut keys = keys.iter();
+        keys.any(|key| {
+            self.mac(key, repository, document)
+                .verify_slice(seal)
+                .is_ok()
+        })
+    }
+
+    fn mac(
+        &self,
+        key: &Hmac<Sha256>,
+        repository: &RepoName,
+        document: &Map<String, Value>,
+    ) -> Hmac<Sha256> {
         let mut mac = key.clone();
-        mac.update(self.subject.as_bytes());
+        mac.update(format!("{repository}#{}", self.number).as_bytes());
         mac.update(b"\0");
         mac.update(
             serde_json::to_string(document)
@@ -102,6 +141,13 @@ impl SealOf {
         );
         mac
     }
+}
+
+/// The repository that a state is about, by its own word: of schema 2, or of the flat one before it.
+fn repository_of(document: &Map<String, Value>) -> Option<RepoName> {
+    let run = document.get("run").and_then(Value::as_object);
+    let named = run.unwrap_or(document).get("repository")?.as_str()?;
+    named.parse().ok()
 }
 
 impl fmt::Debug for Seal {
@@ -119,6 +165,11 @@ mod tests {
         seal.of(&"acme/widgets".parse().unwrap(), PrNumber::new(12))
     }
 
+    fn of(repository: &str, number: u64) -> SealOf {
+        let seal = Seal::derived_from([b"now".as_slice()]).unwrap();
+        seal.of(&repository.parse().unwrap(), PrNumber::new(number))
+    }
+
     fn document() -> Map<String, Value> {
         serde_json::from_str(r#"{"z": [1.5, null], "a": {"skips": []}}"#).unwrap()
     }
@@ -129,9 +180,10 @@ mod tests {
         seal(&["now"]).put_on(&mut sealed);
         let mut read: Map<String, Value> =
             serde_json::from_str(&serde_json::to_string_pretty(&sealed).unwrap()).unwrap();
-        assert!(seal(&["now"]).fits(&mut read.clone()));
-        assert!(
-            seal(&["next", "now"]).fits(&mut read),
+        assert_eq!(seal(&["now"]).take_off(&mut read.clone()), Carried::This);
+        assert_eq!(
+            seal(&["next", "now"]).take_off(&mut read),
+            Carried::This,
             "while the secret is rotated"
         );
         assert_eq!(read, document(), "and comes off");
@@ -139,25 +191,47 @@ mod tests {
 
     #[test]
     fn nothing_else_fits() {
+        let fits = |secret, document: &Map<String, Value>| {
+            seal(&[secret]).take_off(&mut document.clone()) != Carried::None
+        };
         let mut sealed = document();
         seal(&["now"]).put_on(&mut sealed);
-        assert!(!seal(&["other"]).fits(&mut sealed.clone()));
+        assert!(!fits("other", &sealed));
         let mut changed = sealed.clone();
         changed.insert("a".into(), serde_json::json!({"skips": ["unit"]}));
-        assert!(!seal(&["now"]).fits(&mut changed));
-        assert!(!seal(&["now"]).fits(&mut document()), "no seal at all");
+        assert!(!fits("now", &changed));
+        assert!(!fits("now", &document()), "no seal at all");
         for wrong in [Value::Null, "00".into(), "zz".repeat(32).into()] {
             let mut forged = sealed.clone();
             forged.insert(FIELD.into(), wrong);
-            assert!(!seal(&["now"]).fits(&mut forged));
+            assert!(!fits("now", &forged));
         }
-        let elsewhere = Seal::derived_from([b"now".as_slice()]).unwrap();
-        assert!(
-            !elsewhere
-                .of(&"acme/widgets".parse().unwrap(), PrNumber::new(13))
-                .fits(&mut sealed)
+        assert_eq!(
+            of("acme/widgets", 13).take_off(&mut sealed.clone()),
+            Carried::None
+        );
+        assert_eq!(
+            of("acme/gadgets", 12).take_off(&mut sealed),
+            Carried::None,
+            "it names no repository"
         );
         assert!(Seal::derived_from([]).is_none());
+    }
+
+    #[test]
+    fn a_document_that_names_its_repository_may_be_of_that_one() {
+        for mut sealed in [
+            serde_json::json!({ "run": { "repository": "acme/widgets" } }),
+            serde_json::json!({ "repository": "acme/widgets" }),
+        ] {
+            let sealed = sealed.as_object_mut().unwrap();
+            of("acme/widgets", 12).put_on(sealed);
+            let told = |name, number| of(name, number).take_off(&mut sealed.clone());
+            assert_eq!(told("acme/widgets", 12), Carried::This);
+            let there = Carried::Elsewhere("acme/widgets".parse().unwrap());
+            assert_eq!(told("acme/gadgets", 12), there);
+            assert_eq!(told("acme/gadgets", 13), Carried::None);
+        }
     }
 
     #[test]

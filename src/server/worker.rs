@@ -393,8 +393,8 @@ impl<R: Reconciler> Shared<R> {
                 Err(failed) => self.failed(failed, &loaded),
             }
         };
-        // What else is to be looked at after a look: the next layer of the stack, and all of a repository whose
-        // configuration was found again.
+        // What else is to be looked at after a look: the next layer of the stack, all of a repository whose
+        // configuration was found again, and what goes by another name now.
         let mut also = Vec::new();
         let mut wakeup = None;
         if let (WorkEnd::Done(outcome), Some(repository)) = (&how, key.target.repository()) {
@@ -409,6 +409,8 @@ impl<R: Reconciler> Shared<R> {
                 target: Target::Repository(repository.clone()),
             };
             also.extend(outcome.awakened.then_some(whole));
+            let renamed = outcome.renamed.clone().zip(pull_number(&key.target));
+            also.extend(renamed.map(|(name, number)| pull_key(key.installation, name, number)));
         }
         let change = Change::Settle {
             key: key.clone(),
@@ -614,6 +616,13 @@ fn job_of(key: &Key, loaded: &TargetWork) -> Option<ReconcileRequest> {
         number: *number,
         hints,
     })
+}
+
+const fn pull_number(target: &Target) -> Option<PrNumber> {
+    match target {
+        Target::PullRequest { number, .. } => Some(*number),
+        _ => None,
+    }
 }
 
 fn pull_key(installation: InstallationId, repository: RepoName, number: PrNumber) -> Key {

@@ -25,6 +25,7 @@ mod job_logs;
 mod known;
 mod live;
 mod memory;
+mod names;
 mod people;
 mod places;
 mod playing;

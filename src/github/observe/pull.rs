@@ -14,7 +14,7 @@ use crate::github::{
     },
 };
 use loopgate_core::{
-    PrNumber, Sha, TeamSlug, Timestamp,
+    PrNumber, RepoName, Sha, TeamSlug, Timestamp,
     observed::{
         Base, ChangedFile, ChangedFiles, CheckScope, Commit, FileStatus, Head, Lifecycle, Listing,
         PullRequest,
@@ -68,6 +68,8 @@ struct WirePull {
 /// A pull request without what is read of its commits and the base's head.
 #[derive(Debug, Clone)]
 pub(in crate::github) struct Pull {
+    /// The repository by the name it has now, where GitHub returns it: the request may have named an earlier one.
+    pub repository: Option<RepoName>,
     pub pull_request: PullRequest,
     /// How many files it changes, by GitHub's count.
     pub changed_files: usize,
@@ -152,6 +154,11 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
     };
     let merged = matches!(pull_request.lifecycle, Lifecycle::Merged { .. });
     Ok(Pull {
+        repository: wire
+            .base
+            .repo
+            .as_ref()
+            .and_then(|base| base.full_name.clone()),
         pull_request,
         changed_files: wire.changed_files,
         target: wire.base.branch,

@@ -35,7 +35,7 @@ use crate::{
     render::{OpenLoop, Subject},
 };
 use loopgate_core::{
-    PrNumber, RuleId, Score, Sha, Timestamp,
+    PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
     deciding::{Decision, DecisionWord},
     metrics::RunLine,
     observed::{Lifecycle, ObservationProblem, OwnCheck, Snapshot},
@@ -77,6 +77,8 @@ pub struct ReconcileOutcome {
     pub ended: Option<Box<RunLine>>,
     /// The repository's configuration was found again: all its open pull requests are looked at.
     pub awakened: bool,
+    /// The name that the repository has now, where the request named an earlier one: it is looked at by that.
+    pub renamed: Option<RepoName>,
 }
 
 /// How a pull request stands in the list of open loops after a look.

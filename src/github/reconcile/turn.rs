@@ -142,7 +142,7 @@ impl Turn<'_> {
             },
             result: ReconcileResult::Decided(summary(&observation, decided, executed)),
             ended,
-            awakened: false,
+            ..ReconcileOutcome::default()
         }))
     }
 
@@ -220,6 +220,15 @@ impl Turn<'_> {
                 .next_look(&job.repository, job.number, client.now());
             return dormant(next.into_iter().chain(self.doubted_again_at()).min());
         };
+        let called = start.facts.pull.repository.as_ref();
+        if let Some(renamed) = called.filter(|called| **called != job.repository) {
+            return end(ReconcileOutcome {
+                seen: ObservedPull::Ended,
+                entry: LoopEntry::Over,
+                renamed: Some(renamed.clone()),
+                ..ReconcileOutcome::default()
+            });
+        }
         if start.facts.pull.is_archived {
             return end(ReconcileOutcome {
                 result: ReconcileResult::ReadOnly,

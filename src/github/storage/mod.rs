@@ -180,6 +180,10 @@ impl GitObjects for Storage {
         with!(self, objects => objects.compare_and_swap(name, old, new).await)
     }
 
+    async fn was_called(&self, name: &RepoName) -> Result<bool, RefsError> {
+        with!(self, objects => objects.was_called(name).await)
+    }
+
     async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
         with!(self, objects => objects.delete_ref(name).await)
     }
@@ -207,6 +211,10 @@ impl CommentSlot {
 
 impl Slot for CommentSlot {
     const ROOM: usize = StateBackend::ROOM_IN_COMMENT;
+
+    async fn was_called(&self, name: &RepoName) -> Result<bool, RefsError> {
+        Ok(self.client.repo(&self.repository).was_called(name).await?)
+    }
 
     async fn read(&self) -> Result<Option<String>, RefsError> {
         let comment = self.comment();

@@ -164,9 +164,8 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
         }
         // We can no longer read what was taken away, so there is nothing to look at.
         ("installation_repositories", "added") => repositories_added(reader, event),
-        ("repository", "renamed" | "transferred" | "unarchived") => {
-            reader.work(event, Target::Repository, None)
-        }
+        ("repository", "renamed" | "transferred") => renamed(reader, event),
+        ("repository", "unarchived") => reader.work(event, Target::Repository, None),
         // Another default branch: the plain names of our checks stand for that one from now on.
         ("repository", "edited") if tree(&event.changes)["default_branch"].is_object() => {
             reader.work(event, Target::Repository, None)
@@ -401,6 +400,24 @@ fn touches(commit: &PushedCommit, what: fn(&str) -> bool) -> bool {
     let lists = [&commit.added, &commit.modified, &commit.removed];
     lists.iter().all(|list| list.is_none())
         || lists.into_iter().flatten().flatten().any(|path| what(path))
+}
+
+/// What is known of it goes by the name that it had: a look there finds the other one.
+fn renamed(reader: &Reader<'_>, event: &Payload) -> RouteResult {
+    let repository = reader.of(event.repository.as_ref(), "repository")?;
+    let (present, changes) = (&repository.full_name, tree(&event.changes));
+    let owner = &changes["owner"]["from"];
+    let owner = ["user", "organization"].map(|kind| owner[kind]["login"].as_str());
+    let owner = owner
+        .into_iter()
+        .flatten()
+        .next()
+        .unwrap_or(present.owner());
+    let name = changes["repository"]["name"]["from"].as_str();
+    let former = format!("{owner}/{}", name.unwrap_or(present.name()));
+    let former = former.parse().ok().filter(|former| former != present);
+    let names = [Some(present.clone()), former].into_iter().flatten();
+    reader.anywhere(event, names.map(Target::Repository).collect(), None)
 }
 
 /// Where GitHub does not list them all, the whole installation is looked at.

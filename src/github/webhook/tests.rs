@@ -591,6 +591,37 @@ fn installations_repositories_and_teams() {
     assert_eq!(described, Ok(Routed::Irrelevant(Irrelevant::UnknownAction)));
 }
 
+/// What is known of a repository goes by the name that it had.
+#[test]
+fn a_renamed_repository_is_looked_at_by_both_its_names() {
+    for (action, changes, former) in [
+        (
+            "renamed",
+            json!({ "repository": { "name": { "from": "gadgets" } } }),
+            "acme/gadgets",
+        ),
+        (
+            "transferred",
+            json!({ "owner": { "from": { "user": { "login": "alice" } } } }),
+            "alice/widgets",
+        ),
+        (
+            "transferred",
+            json!({ "owner": { "from": { "organization": { "login": "old" } } } }),
+            "old/widgets",
+        ),
+    ] {
+        let former = former.parse().unwrap();
+        let expected = Routed::Work(Work {
+            installation: InstallationId::new(9001),
+            targets: [repository(), former].map(Target::Repository).to_vec(),
+            hints: vec![],
+        });
+        let body = json!({ "action": action, "changes": changes });
+        assert_eq!(routed("repository", body), Ok(expected), "{changes}");
+    }
+}
+
 /// Who may approve has changed: all rights there are forgotten by a look, whoever it was, and whether GitHub says it or
 /// not.
 #[test]
@@ -818,7 +849,7 @@ fn what_is_read_of_webhooks_is_written_down() {
         "commits": fields_of::<payload::PushedCommit>(),
         "merge_group": fields_of::<payload::PayloadGroup>(),
         "requested_action": ["identifier"],
-        "changes": ["body", "default_branch"],
+        "changes": ["body", "default_branch", "owner", "repository"],
     });
     let written = serde_json::to_string_pretty(&fields).unwrap() + "\n";
     let file = concat!(

@@ -69,6 +69,9 @@ const WHERE: &str =
     AND ($3 = '' OR replace(who, ' ' || $3 || ' ', '') <> who) AND ($4 = '' OR agent = $4)
     AND ($5 = '[\"*\"]' OR repository IN ({listed}))";
 
+const KNOWN: &str = "SELECT installation, repository, what FROM open_loop
+     WHERE installation = $1 AND ($2 = '' OR repository = $2)";
+
 /// How many loops each repository has; those with most of them first, 500 at most.
 const REPOSITORIES: &str =
     "SELECT repository, COUNT(*) FROM open_loop WHERE {filter} GROUP BY repository
@@ -238,6 +241,20 @@ impl Store {
 }
 
 impl Batch<'_> {
+    /// The open loops of a repository or installation that GitHub did not list: each has ended, or goes by another name.
+    pub(super) async fn unlisted(&mut self, key: &Key, listed: &[Key]) -> Result<Vec<Key>> {
+        let repository = match &key.target {
+            Target::Installation => String::new(),
+            Target::Repository(repository) => repository.to_string(),
+            _ => return Ok(Vec::new()),
+        };
+        let known = Query::new(KNOWN).bind(key.installation).bind(repository);
+        let known: Vec<KeyColumns> = known.fetch(self.on()).await?;
+        let listed: BTreeSet<&Key> = listed.iter().collect();
+        let known = known.into_iter().filter_map(super::key);
+        Ok(known.filter(|known| !listed.contains(known)).collect())
+    }
+
     /// Notes how a loop stands. What goes wrong undoes this alone.
     ///
     /// # Errors

@@ -95,6 +95,10 @@ const GIVE_UP: &str = "UPDATE work SET dead_at = CASE WHEN newest <= $4 THEN $5 
 const REVIVE: &str = "UPDATE work SET dead_at = NULL, failures = 0, failing_since = NULL, begun = 0, retry_at = NULL,
          newest = CASE WHEN newest < $4 THEN $4 ELSE newest + 1 END
      WHERE {key} AND dead_at IS NOT NULL";
+/// Loops of pull requests that were not seen open for as long as these are remembered.
+const UNSEEN: &str = "DELETE FROM open_loop WHERE looked_at < $1 AND NOT EXISTS (SELECT 1 FROM open_pull
+         WHERE open_pull.installation = open_loop.installation AND open_pull.repository = open_loop.repository
+             AND open_pull.what = open_loop.what)";
 const FORGET: &str = "DELETE FROM seen WHERE seq IN (SELECT seq FROM seen ORDER BY seq LIMIT $2) AND received_at < $1";
 const PROBE: &str =
     "INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at";
@@ -541,6 +545,7 @@ impl Batch<'_> {
                 hints,
                 class,
             } => {
+                let unlisted = self.unlisted(key, into).await?;
                 let (hints, class) = (written(hints), *class);
                 let addition = |key: &Key| Addition {
                     arrival: Arrival {
@@ -551,7 +556,7 @@ impl Batch<'_> {
                     origin: origin.clone(),
                     hints: hints.clone(),
                 };
-                let additions = into.iter().map(addition).collect();
+                let additions = into.iter().chain(&unlisted).map(addition).collect();
                 left.extend(self.add(additions).await?);
             }
             WorkEnd::Failed(_) => {}
@@ -704,6 +709,7 @@ impl Batch<'_> {
                 "DELETE FROM open_pull WHERE listed_at < $1",
                 now - KEEP_PULLS,
             ),
+            (UNSEEN, now - KEEP_PULLS),
             ("DELETE FROM access_token WHERE ends_at <= $1", now),
             ("DELETE FROM taken WHERE at < $1", now - COUNTS_FOR),
             ("DELETE FROM turn WHERE at < $1", now - COUNTS_FOR),

@@ -272,7 +272,10 @@ impl World {
     pub async fn loses_the_login(&self, login: &str, to: &str) {
         match &self.github {
             GitHub::Simulated(github) => {
-                github.admin().rename_user(login, to).expect("an account");
+                github
+                    .admin()
+                    .rename_account(login, to)
+                    .expect("an account");
                 github.admin().add_user(login).expect("a free login");
             }
             GitHub::Emulated(github) => {

@@ -45,6 +45,7 @@ impl LoopState {
     /// Notes what the pull request is now, and what governs it.
     pub(super) fn describe(&mut self, snapshot: &Snapshot, policy: &Policy) {
         let pull_request = &snapshot.pull_request;
+        self.run.repository.clone_from(&snapshot.repository);
         self.run.title.clone_from(&pull_request.title);
         self.head.branch.clone_from(&pull_request.head.branch);
         self.head.base_ref.clone_from(&pull_request.base.branch);

@@ -73,17 +73,9 @@ impl Admin {
         self.act(|world, _| world.set_standing(world.user_id(login)?, Standing::Deleted))
     }
 
-    /// The account goes by another login, and the old one is anybody's to take. GitHub sends no event for it.
-    pub fn rename_user(&self, login: &str, to: &str) -> Result<(), Refused> {
-        self.act(|world, _| {
-            let id = world.user_id(login)?;
-            world
-                .accounts
-                .get_mut(&id)
-                .ok_or_else(Refused::not_found)?
-                .login = to.to_owned();
-            Ok(())
-        })
+    /// An account, a person's or an organisation's, goes by another login, and the old one is anybody's to take.
+    pub fn rename_account(&self, login: &str, to: &str) -> Result<(), Refused> {
+        self.act(|world, actor| world.rename_account(actor, world.user_id(login)?, to))
     }
 
     /// Replaces the addresses by which commits are recognised as an account's.

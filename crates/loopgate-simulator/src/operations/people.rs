@@ -17,6 +17,40 @@ use crate::{
 use loopgate_core::{AppId, Login, TeamSlug, UserId};
 
 impl World {
+    /// Gives an account another login. The names that its repositories had redirect; who is installed there hears of it
+    /// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation_target>), and nobody else.
+    pub fn rename_account(&mut self, actor: Actor, id: UserId, to: &str) -> Result<(), Refused> {
+        let owned = self.repos.values().filter(|repo| repo.owner == id);
+        let former: Vec<_> = owned.map(|repo| (repo.id, self.full_name(repo))).collect();
+        for (repo, name) in former {
+            self.repo_mut(repo)?.former_names.push(name);
+        }
+        let account = self.accounts.get_mut(&id).ok_or_else(Refused::not_found)?;
+        let from = std::mem::replace(&mut account.login, to.to_owned());
+        let target_type = account.type_name();
+        let installations = self.installations.values();
+        let apps: Vec<_> = installations
+            .filter(|installation| installation.account == id)
+            .map(|installation| installation.app)
+            .collect();
+        for app in apps {
+            let body = vec![
+                ("account", json::user(self, id)),
+                ("changes", json!({ "login": { "from": from } })),
+                ("target_type", json!(target_type)),
+            ];
+            self.emit(Event {
+                name: "installation_target",
+                action: Some("renamed"),
+                scope: Scope::Account(id),
+                actor,
+                audience: Audience::Only(app),
+                body,
+            });
+        }
+        Ok(())
+    }
+
     fn add_account(
         &mut self,
         login: &str,
