@@ -6,6 +6,7 @@ on_both! {
     an_open_loop_is_listed_as_the_last_look_left_it,
     a_broken_configuration_is_known_since_the_look_that_noticed_it,
     an_index_that_cannot_be_written_harms_no_look,
+    what_was_not_seen_open_for_a_week_is_listed_no_more,
 }
 
 async fn looked(kept: &mut Kept, number: u64, entry: LoopEntry) {
@@ -235,4 +236,18 @@ async fn an_index_that_cannot_be_written_harms_no_look(mut kept: Kept) {
     kept.one(delivery("a", 2, vec![])).await;
     looked(&mut kept, 1, LoopEntry::Over).await;
     assert_eq!((kept.loaded(1).await, kept.counts().await), (None, (1, 0)));
+}
+
+async fn what_was_not_seen_open_for_a_week_is_listed_no_more(mut kept: Kept) {
+    let open = sample("one", Part::Ci, &[], at(1));
+    looked(&mut kept, 1, LoopEntry::Open(Box::new(open))).await;
+    let all = IndexFilter {
+        visible: Visibility::Everything,
+        ..IndexFilter::default()
+    };
+    let count = async |kept: &Kept| kept.store.count_loops(&all).await.unwrap().len();
+    kept.one(Change::Prune(at(0) + TimeDelta::days(6))).await;
+    assert_eq!(count(&kept).await, 1);
+    kept.one(Change::Prune(at(0) + TimeDelta::days(9))).await;
+    assert_eq!(count(&kept).await, 0);
 }
