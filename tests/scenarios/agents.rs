@@ -245,6 +245,44 @@ async fn a_program_reads_with_its_token_what_github_shows_to_the_owner() {
     assert!(trouble.contains("Call again"), "{trouble}");
 }
 
+/// Time goes by, and the server answers others, until this is so or much time went by.
+async fn passes_until(world: &World, is_so: impl Fn() -> bool) {
+    for _ in 0..8 {
+        world.wait(TimeDelta::seconds(5));
+        for _ in 0..300 {
+            if is_so() {
+                return;
+            }
+            world.reads("/healthz").await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_client_has_hung_up_asks_github_nothing_more() {
+    let world = World::published(ADDRESS, None).await;
+    loop_in(&world, "acme/shared").await;
+    let alice = Browser::of(&world, "alice");
+    alice.signs_in().await;
+    let token = alice.makes_a_token("laptop").await;
+    let agent = Browser::of(&world, "nobody");
+    let asked = || {
+        let requests = world.simulator().requests();
+        let polls = requests.iter().filter(|it| it.path.ends_with("/pulls/1"));
+        polls.count()
+    };
+    let (before, wait) = (asked(), json!({ "pull_request": "acme/shared#1" }));
+    tokio::select! {
+        answer = calls(&agent, &token, "wait", wait) => panic!("nothing is final: {answer:?}"),
+        () = passes_until(&world, || asked() > before + 2) => {}
+    }
+    let gone = asked();
+    assert!(gone > before + 2, "it polls");
+    // One may be on its way.
+    passes_until(&world, || asked() > gone + 1).await;
+    assert!(asked() <= gone + 1, "and then no more");
+}
+
 /// What is no message is answered as JSON-RPC has it, and `ping` in every version of the protocol.
 async fn hears_what_is_wrong_with_a_message(world: &World, agent: &Browser<'_>, bearer: &str) {
     let asks = async |body: &str| {
