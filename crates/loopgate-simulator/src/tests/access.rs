@@ -289,6 +289,11 @@ async fn renamed_repositories_redirect() {
     assert!(there.contains("/repositories/"), "{there}");
     assert_eq!(app.get(there).await.is(200).json()["name"], "README.md");
     app.get("/repos/acme/gadgets").await.is(200);
+    sim.admin().rename_account("acme", "acme-inc").unwrap();
+    for former in ["/repos/acme/widgets", "/repos/acme/gadgets"] {
+        app.get(former).await.is(301);
+    }
+    app.get("/repos/acme-inc/gadgets").await.is(200);
 }
 
 #[tokio::test]

@@ -308,6 +308,7 @@ async fn hidden_refs_cause_no_event_and_organisations_do() {
         .unwrap();
     admin.unsuspend_app().unwrap();
     admin.rename_repo(&repo, "gadgets").unwrap();
+    admin.rename_account("acme", "acme-inc").unwrap();
     sim.settle().await;
     let expected = [
         "team.created",
@@ -318,8 +319,15 @@ async fn hidden_refs_cause_no_event_and_organisations_do() {
         "installation.suspend",
         "installation.unsuspend",
         "repository.renamed",
+        "installation_target.renamed",
     ];
     assert_eq!(hooks.names(), expected);
+    let renamed = hooks.last("installation_target.renamed");
+    let told = (
+        &renamed["account"]["login"],
+        &renamed["changes"]["login"]["from"],
+    );
+    assert_eq!(told, (&json!("acme-inc"), &json!("acme")));
     assert_eq!(
         hooks.last("repository.renamed")["changes"]["repository"]["name"]["from"],
         "widgets"
