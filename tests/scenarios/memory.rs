@@ -318,8 +318,8 @@ pub async fn what_failed_often_is_told_before_anything_fails(world: World) {
 
 /// The line in the status comment once the comparison has ended, which no event tells.
 async fn compared(world: &World, pr: &Pr, ending: &str) -> String {
-    for _ in 0..200 {
-        world.wait(TimeDelta::seconds(20));
+    for _ in 0..1_000 {
+        world.wait(TimeDelta::seconds(4));
         world.settle().await;
         let status = world.look(pr).status().to_owned();
         let line = status.lines().find(|line| line.starts_with("**What if:**"));
