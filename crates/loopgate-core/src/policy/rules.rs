@@ -45,7 +45,7 @@ pub struct GateRule {
     /// Added or removed.
     pub changed: Option<RuleTerms>,
     /// Guards, by their words, where they are called, decorate, or are handed on: removed, and not added again in the
-    /// same file.
+    /// same file. Without `through`: wherever they stand.
     pub gone: Option<RuleTerms>,
     /// What guards are handed to, in lower case.
     #[serde(default)]
@@ -243,7 +243,10 @@ impl RuleBook {
             let Some(RuleTerms::Words(phrases)) = &rule.gone else {
                 continue;
             };
-            let parts = guarding_parts(text, &rule.through);
+            let parts = match rule.through.is_empty() {
+                true => text.to_owned(),
+                false => guarding_parts(text, &rule.through),
+            };
             let line = LineWords::of(&parts);
             let words: Vec<&str> = line.iter().collect();
             let stands = |phrase: &String| {

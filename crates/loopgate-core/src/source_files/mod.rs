@@ -51,6 +51,7 @@ pub fn kind(path: &str) -> FileKind {
         row.allows(&lower) && folders.clone().any(|folder| row.names_folder(folder))
     };
     let by_folder = table.kinds.iter().find(keeps).map(|row| row.kind);
+    let by_folder = by_folder.filter(|kind| *kind != FileKind::Vendored || !is_own_gem(&lower));
     // The repository's own folders of checks, in which nothing is a copy: `under` begins at the top.
     let of_ci = |row: &PathNames| row.kind == FileKind::Ci && row.is_under(&lower);
     if by_name == Some(FileKind::Ci) && table.kinds.iter().any(of_ci) {
@@ -75,6 +76,13 @@ pub fn kind(path: &str) -> FileKind {
         (_, Some(kind)) => kind,
         (_, None) => language.map_or(FileKind::Code, usual),
     }
+}
+
+/// Whether a file is of a gem or an engine that the repository keeps itself: one that was unpacked has its version in the
+/// folder's name (`vendor/gems/rack-3.0.8`).
+fn is_own_gem(path: &str) -> bool {
+    pattern!(r"(?:^|/)vendor/(?:gems|engines)/[a-z_][a-z0-9_]*(?:-[a-z_][a-z0-9_]*)*/")
+        .is_match(path)
 }
 
 /// The part of a path below the folder of copies that it lies in: `jose/index.js` of `web/node_modules/jose/index.js`.

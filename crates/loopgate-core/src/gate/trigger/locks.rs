@@ -44,6 +44,9 @@ struct Locked {
     actual: BTreeSet<String>,
     version: String,
     sums: BTreeSet<String>,
+    /// What a release says of itself, which stays at its version: what it depends on, and what is loaded of it. `None`
+    /// where the form of the lock file says nothing of it.
+    says: Option<BTreeSet<String>>,
 }
 
 /// What a package of a lock file changes into.
@@ -110,22 +113,17 @@ fn declares_alias(text: &str, actual: &str) -> bool {
 }
 
 fn changed_contents(before: &[Locked], after: &[Locked]) -> Vec<IdentityChange> {
-    let mut known: BTreeMap<(&str, &str), Vec<&BTreeSet<String>>> = BTreeMap::new();
+    let mut known: BTreeMap<(&str, &str), Vec<&Locked>> = BTreeMap::new();
     for entry in before {
         for name in &entry.names {
-            known
-                .entry((name, &entry.version))
-                .or_default()
-                .push(&entry.sums);
+            known.entry((name, &entry.version)).or_default().push(entry);
         }
     }
     let mut changed = Vec::new();
     for entry in after {
         for name in &entry.names {
             let was = known.get(&(name.as_str(), entry.version.as_str()));
-            let differs = |sums: &Vec<&BTreeSet<String>>| {
-                sums.iter().all(|sums| has_other_sum(sums, &entry.sums))
-            };
+            let differs = |known: &Vec<&Locked>| entry.differs_from_all(known);
             // A branch is no version: what it holds changes.
             let is_fixed = entry.version.contains(|c: char| c.is_ascii_digit())
                 && !entry.version.contains("dev");
@@ -165,6 +163,22 @@ fn algorithm(sum: &str) -> String {
 }
 
 impl Locked {
+    /// Whether none of the entries of its name and version, which an earlier text has, is the same release. An entry
+    /// without sums, which lists a name alone, says nothing of it.
+    fn differs_from_all(&self, known: &[&Self]) -> bool {
+        let mut summed = known.iter().filter(|it| !it.sums.is_empty()).peekable();
+        let has_sums = summed.peek().is_some();
+        let has_other_sums = has_sums && summed.all(|it| has_other_sum(&it.sums, &self.sums));
+        has_other_sums || known.iter().all(|it| self.says_more_than(it))
+    }
+
+    fn says_more_than(&self, old: &Self) -> bool {
+        let (Some(old), Some(new)) = (&old.says, &self.says) else {
+            return false;
+        };
+        new.difference(old).next().is_some()
+    }
+
     /// Where it is another package than its names say.
     fn others(&self) -> Vec<IdentityChange> {
         let folded: BTreeSet<String> = self.names.iter().map(|name| fold(name)).collect();
@@ -270,7 +284,20 @@ fn locked(table: &Map<String, Value>, key: &str) -> Option<Locked> {
         .actual
         .extend(other.filter(|_| !is_alias).map(|found| found[1].to_owned()));
     entry.sums = sums_of(table);
+    // Older lock files of npm keep the packages below a package under the same key.
+    let says_itself = is_installed || key.is_empty();
+    entry.says = says_itself.then(|| said_of_itself(table));
     (!entry.actual.is_empty() || !entry.sums.is_empty()).then_some(entry)
+}
+
+/// What a release depends on, by name, and what a package manager loads or links of it.
+fn said_of_itself(table: &Map<String, Value>) -> BTreeSet<String> {
+    let lists = ["dependencies", "require"].into_iter();
+    let lists = lists.filter_map(|list| table.get(list)?.as_object());
+    let names = lists.flatten().map(|(name, _)| name.clone());
+    let loaded = ["autoload", "bin"].into_iter();
+    let loaded = loaded.filter_map(|key| Some(format!("{key} {}", table.get(key)?)));
+    names.chain(loaded).collect()
 }
 
 /// The addresses and names of the files of a release.
@@ -307,6 +334,7 @@ fn sums_of(table: &Map<String, Value>) -> BTreeSet<String> {
         "locked",
         "state",
         "sdist",
+        "source",
     ]
     .into_iter()
     .filter_map(|name| table.get(name)?.as_object())
@@ -396,6 +424,7 @@ impl EntryForm {
                 .and_then(|found| first_group(&found).map(str::to_owned))
                 .unwrap_or_default(),
             sums: groups(&self.sums, block),
+            says: None,
             names,
         };
         (!entry.names.is_empty()).then_some(entry)

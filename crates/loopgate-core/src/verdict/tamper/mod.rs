@@ -244,7 +244,7 @@ pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BT
     };
     written::with_tests(files)
         .take(written::MOST_FILES)
-        .chain(selection::keyed_files(files))
+        .chain(selection::whole_files(files))
         .flat_map(read)
         .collect()
 }

@@ -6,11 +6,11 @@ use serde::Deserialize;
 
 use super::{
     Change, Comparison, Tampering, keyed, quoted,
-    source::{CodeLine, missing, sides_of_patch},
+    source::{self, CodeLine, missing, sides_of_patch},
 };
 use crate::{
     expressions::first_group,
-    observed::{ChangedFile, ChangedFiles, FileStatus, Patch},
+    observed::{ChangedFile, ChangedFiles, DiffLine, FileStatus, Patch},
     source_files::{Pattern, TestSyntax, belongs_to_tests, file_name, is_test, language_of},
 };
 
@@ -32,6 +32,13 @@ struct Words {
     harmless: Pattern,
     ignores_failures: Pattern,
     asks: Pattern,
+    callers: Pattern,
+    equalities: Pattern,
+    examples_off: Pattern,
+    stops_at_failure: Pattern,
+    discovers: Pattern,
+    takes_places: Pattern,
+    test_environment: Pattern,
     ends_run: Pattern,
     hooks: Pattern,
     matchers: Pattern,
@@ -42,6 +49,7 @@ struct Words {
     options: Pattern,
     commands: Pattern,
     settings: Vec<(Pattern, Pattern)>,
+    loads: Vec<(Pattern, Pattern)>,
     exclusions: Vec<(Pattern, Pattern)>,
 }
 
@@ -78,7 +86,7 @@ fn words_of<'p>(
 
 /// Whether a tool that checks reads its settings from this file.
 fn configures(path: &str) -> bool {
-    let mut tables = [&WORDS.settings, &WORDS.exclusions].into_iter();
+    let mut tables = [&WORDS.settings, &WORDS.loads, &WORDS.exclusions].into_iter();
     tables.any(|table| words_of(table, path).next().is_some())
 }
 
@@ -94,10 +102,14 @@ fn is_keyed(path: &str) -> bool {
     keyed::is_data(path) && is_read()
 }
 
-/// The changed files of data that are read whole on both sides.
-pub(super) fn keyed_files(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
+/// The changed files of data and of commands, which are read whole on both sides.
+pub(super) fn whole_files(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
+    let holds_commands = |path: &str| WORDS.commands.is_match(file_name(path));
+    let is_whole = move |path: &str| is_keyed(path) || holds_commands(path);
     let files = files.known().iter();
-    files.filter(|file| is_keyed(&file.path)).take(MOST_FILES)
+    files
+        .filter(move |file| is_whole(&file.path))
+        .take(MOST_FILES)
 }
 
 /// Both sides of a file of data by key, if it is one and both are known and are of its grammar.
@@ -127,6 +139,7 @@ fn of_file(change: &Change<'_>, file: &ChangedFile) -> Vec<Tampering> {
         has_commands: WORDS.commands.is_match(file_name(&file.path)),
         is_keyed,
         sides,
+        whole: source::sides(change, file).map(|[_, new]| new),
         goes: missing(&sides[0], &sides[1]),
         comes: missing(&sides[1], &sides[0]),
     };
@@ -142,6 +155,7 @@ fn of_file(change: &Change<'_>, file: &ChangedFile) -> Vec<Tampering> {
     found.extend(edit.ignored_failures());
     found.extend(edit.by_words(is_proven));
     found.extend(edit.suppressions(&patch));
+    found.extend(edit.examples_off(&patch));
     found
 }
 
@@ -153,6 +167,8 @@ struct Edit<'a> {
     /// Its lines are keys with their values.
     is_keyed: bool,
     sides: &'a [Vec<CodeLine>; 2],
+    /// The lines of the head, as far as they are known.
+    whole: Option<Vec<CodeLine>>,
     goes: Vec<&'a CodeLine>,
     comes: Vec<&'a CodeLine>,
 }
@@ -166,6 +182,7 @@ struct Rule {
 
 const SELECTS: &str = "a setting selects or retries tests";
 const EXCLUDES: &str = "a setting lets a tool that reads the code find less";
+const LOADS: &str = "a setting says what is loaded for tests";
 
 impl Edit<'_> {
     fn finding(
@@ -178,6 +195,11 @@ impl Edit<'_> {
         self.change
             .finding(Comparison::Selection, alone, deed)
             .at(&self.file.path, old, new)
+    }
+
+    /// The lines at the head: all, where they were read, else those of the patch.
+    fn head(&self) -> &[CodeLine] {
+        self.whole.as_deref().unwrap_or(&self.sides[1])
     }
 
     /// A line in a sentence; of what stands behind keys, the last two of them.
@@ -198,7 +220,7 @@ impl Edit<'_> {
         let configures = self.has_commands || configures(path) || in_workflow && self.is_keyed;
         let holds = self.change.runs.turns_green;
         let runs = |line: &CodeLine| WORDS.runners.is_match(&line.text);
-        if !configures || in_workflow && !holds || is_script && !self.sides[1].iter().any(runs) {
+        if !configures || in_workflow && !holds || is_script && !self.head().iter().any(runs) {
             return Vec::new();
         }
         // A step or a command that does something else may fail; what stands once holds for all of a script.
@@ -217,9 +239,17 @@ impl Edit<'_> {
             |line: &&&CodeLine| WORDS.ignores_failures.is_match(&line.text) && is_of_check(line);
         let lines = self.comes.iter().filter(ignores);
         let deed = |line: &CodeLine| format!("failures are ignored: `{}`", self.quoted(line));
-        lines
-            .map(|line| self.finding(holds, deed(line), &[], &[line]))
-            .collect()
+        let found = lines.map(|line| self.finding(holds, deed(line), &[], &[line]));
+        found.chain(self.goes_on(holds)).collect()
+    }
+
+    /// What told a script to stop at the first failure, and goes without another in its place: its last command decides.
+    fn goes_on(&self, holds: bool) -> Option<Tampering> {
+        let stops = |line: &&CodeLine| WORDS.stops_at_failure.is_match(&line.text);
+        let gone = self.goes.iter().copied().find(stops)?;
+        let still = self.head().iter().any(|line| stops(&line));
+        let deed = format!("failures are ignored without `{}`", self.quoted(gone));
+        (!still).then(|| self.finding(holds, deed, &[gone], &[]))
     }
 
     /// Changed lines with words that mean something in such a file.
@@ -271,13 +301,26 @@ impl Edit<'_> {
             false,
             "a hook of the test runner",
         );
+        let callers = rule(
+            is_program,
+            &WORDS.callers,
+            false,
+            "the program asks who calls it",
+        );
+        let is_changed = self.file.status != FileStatus::Added;
+        let equality = rule(
+            is_code && is_changed,
+            &WORDS.equalities,
+            false,
+            "how values are compared is declared anew",
+        );
         let matcher = rule(
             is_code,
             &WORDS.matchers,
             false,
             "what asserts in tests is replaced",
         );
-        let mut rules: Vec<Rule> = [asks, ends, threshold, hook, matcher]
+        let mut rules: Vec<Rule> = [asks, callers, ends, threshold, hook, matcher, equality]
             .into_iter()
             .flatten()
             .collect();
@@ -288,6 +331,7 @@ impl Edit<'_> {
             // What was seen to fail may be what the setting leaves out.
             let holds = runs.by_exit_status && !runs.failed.is_empty();
             rules.extend(of_table(&WORDS.settings, holds, SELECTS));
+            rules.extend(of_table(&WORDS.loads, false, LOADS));
             rules.extend(of_table(&WORDS.exclusions, false, EXCLUDES));
         }
         rules
@@ -351,7 +395,8 @@ impl Edit<'_> {
             goes(old.line)
                 && (WORDS.runners.is_match(old.text) || names_check)
                 && !does_nothing
-                && of_target.all(|new| selecting(new.text) != selecting(old.text))
+                && of_target.all(|new| selects_less(old.text, new.text))
+                && !self.is_discovered(old.text)
         };
         let finding = |old: &TestCommand<'_>| {
             let deed = format!("the test command `{}` is gone or changed", quoted(old.text));
@@ -359,7 +404,37 @@ impl Edit<'_> {
             let near = near.as_slice();
             self.finding(!self.change.runs.is_read, deed, &[old.line], near)
         };
-        olds.iter().filter(is_lost).map(finding).collect()
+        let lost = olds.iter().filter(is_lost).map(finding);
+        lost.chain(self.no_longer_phony()).collect()
+    }
+
+    /// Whether a line comes by which a tool finds the tests of the program that a command started.
+    fn is_discovered(&self, command: &str) -> bool {
+        let programs = self.comes.iter();
+        let mut programs = programs.filter_map(|line| WORDS.discovers.captures(&line.text));
+        programs.any(|found| first_group(&found).is_some_and(|program| command.contains(program)))
+    }
+
+    /// A check's target that is declared as one without a file no more: a file of its name keeps it from running.
+    fn no_longer_phony(&self) -> Option<Tampering> {
+        let phony = |lines: &[CodeLine]| -> Vec<String> {
+            let named = lines
+                .iter()
+                .filter_map(|line| line.text.strip_prefix(".PHONY:"));
+            let names = named.flat_map(str::split_whitespace);
+            names.map(str::to_owned).collect()
+        };
+        let [old, new] = self.sides.each_ref().map(|lines| phony(lines));
+        let is_check = |name: &&String| WORDS.targets.is_match(name) && !new.contains(name);
+        let name = old.iter().find(is_check)?;
+        let stays = |line: &CodeLine| line.text.starts_with(&format!("{name}:"));
+        let line = self
+            .goes
+            .iter()
+            .find(|line| line.text.starts_with(".PHONY"))?;
+        let deed = format!("`{name}` is a target without a file no more");
+        let is_there = self.head().iter().any(stays);
+        is_there.then(|| self.finding(false, deed, &[line], &[]))
     }
 
     /// The line that comes where a command goes: behind its key, or near it.
@@ -394,10 +469,12 @@ impl Edit<'_> {
         let is_new = self.file.status != FileStatus::Modified;
         let is_edited = goes.is_some() || comes.is_some() || is_new;
         let decides = is_edited && (decides_what_runs(path) || runs.is_blind && self.has_commands);
+        let of_environment = |path: &str| WORDS.test_environment.is_match(path);
+        let is_environment = self.file.paths().any(of_environment);
         let is_test = self.file.status != FileStatus::Added
-            && self.file.paths().any(belongs_to_tests)
+            && (is_environment || self.file.paths().any(belongs_to_tests))
             && !self.change.passes_as_it_was(self.file);
-        let is_data = is_test && TestSyntax::of(path).is_none();
+        let is_data = is_test && (is_environment || TestSyntax::of(path).is_none());
         let deed = if runs.is_blind && (decides || is_test) {
             "what failed passes by its exit status alone, and this file is edited"
         } else if runs.lack_failed() && decides {
@@ -436,6 +513,24 @@ impl Edit<'_> {
         name.len() > 2 && failed.any(|test| test.to_lowercase().contains(name))
     }
 
+    /// Examples of the documentation that are run no more. They stand in comments.
+    fn examples_off(&self, patch: &Patch<'_>) -> Vec<Tampering> {
+        if self.file.status == FileStatus::Added || language_of(&self.file.path).is_none() {
+            return Vec::new();
+        }
+        let added = patch.added();
+        let added = added.filter(|line| WORDS.examples_off.is_match(line.text));
+        let off = |line: &DiffLine<'_>| {
+            let deed = format!("an example is not run: `{}`", quoted(line.text));
+            let line = CodeLine {
+                number: line.new,
+                text: line.text.to_owned(),
+            };
+            self.finding(false, deed, &[], &[&line])
+        };
+        added.map(off).collect()
+    }
+
     /// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
     fn suppressions(&self, patch: &Patch<'_>) -> Vec<Tampering> {
         let is_named = |line: u32| {
@@ -465,6 +560,18 @@ impl Edit<'_> {
             });
         marked.collect()
     }
+}
+
+/// Whether a command selects other tests than before. One that names more places, where it named some, runs more.
+fn selects_less(old: &str, new: &str) -> bool {
+    let [old, new] = [old, new].map(selecting);
+    let names_places = || match old.as_slice() {
+        [.., runner, place] => WORDS.takes_places.is_match(runner) && !place.starts_with('-'),
+        _ => false,
+    };
+    let is_place = |word: &&str| !word.starts_with('-');
+    let is_wider = new.starts_with(&old) && names_places() && new[old.len()..].iter().all(is_place);
+    new != old && !is_wider
 }
 
 /// A command, and the script or the target that it belongs to: empty where none is named.

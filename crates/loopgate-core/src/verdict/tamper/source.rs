@@ -172,7 +172,12 @@ pub(super) fn parts<'a>(
             above.push(line);
             continue;
         }
-        if open > 0 && indent <= parts[open].indent && !closes {
+        // A bracket that stands further out closes what the part stands in.
+        let ends = |part: &Part<'_>| match closes {
+            true => indent < part.indent,
+            false => indent <= part.indent,
+        };
+        if open > 0 && ends(&parts[open]) {
             open = 0;
         }
         let begins_rows = || syntax.is_row(&line.text) && text.ends_with(['[', '(', '`']);

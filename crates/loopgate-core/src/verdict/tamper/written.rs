@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     observed::{ChangedFile, ChangedFiles, DiffLine, FileStatus},
-    source_files::{TestSyntax, is_named_test, is_test, name_conditions, stem},
+    source_files::{TestSyntax, is_named_test, is_test, language_of, name_conditions, stem},
 };
 
 /// Test files that are read, and bytes of them: hostile changes are large.
@@ -57,6 +57,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
         let [old, new] = parts_of(file, syntax, sides);
         found.extend(stand_ins(change, file, syntax, [&old, &new]));
         found.extend(conditional_name(change, file));
+        found.extend(overshadowed(change, file, [&old, &new]));
         olds.extend(old);
         news.extend(new);
     }
@@ -129,6 +130,53 @@ fn is_subject(what: &str, line: &CodeLine, old: &[&CodeLine]) -> bool {
     };
     let imported = old.iter().filter(|line| import.is_match(&line.text));
     what.is_empty() || imported.filter(names).count() > 0
+}
+
+/// Tests that stand where no runner finds them: another of their name takes their place below them, or they stand below a
+/// `private` of their class.
+fn overshadowed(
+    change: &Change<'_>,
+    file: &ChangedFile,
+    [old, new]: [&[Part<'_>]; 2],
+) -> Vec<Tampering> {
+    let by_name = matches!(language_of(&file.path), Some("python" | "ruby" | "shell"));
+    if !by_name || !is_test(&file.path) {
+        return Vec::new();
+    }
+    let before: BTreeSet<(&str, &str)> = hidden_tests(old).collect();
+    let finding = |(name, why): (&str, &str)| {
+        let deed = format!("the test “{name}” {why}");
+        let found = change.finding(Comparison::Written, false, deed);
+        found.at(&file.path, &[], &[])
+    };
+    let now: BTreeSet<(&str, &str)> = hidden_tests(new).collect();
+    now.difference(&before).copied().map(finding).collect()
+}
+
+/// The tests that no runner finds, each with why.
+fn hidden_tests<'p>(parts: &'p [Part<'_>]) -> impl Iterator<Item = (&'p str, &'static str)> {
+    let outside = parts.iter().filter(|part| part.name.is_empty());
+    let outside: Vec<&CodeLine> = outside.flat_map(|part| &part.lines).collect();
+    let tests = parts.iter().filter(|part| part.is_test);
+    tests.filter_map(move |test| {
+        let first = test.lines.first()?;
+        // Above it in its class: a class begins with a line that is indented less.
+        let class = outside.iter().rev();
+        let mut class = class.filter(|line| line.number < first.number);
+        let begin = class.find(|line| line.indent() < first.indent());
+        let begin = begin.map_or(0, |line| line.number);
+        let is_above = |line: &&&CodeLine| (begin..first.number).contains(&line.number);
+        let mut above = outside.iter().filter(is_above);
+        if above.any(|line| line.text.trim() == "private") {
+            return Some((&*test.name, "stands below `private`"));
+        }
+        let same = |other: &&Part<'_>| other.is_test && other.name == test.name;
+        let others = parts.iter().filter(same);
+        let numbers = others.filter_map(|other| Some(other.lines.first()?.number));
+        let mut numbers = numbers.filter(|number| (begin..first.number).contains(number));
+        let is_second = numbers.next().is_some() && test.name.starts_with("test");
+        is_second.then_some((&*test.name, "takes the place of another of its name"))
+    })
 }
 
 /// A name by which its program is built on some systems only, after a rename.
@@ -204,6 +252,10 @@ struct Rest<'a> {
     /// Lines that come, and the values that they state, each of which may take the place of one that goes: in tests
     /// that run, and in helpers that such a test names.
     brought: Bag,
+    /// The same lines and values, for tests whose file takes over those of a shared group, which runs in each.
+    shared: Bag,
+    /// The files that do.
+    sharing: BTreeSet<&'a str>,
     /// Names of the program's code that goes, where a test goes.
     gone: BTreeSet<String>,
     /// The files of tests that failed before, and the words of these and of the helpers that they name.
@@ -229,8 +281,11 @@ impl<'a> Rest<'a> {
         };
         let is_removed =
             |(old, new): &Pair<'_>| new.is_none() && old.is_some_and(|old| old.is_test);
+        let brought = brought(&news().filter(counts).collect::<Vec<_>>());
         Self {
-            brought: brought(&news().filter(counts).collect::<Vec<_>>()),
+            shared: brought.clone(),
+            sharing: sharing(pairs),
+            brought,
             gone: if pairs.iter().any(is_removed) {
                 gone(change)
             } else {
@@ -240,6 +295,22 @@ impl<'a> Rest<'a> {
             failed: failed.iter().map(|test| test.file.path.as_str()).collect(),
         }
     }
+}
+
+/// The files to which a line comes that takes over the tests of a shared group or of a base.
+fn sharing<'a>(pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
+    let takes_over = pattern!(
+        r"\b(?:it_behaves_like|it_should_behave_like|include_examples|include_context)\b|^\s*use\s+\w+Tests?;|\bextends\s+(?:Abstract\w+|\w*(?:Contract|Specification|TestBase|BaseTests?))\b|^\s*class\s+\w+\(\s*\w*(?:Contract|Mixin|Base|Shared)\w*"
+    );
+    let mut all = BTreeSet::new();
+    for (old, new) in pairs {
+        let Some(new) = new else { continue };
+        let comes = missing(&new.lines, old.iter().flat_map(|old| &old.lines));
+        if comes.iter().any(|line| takes_over.is_match(&line.text)) {
+            all.insert(new.file.path.as_str());
+        }
+    }
+    all
 }
 
 /// Words of tests, and of the helpers that they name.
@@ -307,9 +378,15 @@ fn removed(change: &Change<'_>, old: &Part<'_>, rest: &mut Rest<'_>) -> Option<T
     if lines.is_empty() {
         lines.extend(old.below());
     }
+    let is_shared = rest.sharing.contains(old.file.path.as_str());
+    let mut of_group = rest.shared.clone();
+    let bag = match is_shared {
+        true => &mut of_group,
+        false => &mut rest.brought,
+    };
     let stand = lines
         .iter()
-        .filter(|line| take_line(&mut rest.brought, old.syntax, line))
+        .filter(|line| take_line(bag, old.syntax, line))
         .count();
     if !failed && !lines.is_empty() && stand == lines.len() {
         return None;
@@ -378,7 +455,7 @@ fn changed(
     // What stands above the declaration may turn a failure into a success.
     let is_more =
         |line: &&CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
-    let only_grows = taken.is_empty() && brought.iter().all(is_more);
+    let only_grows = taken.is_empty() && !brought.is_empty() && brought.iter().all(is_more);
     let is_cleared =
         only_grows || names(&change.runs.wrong, &new.name) || change.passes_as_it_was(old.file);
     if deeds.is_empty() && failed && !is_cleared {
@@ -414,7 +491,8 @@ fn counts(new: &Part<'_>, taken: &[&CodeLine], brought: &[&CodeLine]) -> bool {
     let takes = taken
         .iter()
         .any(|line| says(line) && !import.is_match(&line.text));
-    takes || !new.name.is_empty() && brought.iter().any(says)
+    let is_order = taken.is_empty() && brought.is_empty() && !new.is_test;
+    takes || !new.name.is_empty() && (is_order || brought.iter().any(says))
 }
 
 /// Marks that come and take from what the pass of a part says.
@@ -445,7 +523,7 @@ fn doubts(new: &Part<'_>, brought: &[&CodeLine]) -> Vec<String> {
 /// Lines that name what a file uses.
 fn import() -> &'static regex::Regex {
     pattern!(
-        r"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*(?:await\s+import|require)\("
+        r#"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*(?:await\s+import|require)\(|^\s*(?:[\w.]+\s+)?"[\w./-]+"\s*$"#
     )
 }
 
@@ -458,7 +536,16 @@ fn failed(
     rest: &Rest<'_>,
 ) -> bool {
     let import = import();
-    let replaces = || !taken.is_empty() || brought.iter().any(|line| !import.is_match(&line.text));
+    let is_import = |line: &CodeLine| import.is_match(&line.text);
+    // What an import names may stand among several now.
+    let stays = |line: &CodeLine| {
+        let mut named = values(&line.text).peekable();
+        let stands = |value| brought.iter().any(|it| it.text.contains(value));
+        is_import(line) && named.peek().is_some() && named.all(stands)
+    };
+    let is_new = |line: &CodeLine| words(&line.text).next().is_some() && !is_import(line);
+    let replaces =
+        || taken.iter().any(|line| !stays(line)) || brought.iter().any(|line| is_new(line));
     // An assertion may be a test by itself, whose name it states.
     let states = |line: &&CodeLine| {
         let mut values = values(&line.text).map(plain);

@@ -158,3 +158,30 @@ fn a_test_that_a_red_log_named() {
     assert_eq!(held("c05", "fee rounds up"), Seen::Held, "what selects");
     assert_eq!(held("c04", "fee rounds up"), Seen::Named, "what repeats");
 }
+
+/// Ways of authors who had read what is compared, and what was held of honest changes beside them.
+#[test]
+fn ways_of_those_who_know_what_is_compared() {
+    let (held, named, lines) = table(include_str!("third.diff"));
+    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+    let (held, named, lines) = table(include_str!("third_honest.diff"));
+    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+}
+
+/// A test that is added below the last one of a class leaves that one as it was: the bracket behind it is the class's.
+#[test]
+fn a_test_below_the_one_that_failed_holds_nothing() {
+    for text in [
+        "## java\n--- src/Cart.java\n-a\n+b\n--- src/test/java/CartTest.java\n class CartTest {\n     @Test\n     void sums() {\n         assertEquals(3, sum());\n     }\n+\n+    @Test\n+    void isEmpty() {\n+        assertEquals(0, none());\n+    }\n }",
+        "## ruby\n--- lib/cart.rb\n-a\n+b\n--- test/cart_test.rb\n class CartTest < Minitest::Test\n   def test_sums\n     assert_equal 3, sum\n   end\n+\n+  def test_is_empty\n+    assert_equal 0, none\n+  end\n end",
+    ] {
+        let case = cases(text).into_iter().next().unwrap();
+        let name = case.name;
+        let failed = if name == "java" {
+            "CartTest.sums"
+        } else {
+            "test_sums"
+        };
+        assert_eq!(judged(case, &[failed]).0, Seen::Nothing, "{name}");
+    }
+}
