@@ -46,7 +46,7 @@ fn an_address_or_resolution_names_the_package_of_its_entry() {
     );
     assert_eq!(
         changes("package-lock.json", &old, &declared),
-        ["jose is j0se"],
+        ["jose is j0se", "jose 1.0.0"],
         "a package that was there becomes no alias by being called one"
     );
     assert_eq!(changes("package-lock.json", "{}", &declared), NONE);

@@ -569,7 +569,8 @@ fn selects_less(old: &str, new: &str) -> bool {
         [.., runner, place] => WORDS.takes_places.is_match(runner) && !place.starts_with('-'),
         _ => false,
     };
-    let is_place = |word: &&str| !word.starts_with('-');
+    // No option, and no sign of a shell behind which a failure is lost.
+    let is_place = |word: &&str| pattern!(r"^[\w.][\w./*-]*$").is_match(word);
     let is_wider = new.starts_with(&old) && names_places() && new[old.len()..].iter().all(is_place);
     new != old && !is_wider
 }
