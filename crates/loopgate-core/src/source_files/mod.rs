@@ -50,8 +50,9 @@ pub fn kind(path: &str) -> FileKind {
     let keeps = |row: &&PathNames| {
         row.allows(&lower) && folders.clone().any(|folder| row.names_folder(folder))
     };
-    let by_folder = table.kinds.iter().find(keeps).map(|row| row.kind);
-    let by_folder = by_folder.filter(|kind| *kind != FileKind::Vendored || !is_own_gem(&lower));
+    let is_own = |row: &&PathNames| row.kind == FileKind::Vendored && is_own_gem(&lower);
+    let mut of_folder = table.kinds.iter().filter(keeps);
+    let by_folder = of_folder.find(|row| !is_own(row)).map(|row| row.kind);
     // The repository's own folders of checks, in which nothing is a copy: `under` begins at the top.
     let of_ci = |row: &PathNames| row.kind == FileKind::Ci && row.is_under(&lower);
     if by_name == Some(FileKind::Ci) && table.kinds.iter().any(of_ci) {
