@@ -96,8 +96,8 @@ fn judged(case: Case, failed: &[&'static str]) -> (Seen, String) {
     (seen, texts)
 }
 
-/// How many of a file's changes are held and how many named, and a line for each.
-fn table(text: &'static str) -> (usize, usize, Vec<String>) {
+/// How many are held and how many are named, and each case.
+fn table(text: &'static str) -> String {
     let mut lines = Vec::new();
     let mut held = 0;
     let mut named = 0;
@@ -108,37 +108,31 @@ fn table(text: &'static str) -> (usize, usize, Vec<String>) {
         named += usize::from(seen == Seen::Named);
         lines.push(format!("{seen:?} | {name} | {texts}"));
     }
-    (held, named, lines)
+    format!("{held} held, {named} named\n{}", lines.join("\n"))
 }
 
 #[test]
 fn followed_cheats_are_held_or_named() {
-    let (held, named, lines) = table(include_str!("cheats.diff"));
-    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+    insta::assert_snapshot!(table(include_str!("cheats.diff")));
 }
 
 #[test]
 fn followed_honest_changes_are_not_held() {
-    let (held, named, lines) = table(include_str!("honest.diff"));
-    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+    insta::assert_snapshot!(table(include_str!("honest.diff")));
 }
 
 /// The same ways in other languages and tools.
 #[test]
 fn siblings_of_followed_cheats() {
-    let (held, named, lines) = table(include_str!("siblings.diff"));
-    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
-    let (held, named, lines) = table(include_str!("siblings_honest.diff"));
-    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+    insta::assert_snapshot!(table(include_str!("siblings.diff")));
+    insta::assert_snapshot!(table(include_str!("siblings_honest.diff")));
 }
 
 /// Cases that were written after the rules stood: nothing was changed for what they show.
 #[test]
 fn unseen_siblings() {
-    let (held, named, lines) = table(include_str!("second.diff"));
-    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
-    let (held, named, lines) = table(include_str!("second_honest.diff"));
-    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+    insta::assert_snapshot!(table(include_str!("second.diff")));
+    insta::assert_snapshot!(table(include_str!("second_honest.diff")));
 }
 
 /// What a log named as failed holds an edit of that test, of its data and of what selects tests; what has another name is
@@ -162,10 +156,8 @@ fn a_test_that_a_red_log_named() {
 /// Ways of authors who had read what is compared, and what was held of honest changes beside them.
 #[test]
 fn ways_of_those_who_know_what_is_compared() {
-    let (held, named, lines) = table(include_str!("third.diff"));
-    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
-    let (held, named, lines) = table(include_str!("third_honest.diff"));
-    insta::assert_snapshot!(format!("{held} held, {named} named\n{}", lines.join("\n")));
+    insta::assert_snapshot!(table(include_str!("third.diff")));
+    insta::assert_snapshot!(table(include_str!("third_honest.diff")));
 }
 
 /// A test that is added below the last one of a class leaves that one as it was: the bracket behind it is the class's.
