@@ -18,6 +18,13 @@ pub struct TestLine {
     pub directory: String,
 }
 
+impl TestLine {
+    /// The program that it calls.
+    pub fn program(&self) -> &str {
+        self.run.split_whitespace().next().unwrap_or_default()
+    }
+}
+
 /// What the steps of a job run.
 #[derive(Debug, Default)]
 pub(super) struct Script {

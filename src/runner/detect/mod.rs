@@ -278,12 +278,14 @@ impl Detected {
     /// Takes the commands of CI for the tests of the folder they run in: what CI calls is installed and works. Where a
     /// usual test calls the same program, it stays, since it asks for a report.
     fn test_as_ci_does(&mut self, root: &Path, purpose: Purpose) {
-        let lines = self.new_lines_of_ci(root, purpose);
+        let all = self.lines_of_ci(root, purpose);
+        let usual = self.usual_tests();
+        let is_new = |line: &&TestLine| !usual.iter().any(|usual| calls(usual, line.program()));
+        let lines: Vec<&TestLine> = all.iter().filter(is_new).collect();
         let mut missing = Vec::new();
-        for line in &lines {
-            let of_place = lines
-                .iter()
-                .filter(|other| other.directory == line.directory);
+        for line in lines {
+            // Beside another, it is not what the usual test stands for.
+            let of_place = all.iter().filter(|other| other.directory == line.directory);
             let is_alone = of_place.count() == 1;
             let mut usual = self
                 .checks
@@ -308,33 +310,33 @@ impl Detected {
             .for_each(|line| self.add_test_of_ci(line));
     }
 
-    /// The commands of CI that test, can run here, and call a program that no usual test calls.
-    fn new_lines_of_ci(&self, root: &Path, purpose: Purpose) -> Vec<TestLine> {
+    /// The commands of CI that test and can run here.
+    fn lines_of_ci(&self, root: &Path, purpose: Purpose) -> Vec<TestLine> {
         let jobs = self
             .ci
             .jobs
             .iter()
             .filter(|job| job.kind == CheckKind::Test);
         let lines: BTreeSet<&TestLine> = jobs.flat_map(|job| &job.tests).collect();
-        let usual: Vec<&str> = self
-            .checks
-            .values()
-            .filter(|check| check.kind == CheckKind::Test)
+        let can_run = |line: &&TestLine| {
+            let place = root.join(&line.directory);
+            place.is_dir()
+                && (Site::new(&place, root, purpose).can_call(line.program())
+                    || place.join(line.program()).is_file())
+        };
+        lines.into_iter().filter(can_run).cloned().collect()
+    }
+
+    /// The commands of the usual tests.
+    fn usual_tests(&self) -> Vec<String> {
+        let tests = self.checks.values();
+        let tests = tests.filter(|check| check.kind == CheckKind::Test);
+        tests
             .filter_map(|check| match &check.source {
-                CheckSource::Command(command) => Some(command.run.as_str()),
+                CheckSource::Command(command) => Some(command.run.clone()),
                 CheckSource::External(_) | CheckSource::Reviewer(_) => None,
             })
-            .collect();
-        let is_new = |line: &&TestLine| {
-            let program = line.run.split_whitespace().next().unwrap_or_default();
-            let place = root.join(&line.directory);
-            let can_run = place.is_dir()
-                && (Site::new(&place, root, purpose).can_call(program)
-                    || place.join(program).is_file());
-            let is_called = |usual: &&str| usual.split_whitespace().any(|word| word == program);
-            can_run && !usual.iter().any(is_called)
-        };
-        lines.into_iter().filter(is_new).cloned().collect()
+            .collect()
     }
 
     /// Adds a command of CI as a check of its own, as long as there are few.
@@ -352,6 +354,11 @@ impl Detected {
         command.working_directory = place(line);
         self.checks.insert(name, detected(CheckKind::Test, command));
     }
+}
+
+/// Whether a command calls a program.
+fn calls(command: &str, program: &str) -> bool {
+    command.split_whitespace().any(|word| word == program)
 }
 
 /// Where a command of CI runs.

@@ -112,6 +112,33 @@ fn only_scripts_that_exist_are_run_by_the_lock_files_package_manager() {
     ");
 }
 
+/// A command of CI takes the place of the usual test only where CI has no other there.
+#[test]
+fn a_test_that_ci_runs_too_gives_way_to_no_other() {
+    let with = |jobs: &str| {
+        let ci = format!("on: pull_request\njobs: {{ {jobs} }}");
+        crate::runner::fixtures::folder_of(&[
+            ("pyproject.toml", "[tool.pytest.ini_options]\n"),
+            ("tests/test_cart.py", ""),
+            (".github/workflows/ci.yml", &ci),
+        ])
+    };
+    for (jobs, expected) in [
+        (
+            "a: { steps: [{ run: pytest }] }, b: { steps: [{ run: go test ./... }] }",
+            "pytest",
+        ),
+        ("a: { steps: [{ run: tox }] }", "tox"),
+    ] {
+        let folder = with(jobs);
+        let detected = detect(folder.path(), Purpose::WriteDown);
+        let CheckSource::Command(test) = &detected.checks.first().unwrap().1.source else {
+            panic!("a command")
+        };
+        assert!(test.run.contains(expected), "{jobs}: {}", test.run);
+    }
+}
+
 /// A package below must not speak for what is built at the top.
 #[test]
 fn what_is_built_in_an_unknown_way_is_named_and_tested_as_ci_does() {
