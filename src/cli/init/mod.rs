@@ -166,6 +166,7 @@ fn notes(arguments: &InitArguments, ci: &Ci) -> Vec<String> {
     let model = context! {
         left_out => Vec::from_iter(left_out.iter().map(|(why, named)| context! { why => format!("{why:?}"), named })),
         unsaid => if arguments.own_workflow { Vec::new() } else { configuration::unsaid(&ci.jobs) },
+        unopened => if arguments.own_workflow { Vec::new() } else { ci.unopened.clone() },
         doubled => arguments.own_workflow.then_some(files),
     };
     paragraphs("init/notes.txt", model)

@@ -233,6 +233,12 @@ fn what_of_the_ci_is_not_followed_is_named_with_its_reason() {
     Not followed: title.yml, which pushes to a pull request do not start (`types`).
     Not followed: publish in ci.yml, since its condition never holds on a pull request.
     ");
+    let unopened = folder_of(&[(
+        ".github/workflows/ci.yml",
+        "on: { pull_request: { types: [synchronize] } }\njobs: { test: { steps: [{ run: make test }] } }",
+    )]);
+    let detected_there = runner::detect(unopened.path(), Purpose::WriteDown);
+    insta::assert_snapshot!(notes(&arguments(&[]), &detected_there.ci).join("\n"), @"ci.yml does not run when a pull request is opened, only from its first push on: add `opened` to `types`, or the checks are waited for in vain until then.");
     insta::assert_snapshot!(of(&["--own-workflow"]).lines().next().unwrap(), @"ci.yml, docs.yml and lint.yaml run on pull requests too, and nothing of it is followed, because of --own-workflow.");
 }
 

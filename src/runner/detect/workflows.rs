@@ -71,6 +71,8 @@ pub struct Ci {
     /// By file and place in it.
     pub jobs: Vec<CiJob>,
     pub left_out: Vec<LeftOut>,
+    /// Followed workflows that wait for the first push to a pull request, by the names of their files.
+    pub unopened: Vec<String>,
 }
 
 /// Workflows by the names of their files; without a value, what is none.
@@ -126,9 +128,12 @@ impl Ci {
             }
             return;
         };
-        if !starts_on_pushes(event) {
+        if !starts_on(event, "synchronize") {
             self.leave_out(file, None, WhyLeftOut::OtherTypes);
             return;
+        }
+        if !starts_on(event, "opened") {
+            self.unopened.push(file.to_owned());
         }
         let path = format!("{WORKFLOWS}/{file}");
         let title = workflow.title().unwrap_or(&path);
@@ -166,12 +171,12 @@ impl Ci {
     }
 }
 
-/// Whether each push to a pull request starts it, as without `types`.
-fn starts_on_pushes(event: &Value) -> bool {
+/// Whether this activity starts it, `opened` or `synchronize`: without `types` both do.
+fn starts_on(event: &Value, activity: &str) -> bool {
     match &event["types"] {
         Value::Null => true,
-        Value::String(one) => one == "synchronize",
-        several => texts(several).iter().any(|one| one == "synchronize"),
+        Value::String(one) => one == activity,
+        several => texts(several).iter().any(|one| one == activity),
     }
 }
 
