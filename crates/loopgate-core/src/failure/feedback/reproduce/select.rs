@@ -212,10 +212,11 @@ fn pytest_id(name: &str, file: Option<&str>) -> Option<String> {
     if name.contains(".py::") {
         return Some(name.to_owned());
     }
-    // A file that cannot be collected is named as a module, and holds no test of that name.
+    // A file that cannot be collected is named as a module, behind its suite, and holds no test of that name.
     let is_module = |file: &&str| {
-        file.strip_suffix(".py")
-            .is_some_and(|module| module.replace('/', ".") == name)
+        let module = file.strip_suffix(".py").map(|path| path.replace('/', "."));
+        let before = module.and_then(|module| name.strip_suffix(&module));
+        before.is_some_and(|suite| suite.is_empty() || suite.ends_with('.'))
     };
     if let Some(file) = file.filter(is_module) {
         return Some(file.to_owned());

@@ -119,7 +119,7 @@ fn each_framework_has_its_command() {
         ),
         (
             "pytest",
-            "tests.unit.test_cart",
+            "pytest.tests.unit.test_cart",
             "tests/unit/test_cart.py",
             "pytest tests/unit/test_cart.py -x",
         ),
