@@ -15,11 +15,11 @@ use super::{
     line,
     messages::entry,
     sanitize::path_in_address,
-    word, words,
+    word,
 };
 use loopgate_core::{
     deciding::View, failure::Blame, observed::AnnotationLevel, policy::ConfigError,
-    verdict::FailureView,
+    result::CheckState, verdict::FailureView,
 };
 
 /// At most so many are sent, in batches of 50, as many as GitHub takes at once.
@@ -173,7 +173,8 @@ pub fn annotation_commands(view: &View) -> String {
         )
     });
     let unexplained = view.checks.iter().filter_map(|check| {
-        let outcome = words::evidence(check)?.outcome;
+        check.evidence()?;
+        let state = CheckState::of(check);
         let is_explained = view
             .failures
             .iter()
@@ -181,10 +182,10 @@ pub fn annotation_commands(view: &View) -> String {
         let command = || {
             (
                 true,
-                titled(check.name.as_str(), word(entry::Outcome(&outcome))),
+                titled(check.name.as_str(), word(entry::CheckWord(&state))),
             )
         };
-        (outcome.is_failure() && !is_explained).then(command)
+        (state.is_failure() && !is_explained).then(command)
     });
     let all = placed.chain(nowhere).chain(unexplained);
     let (errors, warnings): (Vec<_>, Vec<_>) = all.partition(|(is_error, _)| *is_error);

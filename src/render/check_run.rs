@@ -14,13 +14,13 @@ use super::{
 use loopgate_core::{
     GateName, PrNumber, Sha,
     commands::Verb,
-    deciding::{CheckRunPlan, CheckView, Decision, NextAction},
+    deciding::{CheckRunPlan, NextAction},
     evidence::{CheckKind, CheckResults},
     gate::GateReport,
     observed::{Conclusion, OwnCheck},
+    result::CheckState,
     stages::Blocker,
     state::GateStatus,
-    verdict::CheckStanding,
 };
 
 /// GitHub's limits of a button, in characters (<https://docs.github.com/en/rest/checks/runs>).
@@ -62,7 +62,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> CheckRunText {
         summary: status::with_document(subject, "check_run/verify.md", LIMIT, not_annotated),
         text: warning::configuration_text(&view.origin),
         annotations,
-        actions: actions(subject.decision),
+        actions: actions(subject),
     }
 }
 
@@ -138,16 +138,17 @@ fn verify_title(subject: &Subject<'_>) -> String {
             error.line, error.column
         );
     }
-    let failing = words::failing(view);
+    let failing = subject.failing();
     let tests = |count: fn(CheckResults) -> u64| -> u64 {
-        view.checks
-            .iter()
-            .filter_map(|check| words::evidence(check)?.results)
+        subject
+            .checks()
+            .filter_map(|(_, check)| check.evidence()?.results)
             .map(count)
             .sum()
     };
-    let awaits_approval =
-        |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
+    let awaits_approval = subject
+        .checks()
+        .any(|(state, _)| state == CheckState::AwaitsApproval);
     match (&subject.decision.action, &view.evidence_held_by) {
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
             causes::blocked(view, *cause)
@@ -156,7 +157,7 @@ fn verify_title(subject: &Subject<'_>) -> String {
         (NextAction::Complete, Some(Blocker::MissingEvidence(missing))) => {
             format!("Merged without {}", words::checks(missing))
         }
-        (_, Some(Blocker::MissingEvidence(_))) if view.checks.iter().any(awaits_approval) => {
+        (_, Some(Blocker::MissingEvidence(_))) if awaits_approval => {
             "Waits for somebody to press Approve and run".to_owned()
         }
         (NextAction::WaitForEvidence { missing }, Some(Blocker::MissingEvidence(_)))
@@ -192,8 +193,9 @@ fn verify_title(subject: &Subject<'_>) -> String {
 }
 
 /// Retry, Skip and Explain, while the head fails and somebody can press them.
-fn actions(decision: &Decision) -> Vec<CheckAction> {
-    let failing = words::failing(&decision.view);
+fn actions(subject: &Subject<'_>) -> Vec<CheckAction> {
+    let decision = subject.decision;
+    let failing = subject.failing();
     let over = matches!(decision.action, NextAction::Complete | NextAction::Stopped);
     let running = decision.surface.verify == Some(CheckRunPlan::InProgress);
     if over
@@ -203,7 +205,7 @@ fn actions(decision: &Decision) -> Vec<CheckAction> {
         return Vec::new();
     }
     // Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
-    let skip = decision.view.checks.iter().find_map(|check| {
+    let skip = subject.checks().find_map(|(_, check)| {
         let is_skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test)
             && failing.contains(&check.name);
         let (label, button) = (
@@ -241,17 +243,17 @@ fn actions(decision: &Decision) -> Vec<CheckAction> {
 pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
     let view = &subject.decision.view;
     CheckRunText {
-        title: title(layered(subject, OwnCheck::Gates, gates_title(&view.gates))),
+        title: title(layered(subject, OwnCheck::Gates, gates_title(subject))),
         summary: gates_summary(subject),
         text: warning::configuration_text(&view.origin).or_else(|| explain::gates_text(subject)),
         ..CheckRunText::default()
     }
 }
 
-fn gates_title(gates: &[GateReport]) -> String {
+fn gates_title(subject: &Subject<'_>) -> String {
     let named = |wanted: fn(&GateReport) -> bool| -> Vec<String> {
-        gates
-            .iter()
+        subject
+            .gates()
             .filter(|gate| wanted(gate))
             .map(|gate| gate.name.to_string())
             .collect()
@@ -265,15 +267,11 @@ fn gates_title(gates: &[GateReport]) -> String {
 }
 
 fn gates_summary(subject: &Subject<'_>) -> String {
-    let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
-    let (shown, quiet): (Vec<_>, Vec<_>) = view
-        .gates
-        .iter()
+    let links = Links::of(subject.snapshot);
+    let (shown, quiet): (Vec<_>, Vec<_>) = subject
+        .gates()
         .partition(|gate| GateCard::is_worth_showing(gate));
-    let verdict = match (
-        view.gates.iter().any(GateReport::is_closed),
-        shown.is_empty(),
-    ) {
+    let verdict = match (subject.gates().any(GateReport::is_closed), shown.is_empty()) {
         (true, _) => "A gate is not approved yet. The people named below decide.",
         (false, true) => "Nothing in this pull request needs a gate.",
         (false, false) => "No gate stands in the way.",

@@ -15,29 +15,29 @@ use super::{
 use loopgate_core::{
     deciding::{CheckView, View},
     evidence::{
-        Against, BaseTestRun, CheckEvidence, CheckResults, Compare, Outcome, ProofEnd,
-        ReportQuality, TestId,
+        Against, BaseTestRun, CheckEvidence, CheckResults, Compare, ProofEnd, ReportQuality, TestId,
     },
     observed::{ReceivedEvidence, Snapshot},
+    result::CheckState,
     verdict::{
         CheckStanding, FeedbackFact, evaluate::COVERAGE_RULE, gather::OnBase, tamper::Tampering,
     },
 };
 
 /// Whether nothing has to be shown of it but that it passes.
-pub fn passes(check: &CheckView) -> bool {
+pub fn passes(state: CheckState, check: &CheckView) -> bool {
     let is_read = |evidence: &CheckEvidence| {
         evidence
             .reports
             .iter()
             .all(|report| report.quality != ReportQuality::Invalid)
     };
-    matches!(&check.standing, CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed && is_read(evidence))
+    state == CheckState::Passed && check.evidence().is_some_and(is_read)
 }
 
 /// What `parts/check.md` shows.
-pub fn row(check: &CheckView, links: &Links) -> Value {
-    let evidence = words::evidence(check);
+pub fn row(state: CheckState, check: &CheckView, links: &Links) -> Value {
+    let evidence = check.evidence();
     let tests = match evidence {
         Some(CheckEvidence {
             results: Some(results),
@@ -46,10 +46,10 @@ pub fn row(check: &CheckView, links: &Links) -> Value {
         Some(evidence) if evidence.has_unread_tests() => "not read".to_owned(),
         _ => String::new(),
     };
-    let label = word(entry::StandingLink(&words::standing(&check.standing)));
+    let label = word(entry::CheckLink(&state));
     context! {
         name => check.name.as_str(),
-        outcome => Markdown::ours(outcome(check)),
+        outcome => Markdown::ours(outcome(state, check)),
         tests,
         duration => evidence.map(|evidence| evidence.duration_ms).filter(|ms| *ms > 0).map(words::duration),
         link => url(&check.standing).map(|url| links.to(label, url)),
@@ -111,24 +111,21 @@ fn note_on(evidence: &CheckEvidence) -> Option<Markdown> {
 }
 
 /// How it stands or ended, with a sign.
-pub fn outcome(check: &CheckView) -> String {
-    let Some(evidence) = words::evidence(check) else {
-        let standing = words::standing(&check.standing);
-        return format!(
-            "{} {}",
-            word(entry::StandingSign(&standing)),
-            word(entry::Standing(&standing))
-        );
-    };
-    if check.baseline == OnBase::Advises && evidence.outcome.is_failure() {
+pub fn outcome(state: CheckState, check: &CheckView) -> String {
+    let evidence = check.evidence().filter(|_| state.is_failure());
+    if let Some(evidence) = evidence.filter(|_| check.baseline == OnBase::Advises) {
         let open = evidence.failures.len()
             + usize::try_from(evidence.failures_not_kept).unwrap_or(usize::MAX);
         return format!("⚠️ {}", words::count(open, "open finding"));
     }
-    let failed = evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled;
-    let blame = check.blame.filter(|_| failed).and_then(words::blame);
+    let has_blame = evidence.is_some() || state == CheckState::Cancelled;
+    let blame = check.blame.filter(|_| has_blame).and_then(words::blame);
     let blame = blame.map(|blame| format!(" ({blame})")).unwrap_or_default();
-    format!("{}{blame}", words::outcome(evidence.outcome))
+    let (sign, word) = (
+        word(entry::CheckSign(&state)),
+        word(entry::CheckWord(&state)),
+    );
+    format!("{sign} {word}{blame}")
 }
 
 /// The page of its job or run, or of the one that it waits for.
@@ -198,7 +195,7 @@ pub fn flaky_line(view: &View) -> Option<Markdown> {
     let names = view.compare.as_ref();
     let names = names.and_then(|compare| named(&compare.flaky));
     let results = view.checks.iter();
-    let results = results.filter_map(|check| words::evidence(check)?.results);
+    let results = results.filter_map(|check| check.evidence()?.results);
     let count: u64 = results.map(|results| results.flaky).sum();
     let tests = names.or_else(|| (count > 0).then(|| words::count(count, "test")))?;
     let tests = Markdown::ours(tests);

@@ -28,10 +28,7 @@ use loopgate_core::{
 /// The text of `loopgate / gates`; `None` if no gate applies and no comment names one.
 pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
     let reports = subject
-        .decision
-        .view
-        .gates
-        .iter()
+        .gates()
         .filter(|gate| GateCard::is_worth_showing(gate));
     let mut shown: Vec<&GateReport> = reports.collect();
     if shown.is_empty() {
@@ -61,7 +58,7 @@ pub(super) fn gates(
         members: members(report),
         ..GateCard::explained(report, subject, &links)
     };
-    let mut gates: Vec<GateCard> = subject.decision.view.gates.iter().map(card).collect();
+    let mut gates: Vec<GateCard> = subject.gates().map(card).collect();
     gates.sort_by_key(|gate| !gate.closed);
     gates
 }
@@ -82,9 +79,8 @@ pub(super) fn answer(subject: &Subject<'_>) -> String {
 fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> minijinja::Value {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let (icon, verdict) = verdict::verdict(subject);
-    let quiet: Vec<_> = view
-        .gates
-        .iter()
+    let quiet: Vec<_> = subject
+        .gates()
         .filter(|gate| !GateCard::is_worth_showing(gate))
         .collect();
     context! {
@@ -106,11 +102,7 @@ fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> mini
 /// Each rule with what it weighs and how it ended.
 pub(super) fn rules(subject: &Subject<'_>) -> Vec<Markdown> {
     subject
-        .decision
-        .view
-        .evaluation
-        .rules
-        .iter()
+        .rules()
         .take(200)
         .map(|rule| items::rule_line(rule, 300))
         .collect()
@@ -129,10 +121,7 @@ pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> Markdown {
 /// What must be known although it decides nothing.
 pub(super) fn warnings(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
     subject
-        .decision
-        .view
-        .warnings
-        .iter()
+        .warnings()
         .take(50)
         .map(|one| warning::sentence(one, links))
         .collect()

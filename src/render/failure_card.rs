@@ -15,7 +15,7 @@ use super::{
 };
 use loopgate_core::{
     CheckName,
-    deciding::{NextAction, View},
+    deciding::{CheckView, NextAction, View},
     evidence::Failure,
     failure::{Blame, FeedbackLine, cut_at_sentence},
     untrusted::without_secrets,
@@ -279,7 +279,7 @@ pub(super) fn shown(cards: &Shown<Value>, subject: &Subject<'_>, brevity: Brevit
         has_traces,
         todos => Shown::first(brevity.of(20, 2), todos, |todo| todo),
         // Failures the tools reported without keeping their texts.
-        not_kept => view.checks.iter().filter_map(words::evidence).map(|evidence| evidence.failures_not_kept).sum::<u64>(),
+        not_kept => view.checks.iter().filter_map(CheckView::evidence).map(|evidence| evidence.failures_not_kept).sum::<u64>(),
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
 use loopgate_core::{
     deciding::{CheckView, Part},
     policy::{PolicyOrigin, Trigger},
-    result::{self, About, Item, ItemId, ItemStatus},
+    result::{About, Item, ItemId, ItemStatus},
     stage::Stage,
     verdict::{CheckStanding, Evaluation, RuleOutcome, RuleView, review::ReviewStanding},
 };
@@ -38,13 +38,18 @@ pub(super) struct ItemCard {
     children: Vec<Self>,
 }
 
-/// The items of the decision.
+/// The items of the decision, in the order of the stages that they hold.
 pub(super) fn items(subject: &Subject<'_>) -> Vec<ItemCard> {
-    let items = result::tree(subject.decision, &subject.snapshot.pull_request);
-    cards(&items, subject, &Links::of(subject.snapshot))
+    let mut items: Vec<&Item<'_>> = subject.items().iter().collect();
+    items.sort_by_key(|item| item.stage.unwrap_or(Stage::Complete));
+    cards(items, subject, &Links::of(subject.snapshot))
 }
 
-fn cards(items: &[Item<'_>], subject: &Subject<'_>, links: &Links) -> Vec<ItemCard> {
+fn cards<'i, 'a: 'i>(
+    items: impl IntoIterator<Item = &'i Item<'a>>,
+    subject: &Subject<'_>,
+    links: &Links,
+) -> Vec<ItemCard> {
     let card = |item: &Item<'_>| ItemCard {
         id: item.id,
         status: item.status,
@@ -54,7 +59,7 @@ fn cards(items: &[Item<'_>], subject: &Subject<'_>, links: &Links) -> Vec<ItemCa
         says: says(item, subject, links),
         children: cards(&item.children, subject, links),
     };
-    items.iter().take(MOST).map(card).collect()
+    items.into_iter().take(MOST).map(card).collect()
 }
 
 /// The sentence about an item, without its stop.
@@ -91,7 +96,10 @@ fn says(item: &Item<'_>, subject: &Subject<'_>, links: &Links) -> Markdown {
         About::Tampering(found) => context! { what => short_text(&found.to_string(), 300) },
         About::Warning(one) => context! { what => warning::sentence(one, links) },
     };
-    messages::markdown(entry::Item(&item.id), fields)
+    match &item.id {
+        ItemId::Check(state) => messages::markdown(entry::CheckItem(state), fields),
+        id => messages::markdown(entry::Item(id), fields),
+    }
 }
 
 fn configuration(origin: &PolicyOrigin, links: &Links) -> Value {

@@ -14,13 +14,14 @@ use super::{
     verdict, warning, words,
 };
 use loopgate_core::{
-    deciding::{CheckView, Decision, NextAction},
+    deciding::{Decision, NextAction},
     evidence::MOST_EXCERPTS,
     observed::Snapshot,
     policy::{Policy, Severity},
+    result::CheckState,
     state::{AttemptDigest, Skip},
     verdict::{
-        CheckStanding, RuleOutcome,
+        RuleOutcome,
         feedback::sentence,
         tamper::{Tampering, Weight},
     },
@@ -170,35 +171,27 @@ impl Parts {
         } = *subject;
         let (view, next) = (&decision.view, &decision.next);
         let mut lists = Lists::default();
-        let (passed, checks): (Vec<_>, Vec<_>) = view
-            .checks
-            .iter()
-            .partition(|check| check_table::passes(check));
-        let gates = view
-            .gates
-            .iter()
+        let (passed, checks): (Vec<_>, Vec<_>) = subject
+            .checks()
+            .partition(|(state, check)| check_table::passes(*state, check));
+        let gates = subject
+            .gates()
             .filter(|gate| GateCard::is_worth_showing(gate))
             // A gate that holds nothing is for the details of the check.
             .filter(|gate| !gate.is_advisory || !gate.considered.is_empty());
         // Skips that no check's line shows.
-        let shows = |check: &CheckView, skip: &Skip| {
-            check.name == skip.check && matches!(check.standing, CheckStanding::Skipped { .. })
-        };
-        let is_apart = |skip: &&Skip| !view.checks.iter().any(|check| shows(check, skip));
+        let is_apart = |skip: &&Skip| subject.state_of(&skip.check) != Some(CheckState::Skipped);
         lists.add("answers", (10, 2), answers::answers(subject));
         lists.add(
             "rules",
             (RULES, 8),
-            view.evaluation
-                .rules
-                .iter()
-                .map(|rule| items::rule_line(rule, 200)),
+            subject.rules().map(|rule| items::rule_line(rule, 200)),
         );
         let weakened = |one: &Tampering| check_table::weakened(one, snapshot);
         let is_named = |one: &&Tampering| one.weight == Weight::Named;
-        let weakening = view.tampering.iter().filter(|one| !is_named(one));
+        let weakening = subject.tampering().filter(|one| !is_named(one));
         lists.add("tampering", (20, 2), weakening.map(weakened));
-        let named = view.tampering.iter().filter(is_named);
+        let named = subject.tampering().filter(is_named);
         lists.add("edits", (10, 2), named.map(weakened));
         lists.add_shown("base_tests", (10, 2), check_table::base_tests(snapshot));
         lists.add(
@@ -206,14 +199,14 @@ impl Parts {
             (100, 8),
             passed
                 .into_iter()
-                .map(|check| check_table::row(check, links)),
+                .map(|(state, check)| check_table::row(state, check, links)),
         );
         lists.add(
             "checks",
             (100, 8),
             checks
                 .into_iter()
-                .map(|check| check_table::row(check, links)),
+                .map(|(state, check)| check_table::row(state, check, links)),
         );
         lists.add("skips", (30, 2), view.skips.iter().filter(is_apart));
         lists.add_shown("excerpts", (MOST_EXCERPTS, 2), excerpts::cards(decision));
@@ -224,9 +217,8 @@ impl Parts {
         );
         lists.add("replies", (20, 2), next.replies().rev().map(answers::line));
         lists.add_shown("unmatched", (60, 2), unmatched(subject));
-        let (of_set_up, warnings): (Vec<_>, Vec<_>) = view
-            .warnings
-            .iter()
+        let (of_set_up, warnings): (Vec<_>, Vec<_>) = subject
+            .warnings()
             .partition(|warning| warning.is_of_set_up());
         lists.add(
             "warnings",
@@ -265,11 +257,10 @@ impl Parts {
 
 /// Words about approving that name no gate are explained by the gate that waits for one.
 pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
-    let view = &subject.decision.view;
-    let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else {
+    let Some(report) = subject.gates().find(|gate| gate.is_waiting()) else {
         return Shown::default();
     };
-    refusal::lines(&view.unmatched, report, subject)
+    refusal::lines(&subject.decision.view.unmatched, report, subject)
 }
 
 /// What stays behind after the merge: attempts, and what was put off, which are the capabilities left open, warnings
@@ -281,10 +272,8 @@ fn handoff(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
         .current
         .iter()
         .chain(&view.capabilities.remaining);
-    let rules = view
-        .evaluation
-        .rules
-        .iter()
+    let rules = subject
+        .rules()
         .filter(|rule| rule.severity != Severity::Fail);
     let rules = rules.filter_map(|rule| match &rule.outcome {
         RuleOutcome::Failed(why) => Some(short_text(

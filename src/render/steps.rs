@@ -16,6 +16,7 @@ use loopgate_core::{
     evidence::CheckKind,
     observed::Stack,
     policy::{CheckSource, EscalationAction, GateRole, Trigger},
+    result::CheckState,
     stages::Blocker,
     state::RunStatus,
     verdict::{CheckStanding, Silence, external},
@@ -196,10 +197,12 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     let limit = words::duration(subject.policy.retry.evidence_timeout_ms());
     let called = asked_about_silence(subject, missing);
     let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
-    if missing
-        .iter()
-        .all(|name| matches!(standing(name), Some(CheckStanding::Done(_))))
-    {
+    let ended = |name: &CheckName| {
+        subject
+            .check(name)
+            .is_some_and(|it| it.evidence().is_some())
+    };
+    if missing.iter().all(ended) {
         if fails_on_the_base(subject, missing) {
             return vec![step(
                 entry::Step::BaseFails,
@@ -226,20 +229,16 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
             step(entry::Step::ReleaseSkipped, context! {}),
         ];
     }
-    if missing
-        .iter()
-        .filter_map(standing)
-        .any(|standing| matches!(standing, CheckStanding::Lost { .. }))
-    {
+    let is_lost = |name: &CheckName| subject.state_of(name) == Some(CheckState::Lost);
+    if missing.iter().any(is_lost) {
         return vec![step(entry::Step::Lost, context! {})];
     }
     if let Some(silent) = silent_step(subject, missing) {
         return vec![silent, step(entry::Step::AfterSilence, context! {})];
     }
-    let silent = missing.iter();
-    let silent =
-        silent.filter(|name| matches!(standing(name), None | Some(CheckStanding::Missing)));
-    let silent: Vec<&CheckName> = silent.collect();
+    let is_silent =
+        |name: &&CheckName| matches!(subject.state_of(name), None | Some(CheckState::Missing));
+    let silent: Vec<&CheckName> = missing.iter().filter(is_silent).collect();
     if !silent.is_empty() {
         return vec![not_reported(subject, &silent, context! { limit, called })];
     }

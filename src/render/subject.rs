@@ -5,13 +5,14 @@ use std::cell::OnceCell;
 use super::{Feedback, Markdown, texts::Parts};
 use loopgate_core::{
     CheckName, GateName, Login,
-    deciding::{CheckView, Decision},
+    deciding::{CheckView, Decision, Warning},
     gate::GateReport,
     observed::Snapshot,
     policy::{ApproveBy, GateRole, Policy},
+    result::{self, About, CheckState, Item},
     stages::Blocker,
     state::{GateStatus, StopReason},
-    verdict::DistanceToSuccess,
+    verdict::{DistanceToSuccess, RuleView, gather::OnBase, tamper::Tampering},
 };
 
 /// What the texts of one reconcile are made from.
@@ -19,6 +20,7 @@ pub struct Subject<'a> {
     pub decision: &'a Decision,
     pub snapshot: &'a Snapshot,
     pub policy: &'a Policy,
+    items: OnceCell<Vec<Item<'a>>>,
     /// What several texts show, each at several lengths, and the document for programs.
     pub(super) parts: OnceCell<Parts>,
     pub(super) document: OnceCell<(Feedback, Markdown)>,
@@ -39,11 +41,64 @@ impl<'a> Subject<'a> {
         view.distance.as_ref().filter(|_| is_shown)
     }
 
+    /// What was looked at, and how it stands: every surface reads the decision by these.
+    pub(super) fn items(&self) -> &[Item<'a>] {
+        self.items
+            .get_or_init(|| result::tree(self.decision, &self.snapshot.pull_request))
+    }
+
+    /// The checks, in the order of the policy, each with its state.
+    pub(super) fn checks(&self) -> impl Iterator<Item = (CheckState, &'a CheckView)> {
+        self.items().iter().filter_map(Item::check)
+    }
+
+    /// Names of the checks that failed on the head and count, in their order.
+    pub(super) fn failing(&self) -> Vec<CheckName> {
+        self.checks()
+            .filter(|(state, check)| state.is_failure() && check.baseline != OnBase::Advises)
+            .map(|(_, check)| check.name.clone())
+            .collect()
+    }
+
+    /// The rules of the score.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &'a RuleView> {
+        let rules = self.items().iter().flat_map(|item| &item.children);
+        rules.filter_map(|item| match item.about {
+            About::Rule(rule) => Some(rule),
+            _ => None,
+        })
+    }
+
+    /// The gates, applicable or not.
+    pub(super) fn gates(&self) -> impl Iterator<Item = &'a GateReport> {
+        self.items().iter().filter_map(|item| match item.about {
+            About::Gate(gate) => Some(gate),
+            _ => None,
+        })
+    }
+
+    /// How the change weakens what checks it.
+    pub(super) fn tampering(&self) -> impl Iterator<Item = &'a Tampering> {
+        self.items().iter().filter_map(|item| match item.about {
+            About::Tampering(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// What must be known although it decides nothing.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = &'a Warning> {
+        self.items().iter().filter_map(|item| match item.about {
+            About::Warning(warning) => Some(warning),
+            _ => None,
+        })
+    }
+
     pub const fn new(decision: &'a Decision, snapshot: &'a Snapshot, policy: &'a Policy) -> Self {
         Self {
             decision,
             snapshot,
             policy,
+            items: OnceCell::new(),
             parts: OnceCell::new(),
             document: OnceCell::new(),
         }
@@ -110,32 +165,26 @@ impl Subject<'_> {
     }
 
     pub fn gate(&self, name: &GateName) -> Option<&GateReport> {
-        self.decision
-            .view
-            .gates
-            .iter()
-            .find(|gate| gate.name == *name)
+        self.gates().find(|gate| gate.name == *name)
     }
 
     /// A closed gate that was turned down, and by whom.
     pub(super) fn rejection(&self) -> Option<(&GateReport, &Login)> {
-        let closed = self
-            .decision
-            .view
-            .gates
-            .iter()
-            .filter(|gate| gate.is_closed());
+        let closed = self.gates().filter(|gate| gate.is_closed());
         closed
             .filter_map(|gate| Some((gate, &gate.rejection()?.by)))
             .next()
     }
 
     pub(super) fn check(&self, name: &CheckName) -> Option<&CheckView> {
-        self.decision
-            .view
-            .checks
-            .iter()
-            .find(|check| check.name == *name)
+        let mut checks = self.checks();
+        checks.find_map(|(_, check)| (check.name == *name).then_some(check))
+    }
+
+    /// How this check stands; `None` if there is no such check.
+    pub(super) fn state_of(&self, name: &CheckName) -> Option<CheckState> {
+        let mut checks = self.checks();
+        checks.find_map(|(state, check)| (check.name == *name).then_some(state))
     }
 
     pub(super) fn stopped_by_a_person(&self) -> bool {

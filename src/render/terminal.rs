@@ -11,9 +11,10 @@ use super::{
 };
 use loopgate_core::{
     deciding::{CheckView, Decision},
-    evidence::{CheckEvidence, Outcome},
+    evidence::CheckEvidence,
     observed::Snapshot,
     policy::Policy,
+    result::CheckState,
     verdict::{CheckStanding, FailureView, RuleFailure, RuleOutcome, RuleView},
 };
 
@@ -37,7 +38,11 @@ pub fn report(
     let mut iteration = Iteration::of(&subject);
     if let Some(iteration) = &mut iteration {
         // Checks that fail stand above; here stands what is short beside them.
-        let is_check = |rule: &str| view.checks.iter().any(|check| check.name.as_str() == rule);
+        let is_check = |rule: &str| {
+            subject
+                .checks()
+                .any(|(_, check)| check.name.as_str() == rule)
+        };
         iteration
             .issues
             .retain(|(rule, _)| iteration.passes || !is_check(rule));
@@ -49,10 +54,10 @@ pub fn report(
         failures => causes.iter().take(FAILURES).map(|cause| failure(cause, &mut shown)).collect::<Vec<_>>(),
         open => OPEN,
         more => causes.len().saturating_sub(FAILURES),
-        checks => view.checks.iter().map(check).collect::<Vec<_>>(),
+        checks => subject.checks().map(|(state, view)| check(state, view)).collect::<Vec<_>>(),
         notes => warning::notes(decision, snapshot),
         coverage => coverage(&subject),
-        ends => view.checks.iter().filter_map(|check| last_output(check, &view.failures)).collect::<Vec<_>>(),
+        ends => subject.checks().filter_map(|(state, check)| last_output(state, check, &view.failures)).collect::<Vec<_>>(),
         issues => iteration.iter().flat_map(Iteration::issue_lines).collect::<Vec<_>>(),
         iteration => whole.flat_map(|iteration| iteration.head.clone()).collect::<Vec<_>>(),
         passes => iteration.as_ref().is_some_and(|iteration| iteration.passes),
@@ -67,16 +72,14 @@ fn outcome(subject: &Subject<'_>) -> String {
     if !subject.is_single() || !verdict::has_passed(&subject.decision.action) {
         return line(&verdict::verdict(subject).1);
     }
-    let ended = subject
-        .decision
-        .view
-        .checks
+    let passed: Vec<&CheckView> = subject
+        .checks()
+        .filter(|(state, _)| *state == CheckState::Passed)
+        .map(|(_, check)| check)
+        .collect();
+    let tests: u64 = passed
         .iter()
-        .filter_map(words::evidence);
-    let ended = ended.filter(|evidence| evidence.outcome == Outcome::Passed);
-    let tests: u64 = ended
-        .clone()
-        .filter_map(|evidence| evidence.results.as_ref())
+        .filter_map(|check| check.evidence()?.results.as_ref())
         .map(|results| results.passed)
         .sum();
     let tests = if tests > 0 {
@@ -86,7 +89,7 @@ fn outcome(subject: &Subject<'_>) -> String {
     };
     format!(
         "Passed: {}{tests}{}",
-        words::count(ended.count(), "check"),
+        words::count(passed.len(), "check"),
         verdict::with_warnings(&subject.decision.view)
     )
 }
@@ -103,7 +106,7 @@ fn coverage(subject: &Subject<'_>) -> Option<String> {
             RuleOutcome::Failed(ChangedCoverage { .. } | NotMeasured { .. })
         )
     };
-    if !is_short || view.evaluation.rules.iter().any(says_so) {
+    if !is_short || subject.rules().any(says_so) {
         return None;
     }
     let said = check_table::coverage_line(view, &Links::of(subject.snapshot))?;
@@ -111,9 +114,8 @@ fn coverage(subject: &Subject<'_>) -> Option<String> {
 }
 
 /// The line of a check.
-fn check(check: &CheckView) -> Value {
-    let evidence = words::evidence(check);
-    let (mark, standing) = standing(check);
+fn check(state: CheckState, check: &CheckView) -> Value {
+    let evidence = check.evidence();
     let tests = match evidence {
         Some(CheckEvidence {
             results: Some(results),
@@ -123,10 +125,10 @@ fn check(check: &CheckView) -> Value {
         _ => String::new(),
     };
     context! {
-        mark,
+        mark => word(entry::CheckMark(&state)),
         name => check.name.as_str(),
         kind => check.kind.as_str(),
-        ended => format!("{standing}{tests}"),
+        ended => format!("{}{tests}", standing(state, check)),
         duration => evidence.map(|evidence| evidence.duration_ms).filter(|ms| *ms > 0).map(words::duration),
     }
 }
@@ -135,11 +137,11 @@ fn check(check: &CheckView) -> Value {
 const LAST_LINES: usize = 8;
 
 /// The end of the output of a check that ran out of time, or that failed and names no failure.
-fn last_output(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
-    let evidence = words::evidence(check)?;
-    let is_explained = evidence.outcome != Outcome::TimedOut
-        && failures.iter().any(|failure| failure.check == check.name);
-    if is_explained || !evidence.outcome.is_failure() {
+fn last_output(state: CheckState, check: &CheckView, failures: &[FailureView]) -> Option<Value> {
+    let evidence = check.evidence()?;
+    let is_explained =
+        state != CheckState::TimedOut && failures.iter().any(|failure| failure.check == check.name);
+    if is_explained || !state.is_failure() {
         return None;
     }
     let log = if evidence.log_tail.trim().is_empty() {
@@ -160,34 +162,21 @@ fn last_output(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
     Some(context! { name => check.name.as_str(), lines => lines.collect::<Vec<_>>() })
 }
 
-/// Sign and words of how a check stands.
-fn standing(check: &CheckView) -> (&'static str, String) {
-    let name = words::standing(&check.standing);
+/// How a check stands, with what else is known of that.
+fn standing(state: CheckState, check: &CheckView) -> String {
     let beside = match &check.standing {
-        CheckStanding::Done(evidence) => {
-            let mark = match evidence.outcome {
-                Outcome::Passed => "✓",
-                outcome if outcome.is_failure() => "✗",
-                _ => "-",
-            };
-            let because = evidence
-                .skipped_because
-                .as_deref()
-                .filter(|_| evidence.outcome == Outcome::Skipped);
-            let because = because
-                .map(|because| format!(": {}", line(because)))
-                .unwrap_or_default();
-            return (
-                mark,
-                format!("{}{because}", word(entry::Outcome(&evidence.outcome))),
-            );
-        }
         CheckStanding::AwaitsRelease { job, cause } => {
-            return ("…", line(&words::awaited_job(job, cause)));
+            return line(&words::awaited_job(job, cause));
         }
         CheckStanding::NotApplicable { job } if job.filter.is_some() => {
-            return ("-", line(&words::skipped_job(job)));
+            return line(&words::skipped_job(job));
         }
+        CheckStanding::Done(evidence) => evidence
+            .skipped_because
+            .as_deref()
+            .filter(|_| state == CheckState::NotRun)
+            .map(|because| format!(": {}", line(because)))
+            .unwrap_or_default(),
         CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
         CheckStanding::Lost { jobs } => format!(": {}", line(&messages::lost_jobs(jobs))),
         CheckStanding::Refused { reason } => format!(": {}", line(reason)),
@@ -196,10 +185,7 @@ fn standing(check: &CheckView) -> (&'static str, String) {
         }
         _ => String::new(),
     };
-    (
-        word(entry::StandingMark(&name)),
-        format!("{}{beside}", word(entry::Standing(&name))),
-    )
+    format!("{}{beside}", word(entry::CheckWord(&state)))
 }
 
 fn failure<'a>(cause: &Cause<'a>, shown: &mut ShownTexts<'a>) -> Value {
@@ -231,7 +217,11 @@ fn failure<'a>(cause: &Cause<'a>, shown: &mut ShownTexts<'a>) -> Value {
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{deciding::NextAction, evidence::ChangedCoverage, policy::Severity};
+    use loopgate_core::{
+        deciding::NextAction,
+        evidence::{ChangedCoverage, Outcome},
+        policy::Severity,
+    };
 
     #[test]
     fn a_failing_run() {

@@ -9,25 +9,20 @@ use super::{
 };
 use loopgate_core::{
     CheckName, GateName, Login,
-    deciding::{CheckView, NextAction, View},
-    evidence::Outcome,
+    deciding::{NextAction, View},
     failure::Blame,
     observed::Lifecycle,
     policy::{CheckSource, Recipient, Trigger},
+    result::CheckState,
     stage::Stage,
     stages::Blocker,
     state::RunStatus,
-    verdict::{CheckStanding, Silence, external},
+    verdict::{Silence, external},
 };
 
 /// A sign, and one line in plain words: how it stands and who acts.
 pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
     let view = &subject.decision.view;
-    let did_not_judge = |it: &CheckView| match &it.standing {
-        CheckStanding::Done(evidence) => evidence.outcome == Outcome::Skipped,
-        CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. } => true,
-        _ => false,
-    };
     let (icon, words) = match &subject.decision.action {
         _ if subject.is_single() => single(subject),
         NextAction::Complete => merged(subject),
@@ -71,10 +66,10 @@ pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
             ),
             // A check that did not apply, or was absent, has not passed, so not all is green.
             None => {
-                let mut others = view.checks.iter().filter(|it| did_not_judge(it)).peekable();
+                let states = subject.checks().map(|(state, _)| state);
+                let mut others = states.filter(|it| it.is_without_verdict()).peekable();
                 let is_whole = others.peek().is_none();
-                let is_filtered =
-                    others.all(|it| words::standing(&it.standing) == words::Standing::Filtered);
+                let is_filtered = others.all(|state| state == CheckState::Filtered);
                 (
                     "✅",
                     sentence(entry::Verdict::Ready, context! { is_whole, is_filtered }),
@@ -91,7 +86,7 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
         NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
             let pattern = view.escalation.as_ref().map(causes::recognised);
-            let failed = words::checks(&words::failing(view));
+            let failed = words::checks(&subject.failing());
             (
                 "🚫",
                 sentence(
@@ -199,17 +194,12 @@ fn retry(subject: &Subject<'_>) -> String {
 /// Whether a check that is missing was to come of workflows, one of which has ended and brought nothing.
 pub(super) fn silences(subject: &Subject<'_>, missing: &[CheckName]) -> bool {
     let waits = |name: &CheckName| {
-        let standing = subject.check(name).map(|check| &check.standing);
+        let ended_without = subject
+            .check(name)
+            .is_some_and(|check| check.silence() == Some(&Silence::EndedWithout));
         let check = subject.policy.verify.checks.get(name);
-        matches!(
-            standing,
-            None | Some(
-                CheckStanding::Missing
-                    | CheckStanding::NoReport {
-                        silence: Silence::EndedWithout
-                    }
-            )
-        ) && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
+        (ended_without || matches!(subject.state_of(name), None | Some(CheckState::Missing)))
+            && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
     };
     missing.iter().any(waits) && external::silent_runs(subject.snapshot).next().is_some()
 }
@@ -217,7 +207,7 @@ pub(super) fn silences(subject: &Subject<'_>, missing: &[CheckName]) -> bool {
 /// What fails: checks, else rules that must pass, else the score.
 fn failing(subject: &Subject<'_>) -> String {
     let view = &subject.decision.view;
-    let failing = words::failing(view);
+    let failing = subject.failing();
     let rules = view.evaluation.failed_rules();
     match (failing.as_slice(), &view.evidence_held_by) {
         ([], Some(Blocker::Evaluation(_))) if !rules.is_empty() => words::and(&rules),
@@ -276,35 +266,28 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
 
 /// What all of the missing checks have in common, by which they are waited for.
 fn awaited(subject: &Subject<'_>, missing: &[CheckName]) -> entry::Waiting {
-    let all = |wanted: fn(&CheckStanding) -> bool| {
-        let standing = |name| subject.check(name).map(|check| &check.standing);
-        missing
-            .iter()
-            .all(|name| standing(name).is_some_and(wanted))
+    let all = |wanted: &[CheckState]| {
+        let mut states = missing.iter().map(|name| subject.state_of(name));
+        states.all(|state| state.is_some_and(|state| wanted.contains(&state)))
     };
-    let is_queued = |standing: &CheckStanding| {
-        matches!(
-            standing,
-            CheckStanding::Running {
-                is_queued: true,
-                ..
-            }
-        )
+    let has_ended = |name: &CheckName| {
+        subject
+            .check(name)
+            .is_some_and(|it| it.evidence().is_some())
     };
-    let is_cancelled = |standing: &CheckStanding| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled);
-    if all(is_queued) {
+    if all(&[CheckState::Queued]) {
         entry::Waiting::Queued
-    } else if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
+    } else if all(&[CheckState::Queued, CheckState::Running]) {
         entry::Waiting::Running
     } else if fails_on_the_base(subject, missing) {
         entry::Waiting::FailsOnTheBase
-    } else if all(is_cancelled) {
+    } else if all(&[CheckState::Cancelled]) {
         entry::Waiting::Cancelled
-    } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
+    } else if all(&[CheckState::NotStarted]) {
         entry::Waiting::NotStarted
-    } else if all(|standing| matches!(standing, CheckStanding::Lost { .. })) {
+    } else if all(&[CheckState::Lost]) {
         entry::Waiting::Lost
-    } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
+    } else if missing.iter().all(has_ended) {
         entry::Waiting::FailedOutside
     } else if silences(subject, missing) {
         entry::Waiting::Silent
@@ -338,12 +321,7 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let report = subject.gate(gate);
     let who = report.map_or_else(|| "its approvers".to_owned(), words::approvers);
     let only_author = report.is_some_and(|report| report.eligible.only_hope);
-    let closed = subject
-        .decision
-        .view
-        .gates
-        .iter()
-        .filter(|gate| gate.is_closed());
+    let closed = subject.gates().filter(|gate| gate.is_closed());
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
     sentence(
         entry::Verdict::Gated,

@@ -11,18 +11,16 @@ use super::{
 };
 use loopgate_core::{
     CheckName, Login, TeamSlug,
-    deciding::{CheckView, LabelMeaning, NextAction, Part, View},
+    deciding::{LabelMeaning, NextAction, Part},
     escalation::fix_request::Whom,
-    evidence::{CheckEvidence, Outcome},
     failure::Blame,
     gate::GateReport,
     observed::Permission,
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
     state::RejectedIn,
-    verdict::{CheckStanding, SkipCause, SkippedJob, StartFilter, gather::OnBase},
+    verdict::{SkipCause, SkippedJob, StartFilter},
 };
 use minijinja::{Value, context, value::Serde};
-use serde::Serialize;
 
 /// People who are named one by one; of more, how many there are is enough.
 const MOST_APPROVERS: usize = 5;
@@ -59,15 +57,6 @@ pub fn blame(blame: Blame) -> Option<&'static str> {
     Some(word(entry::Blame(&blame))).filter(|words| !words.is_empty())
 }
 
-/// The outcome with its sign.
-pub fn outcome(outcome: Outcome) -> String {
-    format!(
-        "{} {}",
-        word(entry::OutcomeSign(&outcome)),
-        word(entry::Outcome(&outcome))
-    )
-}
-
 pub fn permission(permission: Permission) -> &'static str {
     word(entry::Permission(&permission))
 }
@@ -89,74 +78,6 @@ pub fn start_filter(filter: &StartFilter) -> String {
 /// Why a skipped job is waited for: "test was skipped: build of the same run failed or was cancelled".
 pub fn awaited_job(job: &SkippedJob, cause: &SkipCause) -> String {
     messages::plain(entry::SkipCause(cause), context! { of => skipped_job(job) })
-}
-
-/// What a check that has ended brought.
-pub fn evidence(check: &CheckView) -> Option<&CheckEvidence> {
-    match &check.standing {
-        CheckStanding::Done(evidence) => Some(evidence),
-        _ => None,
-    }
-}
-
-/// How a check stands, as finely as texts tell it; of one that has `Ended`, its evidence tells more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Standing {
-    Ended,
-    Missing,
-    Running,
-    Queued,
-    AwaitsApproval,
-    NoReport,
-    CannotStart,
-    AwaitsRelease,
-    NotApplicable,
-    Filtered,
-    Absent,
-    Skipped,
-    Refused,
-    Lost,
-    NotStarted,
-}
-
-pub const fn standing(standing: &CheckStanding) -> Standing {
-    match standing {
-        CheckStanding::Done(_) => Standing::Ended,
-        CheckStanding::Missing => Standing::Missing,
-        CheckStanding::Running {
-            is_queued: true, ..
-        } => Standing::Queued,
-        CheckStanding::Running { .. } => Standing::Running,
-        CheckStanding::AwaitsApproval { .. } => Standing::AwaitsApproval,
-        CheckStanding::NoReport { silence } if silence.is_authors() => Standing::CannotStart,
-        CheckStanding::NoReport { .. } => Standing::NoReport,
-        CheckStanding::AwaitsRelease { .. } => Standing::AwaitsRelease,
-        CheckStanding::NotApplicable { job } if job.filter.is_some() => Standing::Filtered,
-        CheckStanding::NotApplicable { .. } => Standing::NotApplicable,
-        CheckStanding::Absent { .. } => Standing::Absent,
-        CheckStanding::Skipped { .. } => Standing::Skipped,
-        CheckStanding::Refused { .. } => Standing::Refused,
-        CheckStanding::Lost { .. } => Standing::Lost,
-        CheckStanding::NotStarted { .. } => Standing::NotStarted,
-    }
-}
-
-/// Names of the checks that failed on the head, in their order. One of which nothing is heard has not failed.
-pub fn failing(view: &View) -> Vec<CheckName> {
-    let fails = |standing: &CheckStanding| match standing {
-        CheckStanding::Done(evidence) => evidence.outcome.is_failure(),
-        CheckStanding::Refused { .. } => true,
-        CheckStanding::NotStarted { .. } | CheckStanding::Lost { .. } => true,
-        _ => false,
-    };
-    let counted = view
-        .checks
-        .iter()
-        .filter(|check| check.baseline != OnBase::Advises);
-    counted
-        .filter(|check| fails(&check.standing))
-        .map(|check| check.name.clone())
-        .collect()
 }
 
 /// What the one who acts next does.

@@ -226,7 +226,7 @@ impl LoopPage {
 }
 
 fn weakened(subject: &Subject<'_>) -> Vec<Markdown> {
-    let found = subject.decision.view.tampering.iter().take(MOST);
+    let found = subject.tampering().take(MOST);
     found
         .map(|one| check_table::weakened(one, subject.snapshot))
         .collect()

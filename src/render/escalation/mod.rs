@@ -25,6 +25,7 @@ use loopgate_core::{
     deciding::{CheckView, Post},
     escalation::{EscalationView, Question},
     policy::{Recipient, ReportSection, Trigger},
+    result::CheckState,
     state::{AttemptDigest, VerificationResult},
     untrusted::harmless,
     verdict::CheckStanding,
@@ -181,10 +182,12 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
     let (most, lines) = (brevity.of(CAUSES, 0).max(1), brevity.of(LINES, 0).max(3));
     let shown = causes.get(..most).unwrap_or(&causes);
     let (first, further) = shown.split_at(shown.len().min(ANALYSED));
-    let weakened = Shown::first(10, &view.tampering, |one| {
+    let weakened = Shown::first(10, subject.tampering(), |one| {
         check_table::weakened(one, snapshot)
     });
-    let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
+    let rows = Shown::first(40, subject.checks(), |(state, check)| {
+        check_table::row(state, check, &links)
+    });
     let hidden = escalation.history.len().saturating_sub(15);
     let attempts: Vec<_> = escalation
         .history
@@ -276,17 +279,14 @@ fn failure_summary(
         lines.push(format!("- … and {left} more"));
     }
     if lines.is_empty() {
-        let view = &subject.decision.view;
-        let is_awaited = |check: &CheckView| {
-            matches!(
-                check.standing,
-                CheckStanding::Running { .. } | CheckStanding::Missing
-            )
+        let is_awaited = |(state, _): (CheckState, &CheckView)| {
+            use CheckState::{Missing, Queued, Running};
+            matches!(state, Missing | Queued | Running)
         };
-        let awaited = view.checks.iter().any(is_awaited);
+        let awaited = subject.checks().any(is_awaited);
         return markdown(
             entry::Escalation::Unnamed,
-            context! { failing => Serde(words::failing(view)), awaited },
+            context! { failing => Serde(subject.failing()), awaited },
         );
     }
     Markdown::ours(lines.join("\n"))
@@ -382,7 +382,7 @@ fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
 
 /// Every attempt with the commits that were pushed for it.
 fn tried<'a>(
-    subject: &'a Subject<'a>,
+    subject: &'a Subject<'_>,
     escalation: &'a EscalationView,
 ) -> impl Iterator<Item = (&'a AttemptDigest, String)> {
     let mut before: Option<Sha> = None;
@@ -537,12 +537,9 @@ fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
         .find(|commit| commit.sha == pull.head.sha);
     let last = last.map(|commit| short_text(&summary::subject_line(commit), 100));
     let run = subject
-        .decision
-        .view
-        .checks
-        .iter()
-        .find_map(|check| match &check.standing {
-            CheckStanding::Done(evidence) if evidence.outcome.is_failure() => evidence.url.clone(),
+        .checks()
+        .find_map(|(state, check)| match &check.standing {
+            CheckStanding::Done(evidence) if state.is_failure() => evidence.url.clone(),
             CheckStanding::NotStarted { url, .. } => url.clone(),
             _ => None,
         });

@@ -305,7 +305,7 @@ fn evaluation(evaluation: &Evaluation) -> Value {
 }
 
 fn check(view: &CheckView) -> Value {
-    let evidence = words::evidence(view);
+    let evidence = view.evidence();
     let tests = evidence.and_then(|evidence| evidence.results).map(|it| {
         json!({
             "total": it.total, "passed": it.passed, "failed": it.failed, "errors": it.errors, "skipped": it.skipped,
@@ -325,7 +325,7 @@ fn check(view: &CheckView) -> Value {
 
 /// The page of what a check reported.
 fn page(view: &CheckView) -> Option<String> {
-    words::evidence(view)?.url.as_deref().and_then(address)
+    view.evidence()?.url.as_deref().and_then(address)
 }
 
 fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {

@@ -8,6 +8,6 @@ mod tree;
 pub(crate) mod tests;
 
 pub use self::{
-    id::ItemId,
+    id::{CheckState, ItemId},
     tree::{About, Item, ItemStatus, tree},
 };

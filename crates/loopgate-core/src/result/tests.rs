@@ -77,7 +77,8 @@ fn lines(story: &Story) -> Vec<String> {
     let line = |item: &Item<'_>| {
         let who = item.who.map_or("nobody", Part::as_str);
         let stage = item.stage.map_or("no stage", |stage| stage.as_str());
-        format!("{} {} {who} {stage}", item.status, item.id)
+        let id = serde_json::json!(item.id);
+        format!("{} {} {who} {stage}", item.status, id.as_str().unwrap())
     };
     let items = tree(decision, &story.snapshot.pull_request);
     items

@@ -1,10 +1,9 @@
 use serde::Serialize;
 
-use super::ItemId;
+use super::{CheckState, ItemId};
 use crate::{
     deciding::{CheckView, Decision, Part, View, Warning},
     escalation::Cause,
-    evidence::Outcome,
     failure::Blame,
     gate::GateReport,
     ids::PrNumber,
@@ -14,7 +13,7 @@ use crate::{
     stages::{Blocker, held_stage},
     state::{CapabilityProgress, GateStatus},
     verdict::{
-        CheckStanding, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView,
+        Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView,
         gather::OnBase,
         review::ReviewStanding,
         tamper::{Tampering, Weight},
@@ -74,8 +73,7 @@ pub enum About<'a> {
     Warning(&'a Warning),
 }
 
-/// The items of a decision about a pull request, in the order of the stages that they hold; what decides nothing comes
-/// last.
+/// The items of a decision about a pull request: each sort in its own order, and last what decides nothing.
 pub fn tree<'a>(decision: &'a Decision, pull_request: &PullRequest) -> Vec<Item<'a>> {
     let view = &decision.view;
     let mut items = vec![configuration(&view.origin)];
@@ -87,7 +85,6 @@ pub fn tree<'a>(decision: &'a Decision, pull_request: &PullRequest) -> Vec<Item<
     items.push(review(&view.review));
     items.extend(decision.surface.waits_for.values().min().map(beneath));
     items.extend(merge(view, pull_request));
-    items.sort_by_key(|item| item.stage.unwrap_or(Stage::Complete));
     items.extend(calls(view));
     items.extend(view.tampering.iter().map(tampering));
     items.extend(view.warnings.iter().map(note));
@@ -98,6 +95,14 @@ pub fn tree<'a>(decision: &'a Decision, pull_request: &PullRequest) -> Vec<Item<
 }
 
 impl<'a> Item<'a> {
+    /// The check that it is about, with the state that it is in.
+    pub const fn check(&self) -> Option<(CheckState, &'a CheckView)> {
+        match (self.id, &self.about) {
+            (ItemId::Check(state), About::Check(check)) => Some((state, check)),
+            _ => None,
+        }
+    }
+
     fn new(id: ItemId, about: About<'a>, status: ItemStatus) -> Self {
         Self {
             id,
@@ -145,7 +150,7 @@ fn configuration(origin: &PolicyOrigin) -> Item<'_> {
 }
 
 fn check<'a>(check: &'a CheckView, evaluation: &Evaluation) -> Item<'a> {
-    let (id, who) = check_id(check);
+    let state = CheckState::of(check);
     let stage = held_stage(check.kind);
     // As the walk over the stages has it: a failure of these kinds stops it, and so does one whose rule must hold.
     let must_hold = |rule: &RuleView| {
@@ -155,52 +160,45 @@ fn check<'a>(check: &'a CheckView, evaluation: &Evaluation) -> Item<'a> {
     let stops = stage.is_some() && check.holds_hard() || evaluation.rules.iter().any(must_hold);
     let status = match check.baseline {
         OnBase::Advises => ItemStatus::Advises,
-        _ if check.is_open() || id == ItemId::CheckNotRun => ItemStatus::Unknown,
+        _ if check.is_open() || state == CheckState::NotRun => ItemStatus::Unknown,
         _ if check.has_failed() && stops => ItemStatus::Holds,
         _ if check.ended_badly() => ItemStatus::Advises,
         _ => ItemStatus::Passed,
     };
     let item = Item {
         stage,
-        ..Item::new(id, About::Check(check), status)
+        ..Item::new(ItemId::Check(state), About::Check(check), status)
     };
-    match who {
+    match part_of(state, check) {
         Some(who) => item.acts(who),
         None => item,
     }
 }
 
-/// The id of a check as it stands, and who acts while it stands in the way; `None` where nothing is expected of it.
-fn check_id(check: &CheckView) -> (ItemId, Option<Part>) {
-    match &check.standing {
-        CheckStanding::Missing => (ItemId::CheckMissing, Some(Part::Ci)),
-        CheckStanding::Running { .. } => (ItemId::CheckRunning, Some(Part::Ci)),
-        CheckStanding::AwaitsApproval { .. } => {
-            (ItemId::CheckAwaitsApproval, Some(Part::RunApprover))
-        }
-        CheckStanding::NoReport { silence } if silence.is_authors() => {
-            (ItemId::CheckCannotStart, Some(Part::Author))
-        }
-        CheckStanding::NoReport { .. } => (ItemId::CheckNeverReported, Some(Part::Human)),
-        CheckStanding::AwaitsRelease { .. } => (ItemId::CheckAwaitsRelease, Some(Part::Ci)),
-        CheckStanding::NotApplicable { .. } => (ItemId::CheckNotApplicable, None),
-        CheckStanding::Absent { .. } => (ItemId::CheckReviewerAbsent, None),
-        CheckStanding::Skipped { .. } => (ItemId::CheckSkipped, None),
-        CheckStanding::Refused { .. } => (ItemId::CheckEvidenceRefused, Some(Part::Ci)),
-        CheckStanding::Lost { .. } => (ItemId::CheckLost, Some(Part::Ci)),
-        CheckStanding::NotStarted { .. } => (ItemId::CheckNotStarted, Some(Part::Author)),
-        CheckStanding::Done(evidence) => match evidence.outcome {
-            // A scanner that ended with 0 fails by its findings.
-            Outcome::Passed if check.ended_badly() => (ItemId::CheckFailed, Some(Part::Author)),
-            Outcome::Passed => (ItemId::CheckPassed, None),
-            Outcome::Failed => (ItemId::CheckFailed, Some(fixes(check))),
-            Outcome::TimedOut => (ItemId::CheckTimedOut, Some(fixes(check))),
-            Outcome::NoTestsExecuted => (ItemId::CheckNoTests, Some(Part::Author)),
-            Outcome::ResultsLost => (ItemId::CheckResultsLost, Some(Part::Author)),
-            Outcome::Cancelled => (ItemId::CheckCancelled, Some(Part::Ci)),
-            Outcome::Skipped => (ItemId::CheckNotRun, None),
-        },
-    }
+/// Who acts while a check in this state stands in the way; `None` where nothing is expected of it.
+fn part_of(state: CheckState, check: &CheckView) -> Option<Part> {
+    Some(match state {
+        CheckState::Failed | CheckState::TimedOut => fixes(check),
+        CheckState::NoTests
+        | CheckState::ResultsLost
+        | CheckState::CannotStart
+        | CheckState::NotStarted => Part::Author,
+        CheckState::Cancelled
+        | CheckState::Missing
+        | CheckState::Running
+        | CheckState::Queued
+        | CheckState::AwaitsRelease
+        | CheckState::EvidenceRefused
+        | CheckState::Lost => Part::Ci,
+        CheckState::AwaitsApproval => Part::RunApprover,
+        CheckState::NeverReported => Part::Human,
+        CheckState::Passed
+        | CheckState::NotRun
+        | CheckState::NotApplicable
+        | CheckState::Filtered
+        | CheckState::ReviewerAbsent
+        | CheckState::Skipped => return None,
+    })
 }
 
 /// Who mends a failing check: by whose failure it is.
