@@ -95,17 +95,16 @@ impl CheckView {
     /// Whether it ended and did not pass.
     pub fn ended_badly(&self) -> bool {
         match &self.standing {
-            // A scanner that reports findings fails on critical and high ones only; lower ones warn.
+            // A scanner that came to its end and reports findings fails on critical and high ones only; lower ones warn.
             CheckStanding::Done(evidence)
-                if self.kind == CheckKind::Security && !evidence.findings.is_empty() =>
+                if self.kind == CheckKind::Security
+                    && matches!(evidence.outcome, Outcome::Passed | Outcome::Failed)
+                    && !evidence.findings.is_empty() =>
             {
                 evidence
                     .findings
                     .iter()
                     .any(|finding| finding.severity >= FindingSeverity::High)
-            }
-            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => {
-                evidence.outcome.is_failure()
             }
             CheckStanding::Done(evidence) => {
                 evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled

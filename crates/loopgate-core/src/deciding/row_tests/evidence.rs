@@ -408,4 +408,20 @@ fn a_security_check_fails_on_grave_findings_only() {
         verdict(FindingSeverity::High, Outcome::Passed),
         DecisionWord::Escalate
     );
+    for unfinished in [Outcome::TimedOut, Outcome::Cancelled] {
+        assert_ne!(
+            verdict(FindingSeverity::Low, unfinished),
+            DecisionWord::Proceed,
+            "{unfinished}: it did not look at everything"
+        );
+    }
+}
+
+#[test]
+fn a_scan_that_was_cancelled_has_not_passed() {
+    let mut story = Story::opened();
+    add_check(&mut story, "scan", CheckKind::Security);
+    let scan = CheckEvidence::bare(name("scan"), CheckKind::Security, Outcome::Cancelled);
+    with_check(&mut story, scan);
+    assert_ne!(story.decide().action.word(), DecisionWord::Proceed);
 }
