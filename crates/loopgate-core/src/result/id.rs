@@ -10,6 +10,8 @@ words! {
         Passed = "check.passed",
         Failed = "check.failed",
         TimedOut = "check.timed-out",
+        /// A scanner that found nothing grave.
+        MinorFindings = "check.minor-findings",
         NoTests = "check.no-tests",
         ResultsLost = "check.results-lost",
         Cancelled = "check.cancelled",
@@ -43,6 +45,7 @@ impl CheckState {
                 // A scanner that ended with 0 fails by its findings.
                 Outcome::Passed if check.ended_badly() => Self::Failed,
                 Outcome::Passed => Self::Passed,
+                Outcome::Failed if !check.ended_badly() => Self::MinorFindings,
                 Outcome::Failed => Self::Failed,
                 Outcome::TimedOut => Self::TimedOut,
                 Outcome::NoTestsExecuted => Self::NoTests,

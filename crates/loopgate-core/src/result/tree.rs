@@ -162,7 +162,7 @@ fn check<'a>(check: &'a CheckView, evaluation: &Evaluation) -> Item<'a> {
         OnBase::Advises => ItemStatus::Advises,
         _ if check.is_open() || state == CheckState::NotRun => ItemStatus::Unknown,
         _ if check.has_failed() && stops => ItemStatus::Holds,
-        _ if check.ended_badly() => ItemStatus::Advises,
+        _ if check.ended_badly() || state == CheckState::MinorFindings => ItemStatus::Advises,
         _ => ItemStatus::Passed,
     };
     let item = Item {
@@ -193,6 +193,7 @@ fn part_of(state: CheckState, check: &CheckView) -> Option<Part> {
         CheckState::AwaitsApproval => Part::RunApprover,
         CheckState::NeverReported => Part::Human,
         CheckState::Passed
+        | CheckState::MinorFindings
         | CheckState::NotRun
         | CheckState::NotApplicable
         | CheckState::Filtered
