@@ -10,6 +10,7 @@ use super::{
     inputs::Inputs,
     new_run,
     outcome::{approved_runs, block, next_action, settle},
+    shown,
     surface::surface,
     verification::{count, verify},
     view::Stages,
@@ -152,11 +153,12 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     settle(
         inputs,
         &mut next,
-        verification,
+        &verification.evaluation,
         walks,
         &counting.judgement,
         &action,
     );
+    shown::write_down(inputs, &mut next, verification, counting);
     let stages = Stages {
         inputs,
         next: &next,

@@ -14,6 +14,7 @@ mod outcome;
 mod remembering;
 #[cfg(test)]
 mod row_tests;
+mod shown;
 mod surface;
 mod verification;
 mod view;

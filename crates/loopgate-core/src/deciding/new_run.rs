@@ -1,13 +1,11 @@
 //! The state of a run that has just begun, and what it says of its pull request: language, tests touched, linked
 //! issues, the agent behind it.
 
-use serde_json::{Value, json};
-
 use crate::{
-    evidence::{CheckKind, TestFramework, framework_of, tree_hash},
+    evidence::tree_hash,
     ids::Timestamp,
     observed::{AccountKind, PullRequest, Snapshot},
-    policy::{CheckSource, GateRole, Policy},
+    policy::Policy,
     source_files::{is_test, language_of},
     state::{Agent, AuthorKind, CodeArtifact, LoopState, LostRecord, Run, Task},
     text,
@@ -39,6 +37,7 @@ impl LoopState {
             ..Self::default()
         };
         state.describe(snapshot, policy);
+        state.shown.describe(snapshot, policy);
         state
     }
 
@@ -52,28 +51,8 @@ impl LoopState {
         self.head.sha = pull_request.head.sha;
         self.head.base_sha = pull_request.base.sha;
         self.head.policy_sha = policy.origin.commit();
-        // Nothing deploys without somebody who approves it, so `deploy` is configured where its gate is.
-        let deploy = if policy.gate_with_role(GateRole::Deploy).is_some() {
-            "configured"
-        } else {
-            "skipped"
-        };
-        let prerequisites = [("git", "configured"), ("deploy", deploy)];
-        self.shown.prerequisites = prerequisites
-            .map(|(name, state)| (name.to_owned(), state.to_owned()))
-            .into();
-        self.shown.linked_issues = linked_issues(&pull_request.body);
         self.run.agent = agent(pull_request);
         self.head.artifact = artifact(snapshot, policy);
-        self.shown.execution_config = execution_config(policy);
-        self.shown.retry_policy = json!({
-            "maxAttempts": policy.retry.max_attempts,
-            "sameError": policy.retry.same_error,
-            "totalFailures": policy.retry.total_failures,
-            "backoff": policy.retry.backoff,
-            "escalationOnMax": policy.retry.escalation_on_max,
-            "abortOnRegression": policy.retry.abort_on_regression,
-        });
         self.run.max_iterations = policy.retry.max_attempts;
         self.concerns.checks.prepared = policy.verify.checks.keys().cloned().collect();
     }
@@ -90,26 +69,6 @@ impl LoopState {
         state.attempts.lost_trace = Some(lost.trace);
         state
     }
-}
-
-/// How tests are executed, by the first command check of kind test.
-fn execution_config(policy: &Policy) -> Value {
-    let command = policy
-        .verify
-        .checks
-        .values()
-        .find_map(|check| match &check.source {
-            CheckSource::Command(command) if check.kind == CheckKind::Test => Some(command),
-            _ => None,
-        });
-    json!({
-        "testFramework": command.map_or(TestFramework::Other, |command| framework_of(&command.run)),
-        "testCommand": command.map(|command| &command.run),
-        "timeoutSeconds": command.map_or(120, |command| command.timeout.num_seconds()),
-        "failFast": command.is_some_and(|command| command.fail_fast),
-        "verbose": true,
-        "workingDirectory": command.and_then(|command| command.working_directory.as_deref()).unwrap_or("."),
-    })
 }
 
 /// The languages that the state distinguishes.
@@ -157,7 +116,7 @@ fn requirements(body: &str) -> Vec<String> {
 }
 
 /// Issues the body says it closes, by GitHub's closing keywords, at most 20.
-fn linked_issues(body: &str) -> Vec<u64> {
+pub(super) fn linked_issues(body: &str) -> Vec<u64> {
     let closing = pattern!(r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b");
     let mut issues: Vec<u64> = closing
         .captures_iter(body)

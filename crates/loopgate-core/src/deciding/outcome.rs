@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
 use super::{inputs::Inputs, verification::Counting};
 use crate::{
     attempts::{Judgement, NextRerun, rerun},
@@ -20,12 +18,9 @@ use crate::{
     policy::{EscalationAction, GateRole, Severity, Trigger},
     stage::Stage,
     stages::{Blocker, Walk, Walks},
-    state::{
-        GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, Unreported, criteria,
-    },
+    state::{GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, Unreported},
     verdict::{
-        CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification,
-        gather::{CheckView, HeadEvidence},
+        CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification, gather::CheckView,
         tamper,
     },
 };
@@ -318,17 +313,11 @@ pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
 pub(super) fn settle(
     inputs: &Inputs<'_>,
     next: &mut LoopState,
-    verification: &Verification,
+    evaluation: &Evaluation,
     walks: &Walks,
     judgement: &Judgement,
     action: &NextAction,
 ) {
-    let Verification {
-        evidence,
-        evaluation,
-        rules,
-        ..
-    } = verification;
     let stage = match action {
         NextAction::Complete => Stage::Complete,
         _ => walks.stage.reached,
@@ -337,9 +326,7 @@ pub(super) fn settle(
         next.run.stage = stage;
         next.run.stage_entered_at = inputs.now;
     }
-    settle_stages(inputs, next, stage, evidence);
     next.head.evaluation = Some(evaluation.summary());
-    next.shown.criteria = criteria(&inputs.policy.evaluate, rules);
     if matches!(action, NextAction::Complete) {
         complete(inputs, next, evaluation);
     } else {
@@ -366,48 +353,6 @@ fn status(
         _ if evidence_walk.reached >= Stage::Document => RunStatus::Passed,
         _ => RunStatus::InProgress,
     }
-}
-
-fn settle_stages(
-    inputs: &Inputs<'_>,
-    next: &mut LoopState,
-    reached: Stage,
-    evidence: &HeadEvidence,
-) {
-    for stage in Stage::ALL {
-        let record = next.shown.stages.entry(stage).or_default();
-        let status = if stage < reached || reached == Stage::Complete {
-            "complete"
-        } else if stage == reached {
-            "in-progress"
-        } else {
-            "pending"
-        };
-        if record["status"] == status {
-            continue;
-        }
-        let started = match (status, &record["startedAt"]) {
-            ("pending", _) => Value::Null,
-            ("complete", known @ Value::String(_)) => known.clone(),
-            _ => json!(inputs.now),
-        };
-        let completed = (status == "complete").then_some(inputs.now);
-        *record = json!({ "status": status, "startedAt": started, "completedAt": completed });
-    }
-    let names = |wanted: fn(&CheckView) -> bool| -> Vec<CheckName> {
-        evidence
-            .checks
-            .iter()
-            .filter(|(_, check)| wanted(check))
-            .map(|(name, _)| name.clone())
-            .collect()
-    };
-    let asked = json!({
-        "required": evidence.checks.keys().collect::<Vec<_>>(),
-        "completed": names(|check| check.evidence().is_some_and(|found| !found.outcome.is_failure())),
-        "skipped": names(|check| matches!(check.standing, CheckStanding::Skipped { .. })),
-    });
-    next.shown.stage_evidence = [(reached, asked)].into();
 }
 
 /// Merged: names once the gates that were closed. Only those count that are known to have been closed: by the last look

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
 use super::inputs::Inputs;
 use crate::{
     attempts::{Judgement, attempt, comparison, rerun, retry},
@@ -13,7 +11,7 @@ use crate::{
     evidence::{CheckEvidence, CheckKind, Compare, Outcome, RetryClass},
     failure::{self, Blame},
     gate,
-    ids::{CheckName, Login, RuleId, Sha, Timestamp},
+    ids::{CheckName, Login, RuleId, Timestamp},
     memory::MemoryMatch,
     observed::{FilesToRead, Snapshot},
     policy::{Baseline, Context, Policy},
@@ -156,10 +154,6 @@ pub fn files_to_read(
 /// Failures of one attempt that the state remembers at most.
 const REMEMBERED_OF_AN_ATTEMPT: usize = 20;
 
-/// Heads, and ends of checks, that the state remembers at most.
-const MOST_CHECKPOINTS: usize = 20;
-const MOST_LOGGED: usize = 30;
-
 /// The head's attempt, when its verification has ended.
 pub(super) struct CountedAttempt {
     pub(super) digest: AttemptDigest,
@@ -266,17 +260,6 @@ fn attempt_of_head(
             result: digest.result,
             head_sha: digest.head_sha,
         });
-        log_checks(next, evidence, &digest.head_sha.short());
-        if next.run.pull_request.is_some() {
-            checkpoint(next, inputs, digest.head_sha);
-        }
-        for check in evidence.ended() {
-            *next
-                .shown
-                .check_usage
-                .entry(check.name.clone())
-                .or_default() += 1;
-        }
     }
     Some(CountedAttempt {
         digest,
@@ -396,63 +379,6 @@ fn remember(
         max_retries: inputs.policy.retry.max_attempts,
         history,
     };
-    next.shown.stagnation_count = judgement.stagnation;
-}
-
-/// The attempt's head, by the first line of its message.
-fn checkpoint(next: &mut LoopState, inputs: &Inputs<'_>, head: Sha) {
-    if next
-        .shown
-        .checkpoints
-        .iter()
-        .any(|known| known["hash"] == head.to_string())
-    {
-        return;
-    }
-    let commit = inputs
-        .snapshot
-        .commits
-        .items
-        .iter()
-        .find(|commit| commit.sha == head);
-    let subject = commit
-        .and_then(|commit| commit.message.lines().next())
-        .unwrap_or_default();
-    let message = text::start(subject, 200);
-    next.shown
-        .checkpoints
-        .push(json!({ "type": "commit", "hash": head, "message": message, "at": inputs.now }));
-    next.shown.checkpoints.drain(
-        ..next
-            .shown
-            .checkpoints
-            .len()
-            .saturating_sub(MOST_CHECKPOINTS),
-    );
-}
-
-/// What ran on each head, the newest heads last.
-fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
-    let reason = format!("head {head}");
-    let of_head = evidence.ended().map(|found| {
-        json!({
-            "check": found.name,
-            "reason": reason,
-            "startedAt": found.started_at,
-            "completedAt": found.started_at.and_then(|at| at.checked_add_signed(found.duration())),
-            "durationMs": found.duration_ms,
-            "status": found.outcome,
-            "deliverables": found.reports.iter().map(|report| &report.path).collect::<Vec<_>>(),
-            "children": [],
-        })
-    });
-    next.shown
-        .check_log
-        .retain(|entry| entry["reason"] != reason);
-    next.shown.check_log.extend(of_head);
-    next.shown
-        .check_log
-        .drain(..next.shown.check_log.len().saturating_sub(MOST_LOGGED));
 }
 
 /// Puts what was found for an attempt beside the failures it is about.
