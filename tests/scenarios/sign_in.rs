@@ -247,6 +247,12 @@ async fn a_sign_in_belongs_to_the_browser_that_began_it_and_counts_once() {
         page.status == 503 && !page.body.contains("gliders"),
         "{page:?}"
     );
+    let back = mallory.agrees().await;
+    assert_eq!(
+        mallory.visits(&back).await.status,
+        503,
+        "GitHub's silence refuses nobody"
+    );
     world.simulator().heal();
 
     let page = alice.visits("/").await.body;

@@ -193,10 +193,9 @@ impl Visitors {
         &self,
         headers: &HeaderMap,
         back: &SignInAnswer,
-    ) -> Result<String, &'static str> {
+    ) -> Result<String, NotSignedIn> {
         const FOREIGN: &str =
             "This sign-in was not begun in this browser, or took too long. Begin again.";
-        const SILENT: &str = "GitHub does not answer as it should now. Try again in a minute.";
         let state = back.state.as_deref().ok_or(FOREIGN)?;
         let begun = self.cookie(headers, BEGUN).ok_or(FOREIGN)?;
         let at: i64 = begun
@@ -206,31 +205,23 @@ impl Visitors {
         let now = self.clock.now();
         let is_recent = (0..UNDER_WAY.num_seconds()).contains(&now.timestamp().saturating_sub(at));
         if !is_recent || !is_same(&self.sealed("state", begun), state) || !self.spend(at, state) {
-            return Err(FOREIGN);
+            return Err(FOREIGN.into());
         }
         let code = back
             .code
             .as_deref()
             .ok_or("GitHub says that you did not agree.")?;
-        let silent = |error: Error| {
-            tracing::warn!(%error, "a sign-in did not succeed");
-            SILENT
-        };
         let visitor = self
             .sign_in
             .visitor(code, &self.sealed("verifier", begun))
-            .await
-            .map_err(silent)?;
+            .await?;
         let visitor =
             visitor.ok_or("GitHub does not take its own answer any more. Begin again.")?;
-        let seen = self
-            .sign_in
-            .repositories(&visitor.token)
-            .await
-            .map_err(silent)?;
+        let seen = self.sign_in.repositories(&visitor.token).await?;
         if seen.is_empty() {
             return Err(
-                "GitHub says that you were given access to no repository where Loopgate is installed.",
+                "GitHub says that you were given access to no repository where Loopgate is installed."
+                    .into(),
             );
         }
         if let Some((id, _)) = self.session(headers) {
@@ -270,6 +261,26 @@ impl Visitors {
             spent.pop_first();
         }
         is_new
+    }
+}
+
+/// Why nobody is signed in.
+enum NotSignedIn {
+    /// What the visitor is told.
+    Refused(&'static str),
+    /// GitHub does not answer as it should.
+    NotNow(Error),
+}
+
+impl From<&'static str> for NotSignedIn {
+    fn from(reason: &'static str) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+impl From<Error> for NotSignedIn {
+    fn from(error: Error) -> Self {
+        Self::NotNow(error)
     }
 }
 
@@ -365,7 +376,10 @@ async fn finish(
             &secret,
             TimeDelta::hours(8),
         ),
-        Err(reason) => reply.with(StatusCode::FORBIDDEN, &Notice::new("Not signed in", reason)),
+        Err(NotSignedIn::Refused(reason)) => {
+            reply.with(StatusCode::FORBIDDEN, &Notice::new("Not signed in", reason))
+        }
+        Err(NotSignedIn::NotNow(error)) => PageError::NotNow(error.to_string()).response(&reply),
     };
     visitors.set(answer, BEGUN, "", TimeDelta::zero())
 }
