@@ -9,10 +9,29 @@
 //! wait. After a rate limit nothing is sent for that installation until the limit ends: requests that go on could get
 //! the App banned. Processes of one App share one record of what they use of GitHub's limits ([`SharedBudget`]).
 
+pub(in crate::github) mod auth;
+pub(in crate::github) mod budget;
+pub(in crate::github) mod cache;
 mod cached;
+pub(in crate::github) mod clock;
+pub(in crate::github) mod error;
 mod exchange;
+pub(in crate::github) mod fence;
+pub(in crate::github) mod health;
+pub(in crate::github) mod identity;
 mod limits;
+pub(in crate::github) mod marker;
+pub(in crate::github) mod objects;
+pub(in crate::github) mod paging;
+pub(in crate::github) mod path;
+pub(in crate::github) mod repo;
+pub(in crate::github) mod retry;
+pub(in crate::github) mod secret;
 mod stale;
+pub(in crate::github) mod transport;
+pub(in crate::github) mod ttl_cache;
+pub(in crate::github) mod wire;
+pub(in crate::github) mod work_class;
 
 use std::{
     collections::HashMap,
@@ -34,13 +53,15 @@ pub(super) use self::{
     stale::{LOOK_AGAIN_AFTER, next_look},
 };
 use self::{limits::Limit, stale::StaleReads};
-use super::{
-    Clock, Credentials, Error, MemoryCache, Result, Secret, SystemClock,
-    auth::TokenSlot,
+use crate::github::client::{
+    auth::{Credentials, TokenSlot},
     budget::{Budget, BudgetClaim, BudgetUse, Quota, SharedBudget},
-    error::OrAbsent as _,
+    cache::MemoryCache,
+    clock::{Clock, SystemClock},
+    error::{Error, OrAbsent as _, Result},
     health::{Health, RequestCounts},
     retry::{Patience, Repeat},
+    secret::Secret,
     transport::{Accept, ApiUrl, GRAPHQL, Incoming, Outgoing, Transport},
 };
 use loopgate_core::{InstallationId, Timestamp, UserId, observed::AppIdentity};

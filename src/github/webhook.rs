@@ -13,7 +13,7 @@ mod workflow;
 use serde::de::DeserializeOwned;
 
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
-use super::WorkClass;
+use crate::github::client::work_class::WorkClass;
 use loopgate_core::{
     AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, observed::Hint,
 };

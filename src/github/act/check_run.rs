@@ -4,14 +4,11 @@ use chrono::SecondsFormat;
 use serde_json::{Value, json};
 
 use super::CheckRunWrite;
-use crate::{
-    github::{
-        ObservedSurface,
-        marker::{Digest, ENDED, short_hash},
-        observe::LeftCheckRun,
-    },
-    render::{self, CheckAnnotation, CheckRunText},
+use crate::github::{
+    client::marker::{Digest, ENDED, short_hash},
+    observe::{LeftCheckRun, ObservedSurface},
 };
+use crate::render::{self, CheckAnnotation, CheckRunText};
 use loopgate_core::{
     Sha, Timestamp,
     deciding::CheckRunPlan,

@@ -11,18 +11,22 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{CheckRunWrite, Effect, KINDS, check_run};
-use crate::{
-    channels::Channels,
-    github::{
-        Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo, Result,
+use crate::github::{
+    client::{
+        Client,
         budget::Need,
-        error::OrAbsent as _,
+        error::{Error, OrAbsent as _, Result},
         marker::BEGUN,
         path,
+        repo::Repo,
         retry::Repeat,
         ttl_cache::TtlCache,
         wire::{Branch, CheckRun, Repository},
     },
+    observe::{Observation, ObservedSurface, OwnCheckRun},
+};
+use crate::{
+    channels::Channels,
     render::{Announcement, Dispatch, with_run},
 };
 use loopgate_core::{

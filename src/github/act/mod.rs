@@ -10,10 +10,11 @@ mod check_run;
 mod execute;
 mod plan;
 
-use crate::{
-    github::{ObservedSurface, budget::Need, observe::LeftCheckRun},
-    render::{Announcement, CheckAnnotation, CheckRunText, Dispatch},
+use crate::github::{
+    client::budget::Need,
+    observe::{LeftCheckRun, ObservedSurface},
 };
+use crate::render::{Announcement, CheckAnnotation, CheckRunText, Dispatch};
 use loopgate_core::{
     CheckRunId, CommentId, WorkflowRunId,
     attempts::rerun::RerunRequest,

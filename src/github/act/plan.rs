@@ -1,13 +1,11 @@
 //! The difference between what is there and what should be: pure.
 
 use super::{CheckRunWrite, Effect, check_run};
-use crate::{
-    github::{
-        ObservedSurface,
-        marker::{Digest, Marker},
-    },
-    render::{CheckRunText, Rendered, label_description},
+use crate::github::{
+    client::marker::{Digest, Marker},
+    observe::ObservedSurface,
 };
+use crate::render::{CheckRunText, Rendered, label_description};
 use loopgate_core::{
     deciding::{CheckRunPlan, Post, Surface},
     gate::ReactionKind,

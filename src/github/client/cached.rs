@@ -9,10 +9,9 @@ use serde::{
 use sha1::{Digest as _, Sha1};
 
 use super::{Client, JSON_LIMIT, Page, Parse, parse, unreadable};
-use crate::github::{
-    Error, Result,
+use crate::github::client::{
     cache::{CacheKey, CachedAnswer},
-    error::OrAbsent as _,
+    error::{Error, OrAbsent as _, Result},
     transport::{Accept, Outgoing},
 };
 use loopgate_core::Sha;

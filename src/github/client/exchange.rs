@@ -13,9 +13,12 @@ use super::{
     stale::SUSPENDED,
     unreadable,
 };
-use crate::github::{
-    Credentials, Error, Result, Secret, fence,
+use crate::github::client::{
+    auth::Credentials,
+    error::{Error, Result},
+    fence,
     retry::{Repeat, RetryDecision, judge},
+    secret::Secret,
     transport::{Accept, Incoming, Outgoing},
     work_class::served,
 };

@@ -6,11 +6,11 @@ use chrono::TimeDelta;
 use http::Method;
 
 use super::{Client, ClientShared};
-use crate::github::{
-    Error, Result,
+use crate::github::client::{
     budget::{
         BudgetClaim, BudgetUse, HoldReason, Need, READ, WRITE, WaitingPlace, Want, points_of,
     },
+    error::{Error, Result},
     transport::{GRAPHQL, Outgoing},
     work_class::{WorkClass, served},
 };

@@ -8,7 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Client;
-use crate::github::{Error, Result, transport::Outgoing};
+use crate::github::client::{
+    error::{Error, Result},
+    transport::Outgoing,
+};
 use loopgate_core::Timestamp;
 
 /// What is in doubt is looked at again so long after it was first read so, whatever other looks there are in between.

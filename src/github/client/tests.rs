@@ -18,13 +18,14 @@ use wiremock::{
 use futures::future::BoxFuture;
 
 use super::*;
-use crate::{
-    github::{
-        AppCredentials, AppSlug, BookingAnswer, BudgetClaim, BudgetUse, Secret, Usage, WorkClass,
-        auth::tests::TEST_KEY, budget::points_of,
-    },
-    refs::Retry,
+use crate::github::client::{
+    auth::{AppCredentials, AppSlug, tests::TEST_KEY},
+    budget::{BookingAnswer, BudgetClaim, BudgetUse, points_of},
+    health::Usage,
+    secret::Secret,
+    work_class::WorkClass,
 };
+use crate::refs::Retry;
 use loopgate_core::AppId;
 use loopgate_reports::joblog::LogTail;
 

@@ -9,10 +9,11 @@ use futures::{TryFutureExt as _, future::try_join_all};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::github::{
-    Client, Error, Repo, Result,
-    error::OrAbsent as _,
+use crate::github::client::{
+    Client,
+    error::{Error, OrAbsent as _, Result},
     path,
+    repo::Repo,
     ttl_cache::TtlCache,
     wire::{Team, User, is_ghost},
 };

@@ -11,7 +11,10 @@ use super::{
     evidence::{self, accepted},
     pull::{self, Pull},
 };
-use crate::github::{Error, Repo, Result, error::OrAbsent as _};
+use crate::github::client::{
+    error::{Error, OrAbsent as _, Result},
+    repo::Repo,
+};
 use loopgate_core::{
     Sha,
     escalation::disputes,
@@ -266,7 +269,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::github::{ApiUrl, Credentials, Github, Secret, Setup};
+    use crate::github::client::{
+        Github, Setup, auth::Credentials, secret::Secret, transport::ApiUrl,
+    };
     use loopgate_core::PrNumber;
 
     fn sha(digit: u8) -> String {

@@ -7,11 +7,13 @@ use serde_json::Value;
 
 use super::surface::OwnCheckRun;
 use crate::github::{
-    Client, Error, Repo, Result,
-    client::LONGEST_LOG,
-    error::OrAbsent as _,
-    marker::Digest,
-    wire::{CheckRun, WireStep},
+    client::marker::Digest,
+    client::{
+        Client, LONGEST_LOG,
+        error::{Error, OrAbsent as _, Result},
+        repo::Repo,
+        wire::{CheckRun, WireStep},
+    },
 };
 use loopgate_core::{
     CheckName, CheckRunId, Sha, Timestamp,

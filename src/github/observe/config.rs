@@ -6,16 +6,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::contents;
-use crate::{
-    config::{self, Source},
-    github::{
-        Client, Error, Repo, Result,
-        client::Contents,
-        error::OrAbsent as _,
-        path,
-        ttl_cache::TtlCache,
-        wire::{Branch, BranchName, BranchRule, ObjectRef, RuleParameters, TreeEntry},
-    },
+use crate::config::{self, Source};
+use crate::github::client::{
+    Client, Contents,
+    error::{Error, OrAbsent as _, Result},
+    path,
+    repo::Repo,
+    ttl_cache::TtlCache,
+    wire::{Branch, BranchName, BranchRule, ObjectRef, RuleParameters, TreeEntry},
 };
 use loopgate_core::{
     RepoName, Sha,

@@ -8,9 +8,9 @@ use std::{
 
 use futures::{TryFutureExt as _, future::try_join_all};
 
-use crate::github::{
-    Repo, Result,
-    error::OrAbsent as _,
+use crate::github::client::{
+    error::{OrAbsent as _, Result},
+    repo::Repo,
     wire::{Tree, TreeEntry},
 };
 use loopgate_core::{
@@ -234,7 +234,9 @@ mod tests {
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
     use super::*;
-    use crate::github::{ApiUrl, Client, Credentials, Github, Secret, Setup, client::blob_id};
+    use crate::github::client::{
+        Client, Github, Setup, auth::Credentials, blob_id, secret::Secret, transport::ApiUrl,
+    };
     use loopgate_core::{fixtures, observed::Head};
 
     /// A commit with `src/a.rs`, a picture and a link, beside a folder that GitHub lists in part.

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::github::{
-    Client, Repo, Result,
+use crate::github::client::{
+    Client,
+    error::Result,
+    repo::Repo,
     wire::{App, User, account},
 };
 use loopgate_core::{

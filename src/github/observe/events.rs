@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::PullReading;
-use crate::github::{
-    Repo, Result,
-    error::OrAbsent as _,
+use crate::github::client::{
+    error::{OrAbsent as _, Result},
+    repo::Repo,
     wire::{GraphqlAccount, account_at, nodes},
 };
 use loopgate_core::{

@@ -6,11 +6,13 @@ use bytes::Bytes;
 
 use super::checks::progress;
 use crate::github::{
-    Error, Repo, Result, artifacts,
-    error::OrAbsent as _,
-    evidence_memory,
-    transport::Accept,
-    wire::{Artifact, CheckRun, WireRun, WireStep},
+    client::{
+        error::{Error, OrAbsent as _, Result},
+        repo::Repo,
+        transport::Accept,
+        wire::{Artifact, CheckRun, WireRun, WireStep},
+    },
+    observe::{artifacts, evidence_memory},
 };
 use loopgate_core::{
     RepoName, Sha, WorkflowRunId,

@@ -15,10 +15,11 @@ use super::{
     contents, events,
     pull::{Changes, Pull, comparison},
 };
-use crate::github::{
-    Client, Error, Repo, Result,
-    error::OrAbsent as _,
+use crate::github::client::{
+    Client,
+    error::{Error, OrAbsent as _, Result},
     path,
+    repo::Repo,
     wire::{CommitFiles, GraphqlAccount, TreeEntry, User, WireFile, account_at, nodes},
 };
 use loopgate_core::{

@@ -14,6 +14,7 @@
 //! Of an unchanged pull request steps 1 to 3 are asked again, each answered 304; what commits determine is kept, and
 //! rights are believed for five minutes. A push between two reads is noticed, and everything read again.
 
+pub(in crate::github) mod artifacts;
 mod authority;
 mod base;
 mod checks;
@@ -23,10 +24,14 @@ mod conversation;
 mod dormant;
 mod events;
 mod evidence;
+pub(in crate::github) mod evidence_memory;
+pub(in crate::github) mod looked_heads;
 mod makers;
 mod on_commit;
 mod past;
 mod pull;
+pub(in crate::github) mod pull_request;
+pub(in crate::github) mod resolve;
 mod rest;
 mod scope;
 mod surface;
@@ -52,9 +57,10 @@ pub use self::{
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::CheckedConfiguration,
 };
-use super::{
-    Error, Github, Repo, Result,
-    error::OrAbsent as _,
+use crate::github::client::{
+    Github,
+    error::{Error, OrAbsent as _, Result},
+    repo::Repo,
     wire::{Branch, ObjectRef},
 };
 pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT};

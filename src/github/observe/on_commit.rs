@@ -10,11 +10,13 @@ use super::{
     config, evidence, pull, surface,
 };
 use crate::github::{
-    Repo, Result,
-    error::OrAbsent as _,
-    path,
-    resolve::ListedPull,
-    wire::{CommitFiles, WireFile},
+    client::{
+        error::{OrAbsent as _, Result},
+        path,
+        repo::Repo,
+        wire::{CommitFiles, WireFile},
+    },
+    observe::resolve::ListedPull,
 };
 use loopgate_core::{
     Sha, Timestamp,
@@ -31,7 +33,7 @@ impl Observer {
     /// None where it has none that the policy asks about.
     ///
     /// # Errors
-    /// Every kind of [`Error`](crate::github::Error).
+    /// Every kind of [`Error`](crate::github::client::error::Error).
     pub async fn on_commit(
         &self,
         repo: Repo<'_>,
@@ -67,7 +69,7 @@ impl Observer {
     /// Our check runs on a commit.
     ///
     /// # Errors
-    /// Every kind of [`Error`](crate::github::Error).
+    /// Every kind of [`Error`](crate::github::client::error::Error).
     pub async fn own_check_runs(&self, repo: Repo<'_>, commit: Sha) -> Result<Vec<OwnCheckRun>> {
         let us = self.github.identity(&repo).await?;
         Ok(checks::read_runs(repo, commit, &us).await?.own)
@@ -77,7 +79,7 @@ impl Observer {
     /// whose result does not hold here. None where nothing is carried.
     ///
     /// # Errors
-    /// Every kind of [`Error`](crate::github::Error).
+    /// Every kind of [`Error`](crate::github::client::error::Error).
     pub async fn left_for_nothing(&self, target: Target<'_>) -> Result<Option<ObservedSurface>> {
         let Target { repo, number } = target;
         let Pull {
@@ -120,7 +122,7 @@ impl Observer {
     /// configuration took it away. None where that is not so: then the file may only be hidden for a while.
     ///
     /// # Errors
-    /// Every kind of [`Error`](crate::github::Error).
+    /// Every kind of [`Error`](crate::github::client::error::Error).
     pub(in crate::github) async fn switched_off(
         &self,
         target: Target<'_>,

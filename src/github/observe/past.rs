@@ -1,9 +1,17 @@
 //! What GitHub and the state refs still show of pull requests, for deciding them once more. Nothing is written.
 
 use super::{Observer, base, checks, config, conversation, pull, rest::needed_rights};
+use crate::github::{
+    client::{
+        Client,
+        error::{Error, OrAbsent as _, Result},
+        marker::Marker,
+        repo::Repo,
+    },
+    observe::resolve::ListedPull,
+};
 use crate::{
     config::presets,
-    github::{Client, Error, ListedPull, Repo, Result, error::OrAbsent as _, marker::Marker},
     refs::{RefName, StateStore},
 };
 use loopgate_core::{

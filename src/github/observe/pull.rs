@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::github::{
-    Error, Repo, Result,
-    error::OrAbsent as _,
+use crate::github::client::{
+    error::{Error, OrAbsent as _, Result},
     path,
+    repo::Repo,
     wire::{
         InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, WireFile,
         account,

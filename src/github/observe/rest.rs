@@ -10,7 +10,10 @@ use super::{
     conversation::{self, Comments},
     evidence, makers, scope, surface,
 };
-use crate::github::{Repo, Result, resolve::ListedPull};
+use crate::github::{
+    client::{error::Result, repo::Repo},
+    observe::resolve::ListedPull,
+};
 use loopgate_core::{
     deciding::files_to_read,
     gate::{AuthorityQuestions, may_approve, questions},
@@ -39,7 +42,7 @@ impl Observer {
     /// Reads the rest. `previous` is the state as it was saved, if there is one.
     ///
     /// # Errors
-    /// Every kind of [`Error`](crate::github::Error).
+    /// Every kind of [`Error`](crate::github::client::error::Error).
     pub async fn complete(
         &self,
         target: Target<'_>,

@@ -13,10 +13,12 @@ use super::{
     pull::Pull,
 };
 use crate::github::{
-    Error, Repo, Result,
-    error::OrAbsent as _,
-    resolve::ListedPull,
-    wire::{Branch, InStack, Side, account},
+    client::{
+        error::{Error, OrAbsent as _, Result},
+        repo::Repo,
+        wire::{Branch, InStack, Side, account},
+    },
+    observe::resolve::ListedPull,
 };
 use loopgate_core::{
     PrNumber, Sha, Timestamp,

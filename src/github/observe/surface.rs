@@ -1,17 +1,15 @@
-//! What Loopgate has put on the pull request already. [`act`](super::super::act) compares it with what should be there.
+//! What Loopgate has put on the pull request already. [`act`](crate::github::act) compares it with what should be there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
 use super::conversation;
-use crate::{
-    github::{
-        Repo, Result,
-        marker::{Digest, Marker, short_hash},
-    },
-    render::Traces,
+use crate::github::{
+    client::marker::{Digest, Marker, short_hash},
+    client::{error::Result, repo::Repo},
 };
+use crate::render::Traces;
 use loopgate_core::{
     CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, UserId,
     gate::{Reacted, ReactionKind},
@@ -211,7 +209,7 @@ pub(super) fn own_comments(
 /// Our status comments as GitHub shows them now, the oldest first.
 ///
 /// # Errors
-/// Every kind of [`Error`](crate::github::Error).
+/// Every kind of [`Error`](crate::github::client::error::Error).
 pub async fn status_comments(
     repo: Repo<'_>,
     number: PrNumber,

@@ -6,13 +6,11 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{Observer, authority, config, contents, workflow_file};
-use crate::{
-    config::{OnlineFindings, Source, load, online},
-    github::{
-        Error, Repo, Result,
-        error::OrAbsent as _,
-        wire::{Named, Repository, TreeEntry},
-    },
+use crate::config::{OnlineFindings, Source, load, online};
+use crate::github::client::{
+    error::{Error, OrAbsent as _, Result},
+    repo::Repo,
+    wire::{Named, Repository, TreeEntry},
 };
 use loopgate_core::{
     Sha,

@@ -10,12 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{Failed, RunStore, Turn};
-use crate::{
-    github::{GithubObjects, PullRequestFacts, Repo, storage::KEPT_AFTER_THE_END},
-    refs::{
-        ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Result, Retry,
-        RunLines, StateStore, archive_entry, archived,
-    },
+use crate::github::{
+    client::{objects::GithubObjects, repo::Repo},
+    observe::PullRequestFacts,
+    reconcile::storage::KEPT_AFTER_THE_END,
+};
+use crate::refs::{
+    ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Result, Retry, RunLines,
+    StateStore, archive_entry, archived,
 };
 use loopgate_core::{PrNumber, Sha, Timestamp, metrics::RunLine, observed::Lifecycle};
 

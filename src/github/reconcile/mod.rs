@@ -8,9 +8,15 @@
 //! a moment to the process that saved last: see [`RecentMemory`].
 
 mod archive;
+pub(in crate::github) mod feedback;
+pub(in crate::github) mod group;
+pub(in crate::github) mod memory;
 mod one_commit;
 mod proposed;
 mod recent;
+pub(in crate::github) mod recorded_loop;
+pub(in crate::github) mod request;
+pub(in crate::github) mod storage;
 mod turn;
 
 use std::{ops::Deref, sync::Arc};
@@ -23,10 +29,20 @@ use self::{
     recent::{Fact, RecentMemory},
     turn::decide,
 };
-use super::{
-    Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
-    ReconcileRequest, StateArtifact, Target, client::LOOK_AGAIN_AFTER, error::OrAbsent as _,
-    evidence_memory, looked_heads::LookedHeads, memory::DebugMemory, storage::Storage,
+use crate::github::{
+    act::{Executor, Problem},
+    client::{
+        Client, Github, LOOK_AGAIN_AFTER,
+        error::{Error, OrAbsent as _},
+    },
+    observe::{
+        Observation, Observer, PullRequestFacts, Target, evidence_memory, looked_heads::LookedHeads,
+    },
+    reconcile::{
+        memory::DebugMemory,
+        request::ReconcileRequest,
+        storage::{StateArtifact, Storage},
+    },
 };
 use crate::{
     channels::Channels,

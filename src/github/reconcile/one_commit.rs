@@ -2,15 +2,14 @@
 //! not speak for one another; a base may have no configuration any more; and work may be given up.
 
 use super::{Failed, Observation, Preview, Reconcile, Result, Turn};
-use crate::github::ReconcileRequest;
+use crate::github::reconcile::request::ReconcileRequest;
+use crate::github::{
+    act::plan,
+    client::error::{Error, OrAbsent as _},
+    observe::{CONFIGURATION, LeftCheckRun, ObservedSurface, Pull, read_pull},
+    reconcile::storage::Storage,
+};
 use crate::{
-    github::{
-        Error, LeftCheckRun, ObservedSurface,
-        error::OrAbsent as _,
-        observe::{CONFIGURATION, Pull, read_pull},
-        plan,
-        storage::Storage,
-    },
     refs::{RefsError, Save},
     render::{self, Rendered},
 };

@@ -10,13 +10,14 @@ use chrono::TimeDelta;
 use parking_lot::Mutex;
 
 use super::Turn;
-use crate::{
-    config,
-    github::{
-        Client, Observation, Observer, Result, WorkClass,
-        observe::{CONFIGURATION, CONFIGURATION_LIMIT},
-        serving,
+use crate::config;
+use crate::github::{
+    client::{
+        Client,
+        error::Result,
+        work_class::{WorkClass, serving},
     },
+    observe::{CONFIGURATION, CONFIGURATION_LIMIT, Observation, Observer},
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp, deciding::Decision, observed::Lifecycle, replay::WhatIf,

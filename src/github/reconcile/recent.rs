@@ -13,11 +13,13 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use parking_lot::Mutex;
 
-use crate::github::ReconcileRequest;
-use crate::{
-    github::{Effect, Observation, Problem, client::next_look},
-    refs::LoadedRun,
+use crate::github::reconcile::request::ReconcileRequest;
+use crate::github::{
+    act::{Effect, Problem},
+    client::next_look,
+    observe::Observation,
 };
+use crate::refs::LoadedRun;
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     gate::ReactionKind,

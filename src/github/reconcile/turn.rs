@@ -8,11 +8,13 @@ use super::{
     Failed, LoopEntry, MOST_SAVES, ObservedPull, ReconcileOutcome, ReconcileResult, Result,
     RunStore, Summary, Turn, TurnStart, recent,
 };
+use crate::github::{
+    act::{Execution, Problem, plan},
+    client::{Client, error::OrAbsent as _, next_look, path},
+    observe::{CONFIGURATION_LIMIT, Observation},
+    reconcile::storage::Storage,
+};
 use crate::{
-    github::{
-        Client, Execution, Observation, Problem, client::next_look, error::OrAbsent as _,
-        observe::CONFIGURATION_LIMIT, path, plan, storage::Storage,
-    },
     refs::{self, LoadedRun, RefsError, Retry, Save},
     render::{self, OpenLoop, Rendered, Subject},
 };

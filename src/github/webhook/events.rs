@@ -15,7 +15,7 @@ use super::{
         tree,
     },
 };
-use crate::github::marker::Marker;
+use crate::github::client::marker::Marker;
 
 type RouteResult = Result<Routed, NoWork>;
 

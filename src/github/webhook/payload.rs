@@ -10,7 +10,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-use crate::github::wire::App;
+use crate::github::client::wire::App;
 use loopgate_core::{
     CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor,
 };

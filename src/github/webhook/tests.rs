@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::{Value, json};
 
 use super::{payload::Payload, *};
-use crate::github::wire::App;
+use crate::github::client::wire::App;
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, ReviewId, UserId,
     observed::{Actor, AnnouncedPush},

@@ -6,10 +6,12 @@ use wiremock::{
 
 use super::*;
 use crate::github::{
-    ApiUrl, Credentials, Github, Patience, Secret, Setup,
     act::{
         check_run,
         plan::tests::{check_text, untouched},
+    },
+    client::{
+        Github, Setup, auth::Credentials, retry::Patience, secret::Secret, transport::ApiUrl,
     },
 };
 use loopgate_core::{
@@ -169,7 +171,8 @@ async fn a_check_run_carries_its_state_text_and_digest() {
     );
     assert_eq!(body["output"]["title"], "Attempt 1 failed");
     let digest =
-        crate::github::marker::Digest::parse(body["external_id"].as_str().unwrap()).unwrap();
+        crate::github::client::marker::Digest::parse(body["external_id"].as_str().unwrap())
+            .unwrap();
     assert_eq!(
         digest,
         check_run::digest(write(0).state, &write(0).text, false, "main")

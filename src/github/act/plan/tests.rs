@@ -1,10 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::{
-    github::{LeftCheckRun, OwnCheckRun, OwnComment},
-    render::CheckAnnotation,
-};
+use crate::github::observe::{LeftCheckRun, OwnCheckRun, OwnComment};
+use crate::render::CheckAnnotation;
 use loopgate_core::{
     CheckRunId, CommentId, UserId,
     deciding::{LabelMeaning, Post},

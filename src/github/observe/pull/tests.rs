@@ -2,7 +2,9 @@ use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
 use super::*;
-use crate::github::{ApiUrl, Client, Credentials, Github, Secret, Setup};
+use crate::github::client::{
+    Client, Github, Setup, auth::Credentials, secret::Secret, transport::ApiUrl,
+};
 
 use loopgate_core::RepoName;
 
