@@ -60,6 +60,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
         include_str!("../../../migrations/both/budget.sql"),
     ),
     ("turns", include_str!("../../../migrations/both/turns.sql")),
+    ("lanes", include_str!("../../../migrations/both/lanes.sql")),
 ];
 
 /// How often a process renews its lease.

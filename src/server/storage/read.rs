@@ -8,14 +8,23 @@ use crate::github::Fence;
 /// A thousand dead letters are more than anybody reads.
 const DEAD_LETTERS: i64 = 1000;
 
-/// What is to be done by a time (`$1`) and no other process ($2) works on.
-const INSTALLATIONS: &str = "SELECT DISTINCT installation FROM work WHERE dead_at IS NULL
-         AND (retry_at IS NULL OR retry_at <= $1) AND (holder IS NULL OR holder = $2 OR {is_gone})";
+/// What is to be done by a time (`$1`) and no other process ($2) works on. One row of each installation is read, and those
+/// before its first that is due.
+const INSTALLATIONS: &str = "WITH RECURSIVE lane (installation) AS (
+         SELECT MIN(installation) FROM work WHERE dead_at IS NULL
+         UNION ALL
+         SELECT (SELECT MIN(installation) FROM work WHERE dead_at IS NULL AND work.installation > lane.installation)
+         FROM lane WHERE installation IS NOT NULL)
+     SELECT installation FROM lane WHERE EXISTS (SELECT 1 FROM work
+         WHERE work.installation = lane.installation AND dead_at IS NULL
+             AND (retry_at IS NULL OR retry_at <= $1) AND (holder IS NULL OR holder = $2 OR {is_gone}))";
 
-const PAGE: &str = "SELECT installation, repository, what, newest, retry_at FROM work
-     WHERE installation = $1 AND (repository, what) > ($2, $3) AND class = $6 AND dead_at IS NULL
+/// The order of the index over what is in a lane: by the primary key, a page of a class that has few rows would read those
+/// of all others.
+pub(super) const PAGE: &str = "SELECT installation, repository, what, newest, retry_at FROM work
+     WHERE installation = $1 AND (class, repository, what) > ($6, $2, $3) AND class <= $6 AND dead_at IS NULL
          AND (holder IS NULL OR holder = $5 OR {is_gone})
-     ORDER BY repository, what LIMIT $4";
+     ORDER BY class, repository, what LIMIT $4";
 
 const WORK: &str =
     "SELECT newest, delivery, event, received_at, hints, failures, failing_since, begun, fence, waiting_since

@@ -69,6 +69,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
         include_str!("../../../migrations/both/budget.sql"),
     ),
     ("turns", include_str!("../../../migrations/both/turns.sql")),
+    ("lanes", include_str!("../../../migrations/both/lanes.sql")),
 ];
 
 pub(super) const FILE: &str = "inbox.sqlite";

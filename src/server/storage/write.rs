@@ -71,10 +71,9 @@ const ADD: &str = "INSERT INTO work
 
 /// Work begins if no other process works on it. What this process holds already is not begun once more: it could not
 /// record how it ended.
-const CLAIM: &str = "UPDATE work SET fence = $5, begun = begun + CASE WHEN holder = $4 THEN 0 ELSE 1 END, holder = $4
-     WHERE (installation, repository, what) IN
-         (SELECT installation, repository, what FROM work
-          WHERE {key} AND dead_at IS NULL AND (retry_at IS NULL OR retry_at <= $6 OR {is_alone})
+pub(super) const CLAIM: &str = "UPDATE work SET fence = $5, begun = begun + CASE WHEN holder = $4 THEN 0 ELSE 1 END, holder = $4
+     WHERE {key} AND EXISTS
+         (SELECT 1 FROM work WHERE {key} AND dead_at IS NULL AND (retry_at IS NULL OR retry_at <= $6 OR {is_alone})
               AND (holder IS NULL OR holder = $4 OR {is_gone}) {lock_or_skip})
      RETURNING newest, delivery, event, received_at, hints, failures, failing_since, begun - 1, fence, waiting_since";
 

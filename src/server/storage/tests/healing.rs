@@ -44,7 +44,7 @@ async fn a_file_of_a_version_that_is_too_new_is_refused_with_what_to_do() {
     drop(store);
     let error = open(None, directory.path()).await.unwrap_err().to_string();
     assert!(
-        error.contains("has step 13, and this version knows 10") && error.contains("only a queue"),
+        error.contains("has step 14, and this version knows 11") && error.contains("only a queue"),
         "{error}"
     );
 }

@@ -332,9 +332,9 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
         sizes.push(used);
     }
     assert_eq!(kept.counts().await, (0, 0));
-    // But for pages that a transaction of another test kept meanwhile.
+    // But for pages that a transaction of another test kept meanwhile. Were none used again, it would be twice as much.
     assert!(
-        sizes[1] <= sizes[0] + sizes[0] / 8,
+        sizes[1] <= sizes[0] + sizes[0] / 2,
         "what was vacuumed is used again: {sizes:?}"
     );
     // Ids leave nothing at all.

@@ -414,6 +414,31 @@ async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with(mut kept
     assert_eq!(oldest(&kept).await, Some(at(6)));
 }
 
+/// However many rows wait: SQLite's plan names the columns that it seeks by.
+#[tokio::test]
+async fn a_claim_and_a_page_seek_by_all_that_they_know() {
+    let mut kept = Kept::new().await;
+    kept.one(Change::Probe(at(0))).await;
+    for (sql, sought_by) in [
+        (write::CLAIM, "(installation=? AND repository=? AND what=?)"),
+        (
+            read::PAGE,
+            "(installation=? AND (class,repository,what)>(?,?,?) AND class<?)",
+        ),
+    ] {
+        let plan = Query::new(format!("EXPLAIN QUERY PLAN {sql}"));
+        let steps: Vec<(i64, i64, i64, String)> = plan.fetch(kept.connection()).await.unwrap();
+        let of_work: Vec<_> = steps
+            .iter()
+            .filter(|(.., step)| step.contains(" work "))
+            .collect();
+        assert!(
+            !of_work.is_empty() && of_work.iter().all(|(.., step)| step.ends_with(sought_by)),
+            "{steps:?}"
+        );
+    }
+}
+
 fn event(id: &str, event: &str, number: u64) -> Change {
     let Change::Accept(delivery) = delivery(id, number, vec![]) else {
         unreachable!("it is a delivery")
