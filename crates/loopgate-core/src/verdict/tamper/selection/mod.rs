@@ -1,0 +1,219 @@
+//! Comparison 3: what decides which tests run and what their failures do. The words are data: `data/test_runs.toml`.
+//! Each comparison of a changed file has a file of its own.
+
+mod commands;
+mod ignored;
+mod settings;
+mod silenced;
+mod unseen;
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::{
+    Change, Comparison, Tampering, keyed, quoted,
+    source::{self, CodeLine, missing, sides_of_patch},
+};
+use crate::{
+    observed::{ChangedFile, ChangedFiles},
+    source_files::{Pattern, file_name, language_of},
+};
+
+/// Files of data that are read whole.
+const MOST_FILES: usize = 40;
+
+/// Lines between a finding and what suppresses it.
+const NEAR: u32 = 3;
+
+/// The file, which says what each key means.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    runners: Pattern,
+    targets: Pattern,
+    command_keys: Pattern,
+    no_commands: Pattern,
+    nothing: Pattern,
+    harmless: Pattern,
+    ignores_failures: Pattern,
+    asks: Pattern,
+    callers: Pattern,
+    equalities: Pattern,
+    examples_off: Pattern,
+    stops_at_failure: Pattern,
+    discovers: Pattern,
+    takes_places: Pattern,
+    test_environment: Pattern,
+    ends_run: Pattern,
+    hooks: Pattern,
+    matchers: Pattern,
+    suppressions: Pattern,
+    thresholds: Pattern,
+    demands: Pattern,
+    reruns: Pattern,
+    options: Pattern,
+    commands: Pattern,
+    settings: Vec<(Pattern, Pattern)>,
+    loads: Vec<(Pattern, Pattern)>,
+    exclusions: Vec<(Pattern, Pattern)>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| data!("test_runs.toml"));
+
+/// Whether a file is there to say which tests run and what their failures do, or a tool takes it for that: by its
+/// settings and commands, by a name that begins with a dot, or because it is loaded in the place of the tool.
+pub fn decides_what_runs(path: &str) -> bool {
+    let is_hidden = path.split('/').any(|part| part.starts_with('.'));
+    let is_runner = |name: &str| {
+        WORDS
+            .runners
+            .find(name)
+            .is_some_and(|found| found.len() == name.len())
+    };
+    let is_named_as_a_runner = path
+        .split('/')
+        .filter_map(|part| part.split('.').next())
+        .any(is_runner);
+    // A script may be the program itself.
+    let holds_commands = WORDS.commands.is_match(file_name(path)) && language_of(path).is_none();
+    is_hidden || is_named_as_a_runner || holds_commands || configures(path)
+}
+
+/// The words of a table in such a file.
+fn words_of<'p>(
+    table: &'static [(Pattern, Pattern)],
+    path: &'p str,
+) -> impl Iterator<Item = &'static Pattern> + use<'p> {
+    let name = file_name(path);
+    let is_of_file = move |(files, _): &&(Pattern, Pattern)| files.is_match(name);
+    table.iter().filter(is_of_file).map(|(_, words)| words)
+}
+
+/// Whether a tool that checks reads its settings from this file.
+fn configures(path: &str) -> bool {
+    let mut tables = [&WORDS.settings, &WORDS.loads, &WORDS.exclusions].into_iter();
+    tables.any(|table| words_of(table, path).next().is_some())
+}
+
+/// A workflow. Its edits open the security gate, but for failures that it ignores.
+fn is_workflow(path: &str) -> bool {
+    path.starts_with(".github/")
+}
+
+/// Whether a file is data with commands or settings, which is compared by key.
+fn is_keyed(path: &str) -> bool {
+    let is_read =
+        || WORDS.commands.is_match(file_name(path)) || configures(path) || is_workflow(path);
+    keyed::is_data(path) && is_read()
+}
+
+/// The changed files of data and of commands, which are read whole on both sides.
+pub(super) fn whole_files(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
+    let holds_commands = |path: &str| WORDS.commands.is_match(file_name(path));
+    let is_whole = move |path: &str| is_keyed(path) || holds_commands(path);
+    let files = files.known().iter();
+    files
+        .filter(move |file| is_whole(&file.path))
+        .take(MOST_FILES)
+}
+
+/// Both sides of a file of data by key, if it is one and both are known and are of its grammar.
+fn sides_by_key(change: &Change<'_>, file: &ChangedFile) -> Option<[Vec<CodeLine>; 2]> {
+    let old = change.contents.text(change.before?, file.old_path())?;
+    let new = change.contents.text(change.head, &file.path)?;
+    let old = keyed::entries(file.old_path(), old)?;
+    let new = keyed::entries(&file.path, new)?;
+    is_keyed(&file.path).then_some([old, new])
+}
+
+pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
+    let files = change.files.known().iter();
+    files.flat_map(|file| of_file(change, file)).collect()
+}
+
+/// What an edit of one file does to what runs. Where the checks pass with the file as it was, only what makes failures
+/// count for nothing is left.
+fn of_file(change: &Change<'_>, file: &ChangedFile) -> Vec<Tampering> {
+    let patch = file.read_patch().unwrap_or_default();
+    let by_key = sides_by_key(change, file);
+    let is_keyed = by_key.is_some();
+    let sides = &by_key.unwrap_or_else(|| sides_of_patch(file, &patch));
+    let edit = Edit {
+        change,
+        file,
+        has_commands: WORDS.commands.is_match(file_name(&file.path)),
+        is_keyed,
+        sides,
+        whole: source::sides(change, file).map(|[_, new]| new),
+        goes: missing(&sides[0], &sides[1]),
+        comes: missing(&sides[1], &sides[0]),
+    };
+    if is_workflow(&file.path) {
+        return edit.ignored_failures();
+    }
+    let is_proven = change.runs.proven.contains(file.old_path());
+    let mut found = Vec::new();
+    if edit.has_commands && !is_proven {
+        found.extend(edit.commands());
+    }
+    found.extend(edit.unseen().filter(|_| !is_proven));
+    found.extend(edit.ignored_failures());
+    found.extend(edit.by_words(is_proven));
+    found.extend(edit.suppressions(&patch));
+    found.extend(edit.examples_off(&patch));
+    found
+}
+
+/// A changed file, whatever it is.
+struct Edit<'a> {
+    change: &'a Change<'a>,
+    file: &'a ChangedFile,
+    has_commands: bool,
+    /// Its lines are keys with their values.
+    is_keyed: bool,
+    sides: &'a [Vec<CodeLine>; 2],
+    /// The lines of the head, as far as they are known.
+    whole: Option<Vec<CodeLine>>,
+    goes: Vec<&'a CodeLine>,
+    comes: Vec<&'a CodeLine>,
+}
+
+impl Edit<'_> {
+    fn finding(
+        &self,
+        alone: bool,
+        deed: String,
+        old: &[&CodeLine],
+        new: &[&CodeLine],
+    ) -> Tampering {
+        self.change
+            .finding(Comparison::Selection, alone, deed)
+            .at(&self.file.path, old, new)
+    }
+
+    /// The lines at the head: all, where they were read, else those of the patch.
+    fn head(&self) -> &[CodeLine] {
+        self.whole.as_deref().unwrap_or(&self.sides[1])
+    }
+
+    /// A line in a sentence; of what stands behind keys, the last two of them.
+    fn quoted(&self, line: &CodeLine) -> String {
+        let Some((keys, value)) = line.text.split_once(keyed::IS).filter(|_| self.is_keyed) else {
+            return quoted(&line.text);
+        };
+        let points = keys.rmatch_indices('.').map(|(at, _)| at + 1);
+        let start = points.take(2).nth(1).unwrap_or(0);
+        quoted(&format!("{}{}{value}", &keys[start..], keyed::IS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_can_be_read() {
+        assert!(WORDS.settings.len() > 5);
+    }
+}

@@ -1,0 +1,150 @@
+//! Changed lines with words that mean something where they stand: settings of tools that check, hooks of runners, what
+//! asserts, and programs that ask who runs them.
+
+use super::{CodeLine, Edit, Tampering, WORDS, commands::selecting_options, configures, words_of};
+use crate::{
+    expressions::Pattern,
+    observed::FileStatus,
+    source_files::{file_name, is_test, language_of},
+};
+
+/// Words on changed lines, and what they do.
+struct Rule {
+    words: &'static Pattern,
+    holds: bool,
+    deed: &'static str,
+}
+
+const SELECTS: &str = "a setting selects or retries tests";
+const EXCLUDES: &str = "a setting lets a tool that reads the code find less";
+const LOADS: &str = "a setting says what is loaded for tests";
+
+impl Edit<'_> {
+    /// Changed lines with words that mean something in such a file.
+    pub(super) fn by_words(&self, is_proven: bool) -> Vec<Tampering> {
+        let mut found = Vec::new();
+        for Rule { words, holds, deed } in self.rules(is_proven) {
+            let lines = self.comes.iter().filter(|line| words.is_match(&line.text));
+            for line in lines.filter(|line| !self.is_harmless(line)) {
+                let deed = format!("{deed}: `{}`", self.quoted(line));
+                let holds =
+                    holds && !(deed.starts_with(SELECTS) && WORDS.reruns.is_match(&line.text));
+                found.push(self.finding(holds, deed, &[], &[line]));
+            }
+        }
+        found.extend(self.demands_less());
+        found
+    }
+
+    /// The words that count in this file.
+    fn rules(&self, is_proven: bool) -> Vec<Rule> {
+        let (path, runs) = (&self.file.path, &self.change.runs);
+        // What makes a test pass, or a run, shows nothing of it.
+        let feigned = !runs.failures.is_empty();
+        let is_program = language_of(path).is_some() && !is_test(path);
+        let runs_tests = is_test(path) || self.has_commands && file_name(path).contains("test");
+        let rule = |counts: bool, words, holds, deed| counts.then_some(Rule { words, holds, deed });
+        let asks = rule(
+            is_program,
+            &WORDS.asks,
+            feigned,
+            "the program asks whether it is tested",
+        );
+        let ends = rule(
+            runs_tests,
+            &WORDS.ends_run,
+            feigned,
+            "the test run is ended with success",
+        );
+        let threshold = rule(
+            self.has_commands || configures(path),
+            &WORDS.thresholds,
+            false,
+            "a threshold is set or changed",
+        );
+        let is_code = language_of(path).is_some();
+        let hook = rule(
+            is_code && words_of(&WORDS.settings, path).next().is_none(),
+            &WORDS.hooks,
+            false,
+            "a hook of the test runner",
+        );
+        let callers = rule(
+            is_program,
+            &WORDS.callers,
+            false,
+            "the program asks who calls it",
+        );
+        let is_changed = self.file.status != FileStatus::Added;
+        let equality = rule(
+            is_code && is_changed,
+            &WORDS.equalities,
+            false,
+            "how values are compared is declared anew",
+        );
+        let matcher = rule(
+            is_code,
+            &WORDS.matchers,
+            false,
+            "what asserts in tests is replaced",
+        );
+        let mut rules: Vec<Rule> = [asks, callers, ends, threshold, hook, matcher, equality]
+            .into_iter()
+            .flatten()
+            .collect();
+        if !is_proven {
+            let of_table = |table, holds, deed| {
+                words_of(table, path).map(move |words| Rule { words, holds, deed })
+            };
+            // What was seen to fail may be what the setting leaves out.
+            let holds = runs.by_exit_status && !runs.failed.is_empty();
+            rules.extend(of_table(&WORDS.settings, holds, SELECTS));
+            rules.extend(of_table(&WORDS.loads, false, LOADS));
+            rules.extend(of_table(&WORDS.exclusions, false, EXCLUDES));
+        }
+        rules
+    }
+
+    /// Options of a tool that come and select nothing that it did not select before.
+    fn is_harmless(&self, line: &CodeLine) -> bool {
+        let value = |line: &CodeLine| {
+            let key = WORDS.options.find(&line.text)?;
+            let value = line.text[key.end()..]
+                .trim_matches([' ', '"', '\'', '[', ']'])
+                .to_owned();
+            Some((key.as_str().to_owned(), value))
+        };
+        let Some((key, new)) = value(line) else {
+            return false;
+        };
+        let olds = self.goes.iter().filter_map(|line| value(line));
+        let mut olds = olds.filter(|(of, _)| *of == key).peekable();
+        match olds.peek() {
+            None => selecting_options(&new).is_empty(),
+            Some(_) => olds.any(|(_, old)| selecting_options(&old) == selecting_options(&new)),
+        }
+    }
+
+    /// What a tool demanded and demands no more: thresholds and strictness that go without another in their place.
+    fn demands_less(&self) -> Vec<Tampering> {
+        let path = &self.file.path;
+        if !(self.has_commands || configures(path)) {
+            return Vec::new();
+        }
+        let word = |line: &CodeLine| {
+            let demand = WORDS.demands.find(&line.text);
+            let found = demand.or_else(|| WORDS.thresholds.find(&line.text))?;
+            let word = found.as_str().split([':', '=', '>', '"', '\'']).next();
+            word.map(|word| word.trim().to_owned())
+        };
+        let stays = |found: &str| self.comes.iter().any(|line| line.text.contains(found));
+        let goes = self
+            .goes
+            .iter()
+            .filter(|line| word(line).is_some_and(|it| !stays(&it)));
+        let deed =
+            |line: &CodeLine| format!("a setting that demands more goes: `{}`", self.quoted(line));
+        goes.map(|line| self.finding(false, deed(line), &[line], &[]))
+            .collect()
+    }
+}
