@@ -58,6 +58,14 @@ impl From<String> for Pattern {
     }
 }
 
+/// How a data file writes an expression: as one text, or as a list of which any is to match.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    One(String),
+    AnyOf(Vec<String>),
+}
+
 impl Deref for Pattern {
     type Target = Regex;
 
@@ -68,7 +76,13 @@ impl Deref for Pattern {
 
 impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+        let text = match Written::deserialize(deserializer)? {
+            Written::One(text) => text,
+            Written::AnyOf(texts) => {
+                let each = texts.iter().map(|text| format!("(?:{text})"));
+                each.collect::<Vec<_>>().join("|")
+            }
+        };
         if cfg!(test) {
             Regex::new(&text).map_err(de::Error::custom)?;
         }
