@@ -2,6 +2,7 @@
 //! before and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
 mod keyed;
+mod lines;
 mod runs;
 mod selection;
 mod source;

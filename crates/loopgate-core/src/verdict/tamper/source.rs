@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, QUOTED, words};
+use super::{Change, QUOTED, lines::LINES, words};
 use crate::{
     expressions::first_group,
     observed::{ChangedFile, DiffLine, FileStatus, LineChange, Patch},
@@ -219,29 +219,19 @@ impl Part<'_> {
 
     /// Whether a line asserts. What is true whatever the program does asserts nothing.
     pub(super) fn asserts(&self, line: &CodeLine) -> bool {
-        let always = pattern!(r"(?i)(?:\bor|\|\|)\s+true\b|\bassert(?:true)?!?[\s(]+true\s*\)?;?$");
-        self.syntax.assertions(&line.text) > 0 && !always.is_match(&line.text)
+        self.syntax.assertions(&line.text) > 0 && !LINES.always_true.is_match(&line.text)
     }
 
     /// The lines of a test or a helper that are reached: none below one that leaves it for good, none of a function
     /// that it declares and never names again, none under a condition that asks the environment, and none of a loop
     /// over nothing.
     pub(super) fn reached(&self) -> Vec<&CodeLine> {
-        let exits = pattern!(
-            r"^(?:return\b(?:[^(\[{]*;?|\s*\(\s*\)\s*;?)$|(?:sys\.|os\.|process\.|System\.|Environment\.|Kernel\.)?_?[eE]xit!?\s*\(?\s*0?\s*\)?;?$|raise\s+SystemExit|t\.Skip)"
-        );
-        let function = pattern!(
-            r"^(?:async\s+)?(?:def|fn|fun|func|function)\s+(\w+)|(\w+)\s*:?=\s*(?:async\s*)?(?:lambda\b|\|\w*\||func\s*\(|function\b|->|(?:\([^()]*\)|\w+)\s*=>)"
-        );
-        let never = pattern!(
-            r"^(?:\}\s*)?(?:if|elif|else\s+if|unless)\b.*(?:\bprocess\.env\b|\bimport\.meta\.env\b|\bos\.(?:environ|getenv|Getenv|LookupEnv)\b|\bENV\[|\bgetenv\(|\benv::var)|^for\b.*(?:\[:0\]|\.slice\(0,\s*0\)|\brange\(0\)|\b(?:in|of)\s*\(?(?:\[\]|\(\)))"
-        );
         let depth = self.below().map(CodeLine::indent).find(|depth| *depth > 0);
         let is_named_once = |name: &str| self.words().filter(|word| *word == name).count() == 1;
         let (mut lines, mut idle): (Vec<&CodeLine>, _) = (Vec::new(), None);
         for line in &self.lines {
             let (text, is_body) = (line.text.trim(), line.number > self.line);
-            if is_body && Some(line.indent()) == depth && exits.is_match(text) {
+            if is_body && Some(line.indent()) == depth && LINES.leaves.is_match(text) {
                 break;
             }
             if idle.is_some_and(|indent| line.indent() > indent) {
@@ -251,9 +241,10 @@ impl Part<'_> {
             let is_registered = lines
                 .last()
                 .is_some_and(|above| above.text.trim_start().starts_with('@'));
-            let function = function.captures(text).filter(|_| !is_registered);
+            let function = LINES.declares.captures(text).filter(|_| !is_registered);
             let name = function.and_then(|found| first_group(&found));
-            let is_idle = is_body && (name.is_some_and(is_named_once) || never.is_match(text));
+            let is_idle =
+                is_body && (name.is_some_and(is_named_once) || LINES.never_enters.is_match(text));
             idle = is_idle.then(|| line.indent());
             if !is_idle {
                 lines.push(line);
@@ -300,10 +291,7 @@ impl Part<'_> {
 
 /// Whether an assertion is weaker than equality: it compares an order, a part, or an inequality.
 pub(super) fn is_loose(line: &CodeLine) -> bool {
-    let loose = pattern!(
-        r"[<>]=|!=|\s[<>]\s|\bin\b|_(?:GE|GT|LE|LT|NE)\(|_ne!|(?i)greater|less|not_?(?:equal|null|none|nil)|contain"
-    );
-    loose.is_match(&line.text)
+    LINES.loose.is_match(&line.text)
 }
 
 /// Texts and numbers of a line, with their quotes, and errors by name.

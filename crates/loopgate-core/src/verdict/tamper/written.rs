@@ -6,7 +6,9 @@ use std::{
 };
 
 use super::{
-    Change, Comparison, Runs, Tampering, Weight, names, quoted,
+    Change, Comparison, Runs, Tampering, Weight,
+    lines::LINES,
+    names, quoted,
     source::{Bag, CodeLine, Part, is_loose, missing, parts, plain, sides, take, values},
     words,
 };
@@ -99,9 +101,9 @@ fn stand_ins(
     let new = new.iter().filter(stood).flat_map(|part| &part.lines);
     let old: Vec<&CodeLine> = old.iter().flat_map(|part| &part.lines).collect();
     let comes = missing(new, old.iter().copied());
-    let for_every_test =
-        pattern!(r"\bautouse\s*=\s*True|\bbefore(?:Each|All)\b|@BeforeEach|\bsetup\b");
-    let is_for_every = comes.iter().any(|line| for_every_test.is_match(&line.text));
+    let is_for_every = comes
+        .iter()
+        .any(|line| LINES.for_every_test.is_match(&line.text));
     let replaces = |line: &&&CodeLine| {
         syntax
             .stand_in(&line.text)
@@ -120,7 +122,6 @@ fn stand_ins(
 
 /// Whether what is replaced was imported, or named, before: `./fee`, `shop.fee.fee`, `Fee`.
 fn is_subject(what: &str, line: &CodeLine, old: &[&CodeLine]) -> bool {
-    let import = import();
     // What stands behind the last point may be a name of a module.
     let parts = what.rsplit_once('.').filter(|_| !what.contains('/'));
     let module = parts.map_or(what, |(module, _)| module);
@@ -128,7 +129,7 @@ fn is_subject(what: &str, line: &CodeLine, old: &[&CodeLine]) -> bool {
         let text = &old.text;
         old.words() != line.words() && (text.contains(what) || text.contains(module))
     };
-    let imported = old.iter().filter(|line| import.is_match(&line.text));
+    let imported = old.iter().filter(|line| LINES.imports.is_match(&line.text));
     what.is_empty() || imported.filter(names).count() > 0
 }
 
@@ -299,14 +300,14 @@ impl<'a> Rest<'a> {
 
 /// The files to which a line comes that takes over the tests of a shared group or of a base.
 fn sharing<'a>(pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
-    let takes_over = pattern!(
-        r"\b(?:it_behaves_like|it_should_behave_like|include_examples|include_context)\b|^\s*use\s+\w+Tests?;|\bextends\s+(?:Abstract\w+|\w*(?:Contract|Specification|TestBase|BaseTests?))\b|^\s*class\s+\w+\(\s*\w*(?:Contract|Mixin|Base|Shared)\w*"
-    );
     let mut all = BTreeSet::new();
     for (old, new) in pairs {
         let Some(new) = new else { continue };
         let comes = missing(&new.lines, old.iter().flat_map(|old| &old.lines));
-        if comes.iter().any(|line| takes_over.is_match(&line.text)) {
+        if comes
+            .iter()
+            .any(|line| LINES.takes_over.is_match(&line.text))
+        {
             all.insert(new.file.path.as_str());
         }
     }
@@ -486,11 +487,10 @@ fn changed(
 /// Whether an edit of a part may be why a test passes: of a test or a helper any, outside of both what takes something.
 /// A bracket that closes belongs to the part above it, whichever that is.
 fn counts(new: &Part<'_>, taken: &[&CodeLine], brought: &[&CodeLine]) -> bool {
-    let import = import();
     let says = |line: &&CodeLine| words(&line.text).any(|word| word != "end");
     let takes = taken
         .iter()
-        .any(|line| says(line) && !import.is_match(&line.text));
+        .any(|line| says(line) && !LINES.imports.is_match(&line.text));
     let is_order = taken.is_empty() && brought.is_empty() && !new.is_test;
     takes || !new.name.is_empty() && (is_order || brought.iter().any(says))
 }
@@ -520,13 +520,6 @@ fn doubts(new: &Part<'_>, brought: &[&CodeLine]) -> Vec<String> {
     found
 }
 
-/// Lines that name what a file uses.
-fn import() -> &'static regex::Regex {
-    pattern!(
-        r#"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*(?:await\s+import|require)\(|^\s*(?:[\w.]+\s+)?"[\w./-]+"\s*$"#
-    )
-}
-
 /// Whether a part failed before, or a test that did uses it: a helper by its name, and what stands outside of the tests
 /// of its file. Imports that come replace nothing.
 fn failed(
@@ -535,8 +528,7 @@ fn failed(
     [taken, brought]: [&[&CodeLine]; 2],
     rest: &Rest<'_>,
 ) -> bool {
-    let import = import();
-    let is_import = |line: &CodeLine| import.is_match(&line.text);
+    let is_import = |line: &CodeLine| LINES.imports.is_match(&line.text);
     // What an import names may stand among several now.
     let stays = |line: &CodeLine| {
         let mut named = values(&line.text).peekable();
@@ -559,13 +551,10 @@ fn failed(
 
 /// What a part asserts less, or less strictly, that stands nowhere else.
 fn lost(old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<String> {
-    let catch = pattern!(
-        r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\("
-    );
     let catches = |part: &Part<'_>| {
         part.lines
             .iter()
-            .filter(|line| catch.is_match(&line.text))
+            .filter(|line| LINES.catches.is_match(&line.text))
             .count()
     };
     let stated = |lines: &[&CodeLine]| lines.iter().flat_map(|line| values(&line.text)).count();
