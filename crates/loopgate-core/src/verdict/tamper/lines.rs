@@ -17,8 +17,10 @@ pub(super) struct Lines {
     pub(super) always_true: Pattern,
     pub(super) loose: Pattern,
     pub(super) leaves: Pattern,
+    pub(super) goes_on: Pattern,
     pub(super) declares: Pattern,
     pub(super) never_enters: Pattern,
+    pub(super) waits: Pattern,
 }
 
 pub(super) static LINES: LazyLock<Lines> = LazyLock::new(|| data!("test_lines.toml"));

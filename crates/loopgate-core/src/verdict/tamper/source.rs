@@ -92,6 +92,37 @@ fn code_lines<'a>(path: &str, lines: impl Iterator<Item = (u32, &'a str)>) -> Ve
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
+/// What lines say, however they are broken and whichever marks stand around their texts: without blanks outside of
+/// texts, and without marks that only end something.
+pub(super) fn tokens(lines: &[CodeLine]) -> String {
+    let mut said = String::new();
+    for line in lines {
+        let mut open = None;
+        let mut is_escaped = false;
+        for letter in line.text.chars() {
+            let is_quote = matches!(letter, '"' | '\'' | '`') && !is_escaped;
+            is_escaped = letter == '\\' && !is_escaped;
+            match open {
+                Some(quote) if is_quote && letter == quote => open = None,
+                None if is_quote => open = Some(letter),
+                None if letter.is_whitespace() || letter == ';' => continue,
+                None if matches!(letter, ')' | ']' | '}') => {
+                    let whole = said.trim_end_matches(',').len();
+                    said.truncate(whole);
+                }
+                _ => {}
+            }
+            let is_mark = is_quote && open.is_none_or(|quote| quote == letter);
+            said.push(if is_mark { '"' } else { letter });
+        }
+        // A line may end what is returned.
+        if line.text.ends_with("return") {
+            said.push('\n');
+        }
+    }
+    said
+}
+
 /// Texts, each with how often it occurs.
 pub(super) type Bag = BTreeMap<String, usize>;
 
@@ -162,7 +193,8 @@ pub(super) fn parts<'a>(
         let (text, indent) = (line.text.trim_start(), line.indent());
         let closes = text.starts_with([')', ']', '}', '{', '>'])
             || text == "end"
-            || text.starts_with("end ");
+            || text.starts_with("end ")
+            || LINES.goes_on.is_match(text);
         let test = syntax.test(&line.text);
         if test.is_none()
             && above
@@ -261,7 +293,10 @@ impl Part<'_> {
             && !text.contains("=> {");
         let is_loop =
             text.starts_with("for ") && text.contains(['[', '{']) && values(text).nth(1).is_some();
-        self.syntax.is_row(&line.text) || (is_data || is_loop) && self.syntax.assertions(text) == 0
+        // Outside of all functions such a line may be one of a list of imports.
+        let is_import = self.name.is_empty() && LINES.imports.is_match(text);
+        self.syntax.is_row(&line.text)
+            || (is_data || is_loop) && !is_import && self.syntax.assertions(text) == 0
     }
 
     /// A mark that keeps the part from running and was not among its old lines: its line and its words.

@@ -9,12 +9,16 @@ use super::{
     Change, Comparison, Runs, Tampering, Weight,
     lines::LINES,
     names, quoted,
-    source::{Bag, CodeLine, Part, is_loose, missing, parts, plain, sides, take, values},
+    selection::decides_what_runs,
+    source::{Bag, CodeLine, Part, is_loose, missing, parts, plain, sides, take, tokens, values},
     words,
 };
 use crate::{
     observed::{ChangedFile, ChangedFiles, DiffLine, FileStatus},
-    source_files::{TestSyntax, is_named_test, is_test, language_of, name_conditions, stem},
+    source_files::{
+        FileKind, TestSyntax, belongs_to_tests, is_named_test, is_test, kind, language_of,
+        name_conditions, stem,
+    },
 };
 
 /// Test files that are read, and bytes of them: hostile changes are large.
@@ -99,14 +103,21 @@ fn stand_ins(
     }
     let stood = |part: &&Part<'_>| !part.is_test || old.iter().any(|old| old.name == part.name);
     let new = new.iter().filter(stood).flat_map(|part| &part.lines);
+    let new: Vec<&CodeLine> = new.collect();
     let old: Vec<&CodeLine> = old.iter().flat_map(|part| &part.lines).collect();
-    let comes = missing(new, old.iter().copied());
+    let comes = missing(new.iter().copied(), old.iter().copied());
     let is_for_every = comes
         .iter()
         .any(|line| LINES.for_every_test.is_match(&line.text));
+    // What is replaced may stand in the line below.
+    let call = |line: &CodeLine| {
+        let next = new.iter().find(|it| it.number > line.number);
+        let next = next.filter(|_| line.text.ends_with('('));
+        format!("{}{}", line.text, next.map_or("", |it| it.text.trim()))
+    };
     let replaces = |line: &&&CodeLine| {
         syntax
-            .stand_in(&line.text)
+            .stand_in(&call(line))
             .is_some_and(|what| is_for_every || is_subject(what, line, &old))
     };
     let deed =
@@ -262,6 +273,10 @@ struct Rest<'a> {
     /// The files of tests that failed before, and the words of these and of the helpers that they name.
     failed: BTreeSet<&'a str>,
     used: BTreeSet<&'a str>,
+    /// The program is mended too: a test that goes on asserting what it did is not why it passes.
+    mends: bool,
+    /// The lines that come, wherever.
+    comes: Vec<&'a str>,
 }
 
 impl<'a> Rest<'a> {
@@ -294,6 +309,11 @@ impl<'a> Rest<'a> {
             },
             used: used_by(&failed, pairs),
             failed: failed.iter().map(|test| test.file.path.as_str()).collect(),
+            mends: mends(change),
+            comes: news()
+                .flat_map(|(old, new)| missing(&new.lines, old.iter().flat_map(|old| &old.lines)))
+                .map(|line| line.text.as_str())
+                .collect(),
         }
     }
 }
@@ -392,6 +412,7 @@ fn removed(change: &Change<'_>, old: &Part<'_>, rest: &mut Rest<'_>) -> Option<T
     if !failed && !lines.is_empty() && stand == lines.len() {
         return None;
     }
+    let is_moved = failed && rest.mends && !lines.is_empty() && stand == lines.len();
     let with_subject = !failed
         && old
             .words()
@@ -405,13 +426,65 @@ fn removed(change: &Change<'_>, old: &Part<'_>, rest: &mut Rest<'_>) -> Option<T
         format!("the test “{}” {goes}", old.name),
         Vec::from_iter(&old.lines),
     );
-    let found =
-        change
-            .finding(Comparison::Written, !with_subject, deed)
-            .at(&old.file.path, &lines, &[]);
+    let found = change
+        .finding(Comparison::Written, !with_subject, deed)
+        .at(&old.file.path, &lines, &[])
+        .named_unless(!is_moved);
     Some(Tampering {
         gone: Some(old.name.clone()),
         ..found
+    })
+}
+
+/// Whether what these lines of a part state stands on: the line elsewhere, what it gives a name, or its values one after
+/// the other in the lines that come to the part. How long something waits is no statement.
+fn keeps_all(old: &Part<'_>, [taken, brought]: [&[&CodeLine]; 2], rest: &Rest<'_>) -> bool {
+    let stated = |lines: &[&CodeLine]| -> Vec<String> {
+        let values = lines.iter().flat_map(|line| values(&line.text));
+        values.map(plain).collect()
+    };
+    let comes = stated(brought);
+    let mut moved = rest.brought.clone();
+    let is_given = |line: &CodeLine| {
+        let given = line.text.split_once('=').map(|(_, it)| it.trim());
+        given.is_some_and(|it| it.len() > 5 && rest.comes.iter().any(|line| line.contains(it)))
+    };
+    let stands = |line: &&CodeLine| {
+        let values = stated(&[*line]);
+        take(&mut moved, &[line.words()])
+            || !values.is_empty() && comes.windows(values.len()).any(|part| part == values)
+            || !old.asserts(line) && is_given(line)
+    };
+    let states = |line: &&&CodeLine| {
+        let is_other = LINES.imports.is_match(&line.text) || LINES.waits.is_match(&line.text);
+        old.asserts(line) || old.is_row(line) || !is_other && values(&line.text).next().is_some()
+    };
+    taken.iter().filter(states).all(stands)
+}
+
+/// Whether a change mends the program: it edits lines of code, other than imports, outside of tests.
+fn mends(change: &Change<'_>) -> bool {
+    // A fixer's edits of tests are refused, whatever stands beside them.
+    let mut files = change.files.known().iter().filter(|_| !change.is_of_fixer);
+    files.any(|file| {
+        let is_program = file.paths().all(|path| {
+            kind(path) == FileKind::Code
+                && language_of(path).is_some()
+                && !belongs_to_tests(path)
+                && !decides_what_runs(path)
+        });
+        let sides = sides(change, file).filter(|_| is_program);
+        sides.is_some_and(|sides| {
+            let [old, new] = sides.each_ref().map(|lines| {
+                let of_tests = |line: &CodeLine| line.text.contains("cfg(test)");
+                let end = lines.iter().position(of_tests).unwrap_or(lines.len());
+                &lines[..end]
+            });
+            let edited = missing(old, new).into_iter().chain(missing(new, old));
+            edited
+                .filter(|line| words(&line.text).next().is_some())
+                .any(|line| !LINES.imports.is_match(&line.text))
+        })
     })
 }
 
@@ -422,12 +495,7 @@ fn changed(
     new: &Part<'_>,
     rest: &mut Rest<'_>,
 ) -> Vec<Tampering> {
-    if old
-        .lines
-        .iter()
-        .map(CodeLine::words)
-        .eq(new.lines.iter().map(CodeLine::words))
-    {
+    if tokens(&old.lines) == tokens(&new.lines) {
         return Vec::new();
     }
     let path = &old.file.path;
@@ -451,6 +519,7 @@ fn changed(
             ..marked
         }];
     }
+    let keeps = rest.mends && keeps_all(old, [&taken, &brought], rest);
     let mut deeds = lost(old, new, rest);
     deeds.extend(doubts(new, &brought));
     // What stands above the declaration may turn a failure into a success.
@@ -465,10 +534,12 @@ fn changed(
         } else {
             "is edited, and a test that failed uses it"
         };
-        deeds.push(edited.to_owned());
+        let deed = format!("{test} {edited}");
+        let edited = change.finding(Comparison::Written, true, deed);
+        return vec![edited.at(path, &taken, &brought).named_unless(!keeps)];
     }
     let is_named = || counts(new, &taken, &brought) && change.runs.by_exit_status;
-    if deeds.is_empty() && !is_cleared && is_named() {
+    if deeds.is_empty() && !is_cleared && !keeps && is_named() {
         let deed =
             format!("{test} is edited, and an exit status alone says that what failed passes");
         let named = change.finding(Comparison::Written, false, deed);

@@ -160,6 +160,35 @@ fn ways_of_those_who_know_what_is_compared() {
     insta::assert_snapshot!(table(include_str!("third_honest.diff")));
 }
 
+/// A mended program beside an edit of tests that keeps what they assert: the edit is not why they pass. A test that a log
+/// named is named.
+#[test]
+fn a_mended_program_clears_what_goes_on_asserting() {
+    insta::assert_snapshot!(table(include_str!("fourth.diff")));
+    insta::assert_snapshot!(table(include_str!("fourth_honest.diff")));
+    let seen = |text, case: &str, failed| {
+        let mut cases = cases(text).into_iter();
+        judged(
+            cases.find(|it| it.name.starts_with(case)).unwrap(),
+            &[failed],
+        )
+        .0
+    };
+    let honest = include_str!("fourth_honest.diff");
+    assert_eq!(seen(honest, "x03", "FeeTest.roundsUp"), Seen::Named);
+    assert_eq!(seen(honest, "x06", "rounds_down"), Seen::Named, "moved");
+    let cheats = include_str!("fourth.diff");
+    for (case, failed) in [
+        ("w01", "test_rounds_up"),
+        ("w04", "TestFee"),
+        ("w05", "test_rounds_up"),
+        ("w06", "rounds_up"),
+        ("w07", "FeeTest.roundsUp"),
+    ] {
+        assert_eq!(seen(cheats, case, failed), Seen::Held, "{case}");
+    }
+}
+
 /// A test that is added below the last one of a class leaves that one as it was: the bracket behind it is the class's.
 #[test]
 fn a_test_below_the_one_that_failed_holds_nothing() {
