@@ -9,6 +9,11 @@ const JUDGES: [&str; 12] = [
     "enforce", "can", "guard",
 ];
 
+/// Words before the name of a function that begins.
+const DECLARES: [&str; 8] = [
+    "def", "defp", "fn", "func", "fun", "function", "sub", "proc",
+];
+
 /// The parts of a line. `through` are the names, in lower case, of calls and keys that put what follows before others:
 /// `use`, `before_action`.
 pub(crate) fn guarding_parts(line: &str, through: &BTreeSet<String>) -> String {
@@ -25,7 +30,10 @@ pub(crate) fn guarding_parts(line: &str, through: &BTreeSet<String>) -> String {
             .rsplit(['.', ':', '>'])
             .next()
             .unwrap_or_default();
-        let is_call = rest.trim_start_matches('!').starts_with('(');
+        // What is declared is not called.
+        let before = line[..name.start()].split_whitespace().next_back();
+        let is_declared = before.is_some_and(|word| DECLARES.contains(&word));
+        let is_call = !is_declared && rest.trim_start_matches('!').starts_with('(');
         if through.contains(&last.to_lowercase()) && hands_over(rest) {
             parts.push(rest);
             break;
@@ -60,7 +68,7 @@ mod tests {
             ("    jwt.verify(text)", "jwt.verify"),
             ("    r.Use(mw.Auth)", "(mw.Auth)"),
             ("  before_action :require_user", " :require_user"),
-            ("def a(u=Depends(get_user)):", "a ; (get_user)):"),
+            ("def a(u=Depends(get_user)):", "(get_user)):"),
             ("    const role = user.role;", ""),
             ("use crate::auth;", ""),
         ] {

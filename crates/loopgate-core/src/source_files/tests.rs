@@ -405,6 +405,7 @@ fn kinds_of_files() {
         (
             FileKind::Tests,
             &[
+                "Shop.Tests/compose.yml",
                 "tests/cart.rs",
                 "src/cart_test.go",
                 "docs/test_conf.py",
@@ -465,6 +466,7 @@ fn kinds_of_files() {
         (
             FileKind::Generated,
             &[
+                "pixi.lock",
                 "Cargo.lock",
                 "api/shop.pb.go",
                 "web/app.min.js",
