@@ -190,6 +190,8 @@ fn paths_open_the_gates_they_are_about() {
         ("terraform/main.tf", &["architecture"]),
         ("deploy/k8s/api.yaml", &["architecture"]),
         ("config/production.toml", &["architecture"]),
+        ("infra/stack.py", &["architecture"]),
+        ("deploy/vault/policy.hcl", &["architecture", "security"]),
         ("src/main/resources/application-prod.yml", &["architecture"]),
         ("api/openapi.yaml", &["architecture"]),
         ("migrations/0001_init.sql", &["database"]),
@@ -230,6 +232,11 @@ fn paths_that_only_look_alike_open_nothing() {
         "Cargo.lock",
         "package-lock.json",
         "src/class_loader.rs",
+        "sdk/shop/infra/store.py",
+        "app/Vault/Journal.php",
+        "Shop.Tests/compose.yml",
+        "pixi.lock",
+        "web/.env.development",
     ] {
         assert_eq!(opened_by(path, &["+plain text"]), NONE, "{path}");
     }
@@ -253,6 +260,8 @@ fn lines_open_the_gates_they_are_about() {
         ("+db.users.drop()", &["database"]),
         ("+name = models.CharField(max_length=20)", &["database"]),
         ("+r = requests.get(url)", &["external"]),
+        ("+  const call = http.request(options);", &["external"]),
+        ("+\tanswer, err := client.PostForm(url, form)", &["external"]),
         (
             "+const URL: &str = \"https://hooks.partner.test/services\";",
             &["external"],
@@ -278,6 +287,11 @@ fn lines_that_only_look_alike_open_nothing() {
         "+mod billing;",
         "+export const total = 3;",
         "+let hash = map.hash();",
+        "+    permissions: Vec<String>,",
+        "+let post_form = PostForm::from(input);",
+        "+func rates(w http.ResponseWriter, r *http.Request) {",
+        "+  await axios.put(route, form);",
+        "-fn permissions() -> Vec<Permission> {",
     ] {
         assert_eq!(opened_by("src/lib.rs", &[line]), NONE, "{line}");
     }
