@@ -261,7 +261,10 @@ fn lines_open_the_gates_they_are_about() {
         ("+name = models.CharField(max_length=20)", &["database"]),
         ("+r = requests.get(url)", &["external"]),
         ("+  const call = http.request(options);", &["external"]),
-        ("+\tanswer, err := client.PostForm(url, form)", &["external"]),
+        (
+            "+\tanswer, err := client.PostForm(url, form)",
+            &["external"],
+        ),
         (
             "+const URL: &str = \"https://hooks.partner.test/services\";",
             &["external"],
