@@ -24,6 +24,8 @@ use crate::{
 /// Test files that are read, and bytes of them: hostile changes are large.
 pub(super) const MOST_FILES: usize = 40;
 const MOST_BYTES: usize = 2 << 20;
+/// Changed lines that are compared each with each.
+const MOST_COMPARED: usize = 1_000;
 
 /// The files of a change that hold tests, by their place or by the words of their patch.
 pub(super) fn with_tests(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
@@ -313,6 +315,7 @@ impl<'a> Rest<'a> {
             comes: news()
                 .flat_map(|(old, new)| missing(&new.lines, old.iter().flat_map(|old| &old.lines)))
                 .map(|line| line.text.as_str())
+                .take(MOST_COMPARED)
                 .collect(),
         }
     }
@@ -444,14 +447,15 @@ fn keeps_all(old: &Part<'_>, [taken, brought]: [&[&CodeLine]; 2], rest: &Rest<'_
         values.map(plain).collect()
     };
     let comes = stated(brought);
-    let mut moved = rest.brought.clone();
     let is_given = |line: &CodeLine| {
         let given = line.text.split_once('=').map(|(_, it)| it.trim());
         given.is_some_and(|it| it.len() > 5 && rest.comes.iter().any(|line| line.contains(it)))
     };
     let stands = |line: &&CodeLine| {
         let values = stated(&[*line]);
-        take(&mut moved, &[line.words()])
+        rest.brought
+            .get(&line.words())
+            .is_some_and(|left| *left > 0)
             || !values.is_empty() && comes.windows(values.len()).any(|part| part == values)
             || !old.asserts(line) && is_given(line)
     };
@@ -459,7 +463,8 @@ fn keeps_all(old: &Part<'_>, [taken, brought]: [&[&CodeLine]; 2], rest: &Rest<'_
         let is_other = LINES.imports.is_match(&line.text) || LINES.waits.is_match(&line.text);
         old.asserts(line) || old.is_row(line) || !is_other && values(&line.text).next().is_some()
     };
-    taken.iter().filter(states).all(stands)
+    let is_small = taken.len().max(brought.len()) <= MOST_COMPARED;
+    is_small && taken.iter().filter(states).all(stands)
 }
 
 /// Whether a change mends the program: it edits lines of code, other than imports, outside of tests.
