@@ -59,6 +59,10 @@ impl Flaw {
         "run of the tool failed, by its own word",
         "runs of the tool failed, by its own word",
     );
+    pub const TOOL_COMPLAINED: Self = Self(
+        "error is told by the tool of its own run",
+        "errors are told by the tool of its own run",
+    );
     pub const UNFINISHED_TEST: Self = Self(
         "test has no end and counts as failed",
         "tests have no end and count as failed",

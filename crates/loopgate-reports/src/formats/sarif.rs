@@ -38,6 +38,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         "runs[].tool.extensions[].guid",
         "runs[].tool.extensions[].name",
         "runs[].invocations[].toolExecutionNotifications[]",
+        "runs[].invocations[].toolConfigurationNotifications[]",
     ];
     let mut run = SarifRun {
         known: KnownObjects::default(),
@@ -273,14 +274,14 @@ impl SarifRun<'_> {
                 self.has_failed = true;
             }
             2 => {}
-            10 if value.text("level").as_deref() == Some("error") => {
+            10 | 11 if value.text("level").as_deref() == Some("error") => {
                 let message = value.text("message/text").unwrap_or_default();
                 if self.errors.len() < MAX_ERRORS && !message.trim().is_empty() {
                     let message = text::clipped(message.trim(), MAX_MESSAGE);
                     self.errors.push(Failure::of(ErrorType::Other, message));
                 }
             }
-            10 => {}
+            10 | 11 => {}
             _ => self.known.take(path, value, size),
         }
     }
@@ -290,6 +291,13 @@ impl SarifRun<'_> {
         let errors = std::mem::take(&mut self.errors);
         if std::mem::take(&mut self.has_failed) {
             self.out.run.fail(errors);
+            return;
+        }
+        // SARIF 2.1.0, 3.58.6: an error may have kept it from looking at everything.
+        for error in errors {
+            self.out
+                .notes
+                .flaw(Flaw::TOOL_COMPLAINED, || error.reported());
         }
     }
 
