@@ -15,7 +15,8 @@ use super::{
 use loopgate_core::{
     deciding::{CheckView, View},
     evidence::{
-        Against, BaseTestRun, CheckEvidence, CheckResults, Compare, ProofEnd, ReportQuality, TestId,
+        Against, BaseTestRun, CheckEvidence, CheckResults, Compare, Outcome, ProofEnd,
+        ReportQuality, TestId,
     },
     observed::{ReceivedEvidence, Snapshot},
     result::CheckState,
@@ -32,7 +33,8 @@ pub fn passes(state: CheckState, check: &CheckView) -> bool {
             .iter()
             .all(|report| report.quality != ReportQuality::Invalid)
     };
-    state == CheckState::Passed && check.evidence().is_some_and(is_read)
+    let is_good = |evidence: &CheckEvidence| is_read(evidence) && complaints(evidence).is_none();
+    state == CheckState::Passed && check.evidence().is_some_and(is_good)
 }
 
 /// What `parts/check.md` shows.
@@ -103,11 +105,21 @@ fn note_on(evidence: &CheckEvidence) -> Option<Markdown> {
     if let Some(because) = &evidence.skipped_because {
         return Some(short_text(because, 200));
     }
+    if let Some(complaints) = complaints(evidence) {
+        return Some(Markdown::ours(complaints));
+    }
     let unread = evidence
         .reports
         .iter()
         .find(|report| report.format.is_none() && evidence.has_unread_tests())?;
     Some(short_text(unread.notes.first()?, 300))
+}
+
+/// That the tool told errors of a run which it calls a success.
+pub(super) fn complaints(evidence: &CheckEvidence) -> Option<String> {
+    let errors = evidence.reconciled.complaints;
+    let is_silent = errors > 0 && evidence.outcome == Outcome::Passed;
+    is_silent.then(|| messages::plain(entry::CheckNote::Complaints, context! { errors }))
 }
 
 /// How it stands or ended, with a sign.

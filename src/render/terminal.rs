@@ -171,12 +171,12 @@ fn standing(state: CheckState, check: &CheckView) -> String {
         CheckStanding::NotApplicable { job } if job.filter.is_some() => {
             return line(&words::skipped_job(job));
         }
-        CheckStanding::Done(evidence) => evidence
-            .skipped_because
-            .as_deref()
-            .filter(|_| state == CheckState::NotRun)
-            .map(|because| format!(": {}", line(because)))
-            .unwrap_or_default(),
+        CheckStanding::Done(evidence) => {
+            let because = evidence.skipped_because.as_deref();
+            let because = because.filter(|_| state == CheckState::NotRun).map(line);
+            let beside = because.or_else(|| check_table::complaints(evidence));
+            beside.map(|text| format!(": {text}")).unwrap_or_default()
+        }
         CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
         CheckStanding::Lost { jobs } => format!(": {}", line(&messages::lost_jobs(jobs))),
         CheckStanding::Refused { reason } => format!(": {}", line(reason)),
@@ -231,6 +231,26 @@ mod tests {
             fixtures::policy(),
         );
         insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, false));
+    }
+
+    #[test]
+    fn what_a_tool_tells_of_its_own_run_stands_beside_the_pass() {
+        let mut decision = fixtures::green(NextAction::WaitForMerge);
+        let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+        let check = &mut decision.view.checks[0];
+        assert!(check_table::passes(CheckState::of(check), check));
+        let CheckStanding::Done(evidence) = &mut check.standing else {
+            panic!("it passed");
+        };
+        evidence.reconciled.complaints = 2;
+        let check = &decision.view.checks[0];
+        assert!(!check_table::passes(CheckState::of(check), check));
+        let said =
+            "the tool tells 2 errors of its own run, so it may not have looked at everything";
+        let note = check_table::note(check).map(|note| note.to_string());
+        assert_eq!(note.as_deref(), Some(said));
+        let text = report(&decision, &snapshot, &policy, false, false);
+        assert!(text.contains(&format!("passed: {said}")), "{text}");
     }
 
     #[test]

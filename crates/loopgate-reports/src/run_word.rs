@@ -6,7 +6,7 @@
 
 use loopgate_core::evidence::{CheckResults, ErrorType, Failure, Reconciled};
 
-use crate::Collector;
+use crate::{Collector, Flaw};
 
 /// Reasons that are kept: a report may hold as many as it likes.
 const MAX_REASONS: usize = 5;
@@ -30,6 +30,8 @@ pub(super) struct RunWord {
     summed: (u64, u64),
     /// What it says for that.
     reasons: Vec<Failure>,
+    /// Errors that it tells of a run which it does not call failed.
+    complaints: u64,
 }
 
 impl RunWord {
@@ -72,6 +74,12 @@ impl RunWord {
 }
 
 impl Collector {
+    /// The tool tells of an error of its own in a run that it calls a success: it may not have looked at everything.
+    pub fn complains(&mut self, error: &Failure) {
+        self.run.complaints = self.run.complaints.saturating_add(1).min(MOST);
+        self.notes.flaw(Flaw::TOOL_COMPLAINED, || error.reported());
+    }
+
     /// Adds the failures that only the run's own word shows.
     pub fn reconcile(&mut self) {
         let RunWord {
@@ -80,6 +88,7 @@ impl Collector {
             has_failed,
             ended_early,
             closing,
+            complaints,
             reasons,
             ..
         } = std::mem::take(&mut self.run);
@@ -94,6 +103,7 @@ impl Collector {
             unnamed,
             run_failed,
             ended_early,
+            complaints,
         };
         self.report.closing_sum =
             closing

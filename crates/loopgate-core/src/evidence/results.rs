@@ -148,6 +148,9 @@ pub struct Reconciled {
     /// Its text ends before it sums the run up.
     #[serde(skip_serializing_if = "is_default")]
     pub ended_early: bool,
+    /// Errors that it tells of its own run, and calls it a success all the same.
+    #[serde(skip_serializing_if = "is_default")]
+    pub complaints: u64,
 }
 
 impl Reconciled {
@@ -156,6 +159,7 @@ impl Reconciled {
         self.unnamed = self.unnamed.saturating_add(other.unnamed);
         self.run_failed |= other.run_failed;
         self.ended_early |= other.ended_early;
+        self.complaints = self.complaints.saturating_add(other.complaints);
     }
 }
 

@@ -294,10 +294,8 @@ impl SarifRun<'_> {
             return;
         }
         // SARIF 2.1.0, 3.58.6: an error may have kept it from looking at everything.
-        for error in errors {
-            self.out
-                .notes
-                .flaw(Flaw::TOOL_COMPLAINED, || error.reported());
+        for error in &errors {
+            self.out.complains(error);
         }
     }
 
