@@ -331,7 +331,7 @@ async fn what_github_refuses_begins_no_session_and_what_it_takes_back_ends_one()
         let refused = alice.visits(&back).await;
         let told = "GitHub does not answer as it should now";
         assert!(
-            refused.status == 403 && refused.body.contains(told),
+            refused.status == 503 && refused.body.contains(told),
             "{path}: {refused:?}"
         );
         world.simulator().heal();

@@ -379,7 +379,15 @@ async fn finish(
         Err(NotSignedIn::Refused(reason)) => {
             reply.with(StatusCode::FORBIDDEN, &Notice::new("Not signed in", reason))
         }
-        Err(NotSignedIn::NotNow(error)) => PageError::NotNow(error.to_string()).response(&reply),
+        Err(NotSignedIn::NotNow(error)) => {
+            tracing::warn!(%error, "a sign-in did not succeed");
+            // The answer is spent: to load this page again would not help.
+            let told = "GitHub does not answer as it should now. Begin again in a minute.";
+            reply.with(
+                StatusCode::SERVICE_UNAVAILABLE,
+                &Notice::new("Not signed in", told),
+            )
+        }
     };
     visitors.set(answer, BEGUN, "", TimeDelta::zero())
 }
