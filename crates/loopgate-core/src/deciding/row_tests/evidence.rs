@@ -1,6 +1,7 @@
 //! H and B: what is known of a check, and whose failure it is.
 
 use super::*;
+use crate::result::CheckState;
 use crate::verdict::external::silent_runs;
 
 #[test]
@@ -397,20 +398,23 @@ fn a_security_check_fails_on_grave_findings_only() {
         };
         scan.findings = vec![finding];
         with_check(&mut story, scan);
-        story.decide().action.word()
+        let decision = story.decide();
+        let mut checks = decision.view.checks.iter();
+        let scan = checks.find(|check| check.name == name("scan")).unwrap();
+        (decision.action.word(), CheckState::of(scan))
     };
     assert_eq!(
         verdict(FindingSeverity::Medium, Outcome::Failed),
-        DecisionWord::Proceed,
+        (DecisionWord::Proceed, CheckState::MinorFindings),
         "whatever its exit code"
     );
     assert_eq!(
         verdict(FindingSeverity::High, Outcome::Passed),
-        DecisionWord::Escalate
+        (DecisionWord::Escalate, CheckState::Failed)
     );
     for unfinished in [Outcome::TimedOut, Outcome::Cancelled] {
         assert_ne!(
-            verdict(FindingSeverity::Low, unfinished),
+            verdict(FindingSeverity::Low, unfinished).0,
             DecisionWord::Proceed,
             "{unfinished}: it did not look at everything"
         );
