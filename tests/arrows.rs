@@ -22,9 +22,7 @@ const CORE: &[&str] = &[
     "memory",
     "state",
     "commands",
-    "gate",
-    "verdict",
-    "attempts",
+    "concerns",
     "escalation",
     "stages",
     "deciding",
@@ -37,6 +35,22 @@ const CORE: &[&str] = &[
 
 /// The rooms of `failure`, in the order in which a failure goes through them: each may enter those before it.
 const FAILURE: &[&str] = &["read", "classify", "explain", "feedback"];
+
+/// The concerns, in their phases: each may enter those before it.
+const CONCERNS: &[&str] = &[
+    "capabilities",
+    "queue",
+    "coverage",
+    "gates",
+    "review",
+    "reviewers",
+    "checks",
+    "tampering",
+    "verdict",
+    "attempts",
+    "disputes",
+    "fixer",
+];
 
 /// The houses of `github`, each with those it may enter beside itself.
 const GITHUB: &[(&str, &[&str])] = &[
@@ -172,17 +186,24 @@ fn climbing<'a>(
     wrong
 }
 
+/// Rooms of which each may enter those before it.
+fn in_order<'a>(rooms: &'a [&'a str]) -> impl Iterator<Item = (&'a str, Vec<&'a str>)> {
+    rooms
+        .iter()
+        .enumerate()
+        .map(|(at, room)| (*room, rooms[..at].to_vec()))
+}
+
 #[test]
 fn arrows_point_down_only() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let core = CORE
-        .iter()
-        .enumerate()
-        .map(|(at, room)| (*room, CORE[..at].to_vec()));
-    let mut wrong = climbing(&root.join("crates/loopgate-core/src"), "crate::", core);
+    let core = root.join("crates/loopgate-core/src");
+    let mut wrong = climbing(&core, "crate::", in_order(CORE));
+    let concerns = core.join("concerns");
+    wrong.extend(climbing(&concerns, "concerns::", in_order(CONCERNS)));
     for (folder, holder, rooms) in [
         ("src", "crate::", ARROWS),
-        ("src/github", "crate::github::", GITHUB),
+        ("src/github", "github::", GITHUB),
     ] {
         let rooms = rooms
             .iter()
@@ -220,8 +241,14 @@ fn every_room_is_on_the_map() {
         .map(|(room, _)| *room)
         .chain(GITHUB.iter().map(|(house, _)| *house))
         .chain(CORE.iter().copied())
+        .chain(CONCERNS.iter().copied())
         .collect();
-    for src in ["src", "src/github", "crates/loopgate-core/src"] {
+    for src in [
+        "src",
+        "src/github",
+        "crates/loopgate-core/src",
+        "crates/loopgate-core/src/concerns",
+    ] {
         for entry in fs::read_dir(root.join(src)).expect(src) {
             let path = entry.expect("an entry of src").path();
             let name = path

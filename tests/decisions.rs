@@ -21,14 +21,17 @@ const SECTIONS: [(&str, &[&str]); 11] = [
             "core/deciding/row_tests/evidence.rs",
             "core/deciding/row_tests/reviewers.rs",
             "core/evidence/contradiction.rs",
-            "core/verdict/matrix_jobs_tests.rs",
+            "core/concerns/checks/matrix_jobs_tests.rs",
             "core/failure/explain/blame.rs",
             "src/runner/schedule.rs",
         ],
     ),
     (
         "Attempts and retries",
-        &["core/deciding/row_tests/attempts.rs", "core/attempts"],
+        &[
+            "core/deciding/row_tests/attempts.rs",
+            "core/concerns/attempts",
+        ],
     ),
     (
         "From evidence to a decision",
@@ -43,22 +46,23 @@ const SECTIONS: [(&str, &[&str]); 11] = [
         &[
             "core/deciding/row_tests/commands.rs",
             "core/deciding/row_tests/disputes.rs",
+            "core/concerns/fixer",
             "core/escalation",
         ],
     ),
     (
         "Gates",
         &[
-            "core/gate/waiting.rs",
-            "core/gate/assess/tests",
+            "core/concerns/gates/waiting.rs",
+            "core/concerns/gates/assess/tests",
             "tests/gates",
         ],
     ),
     (
         "Coverage, proofs and weakened tests",
         &[
-            "core/verdict/coverage",
-            "core/verdict/tamper",
+            "core/concerns/coverage",
+            "core/concerns/tampering",
             "src/runner/job.rs",
             "src/runner/rerun",
         ],

@@ -14,8 +14,9 @@ use loopgate::{
 };
 use loopgate_core::{
     AppId, GateName, Login,
+    concerns::gates,
     evidence::{Evidence, ReportFormat},
-    failure, gate,
+    failure,
     state::{LoopState, history::HistoryLine},
 };
 use loopgate_reports::{ReadOptions, read};
@@ -83,7 +84,7 @@ pub fn comment(bytes: &[u8]) {
     let Ok(bot) = "loopgate".parse::<Login>() else {
         return;
     };
-    let inspection = gate::inspect(&text, &bot, &gates);
+    let inspection = gates::inspect(&text, &bot, &gates);
     let _ = serde_json::to_string(&inspection);
 }
 

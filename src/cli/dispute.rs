@@ -18,7 +18,7 @@ use crate::{
 use loopgate_core::{
     FailureId, Login,
     commands::command,
-    gate::{self, ReactionKind},
+    concerns::gates::{self, ReactionKind},
     state::DisputeKind,
 };
 
@@ -127,7 +127,7 @@ async fn post_command(
     }
     let body = format!("/loop {command}");
     let bot: Login = "loopgate[bot]".parse()?;
-    let reading = gate::read(&body, &bot, &BTreeSet::new());
+    let reading = gates::read(&body, &bot, &BTreeSet::new());
     if reading.commands().next().cloned() != command::read(command).ok() {
         return Err(CliError::usage(format!(
             "a comment with these words is no command: {}",

@@ -16,7 +16,9 @@ use crate::{
     render,
 };
 use loopgate_core::{
-    GateName, Login, failure, gate,
+    GateName, Login,
+    concerns::gates,
+    failure,
     state::{LOOP_STATE_SCHEMA, LoopState, RunDocument, UnreadableState},
 };
 use loopgate_reports::{
@@ -80,7 +82,7 @@ pub async fn run(command: &InspectCommand) -> CommandResult {
                 [] => config::presets().gates.into_keys().collect(),
                 named => named.iter().cloned().collect(),
             };
-            output::show_as_yaml(&gate::inspect(&output::read_text(file)?, bot, &gates))
+            output::show_as_yaml(&gates::inspect(&output::read_text(file)?, bot, &gates))
         }
         InspectCommand::State { what } => state(what.as_deref()).await,
         InspectCommand::Config { file, organisation } => settings(file, organisation.as_deref()),

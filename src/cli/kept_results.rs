@@ -16,10 +16,10 @@ use crate::{
 };
 use loopgate_core::{
     CheckName, Sha,
+    concerns::checks::lost_results,
     evidence::{CheckEvidence, Evidence, Outcome},
     policy::{CheckSource, Policy},
     source_files::{FileKind, kind},
-    verdict::lost_results,
 };
 
 /// Runs that are kept of a check: the newest.

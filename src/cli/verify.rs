@@ -31,6 +31,7 @@ use crate::{
 };
 use loopgate_core::{
     CheckName, RuleId, Score, Sha, Timestamp,
+    concerns::{checks::gather, coverage},
     deciding::{Decision, DecisionWord, decide},
     evidence::{CheckEvidence, CheckKind, Evidence, EvidenceExtent, Outcome, RepeatedTest},
     failure::{self, FeedbackLine},
@@ -38,7 +39,6 @@ use loopgate_core::{
     policy::{CheckSource, Policy, RequiredTest},
     stage::Stage,
     state::{LoopState, RunStatus},
-    verdict::{coverage, gather},
 };
 
 #[derive(Debug, Args)]

@@ -18,6 +18,7 @@ use crate::{
 };
 use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
+    concerns::tampering,
     deciding::{Decision, MemoryAnswers},
     evidence::{CheckEvidence, EVIDENCE_SCHEMA, Evidence},
     memory::Retention,
@@ -26,7 +27,6 @@ use loopgate_core::{
         Lifecycle, PullRequest, ReceivedEvidence, Snapshot,
     },
     policy::{CheckSource, Policy, PolicyOrigin},
-    verdict::tamper,
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.
@@ -311,7 +311,7 @@ pub(super) fn read_files(checkout: &Checkout, base: Sha, snapshot: &mut Snapshot
     let Some((before, worktree)) = before.zip(Worktree::of(&checkout.git).ok()) else {
         return;
     };
-    let wanted = tamper::files_to_read(&snapshot.files, Some(before), head);
+    let wanted = tampering::files_to_read(&snapshot.files, Some(before), head);
     let (new, old): (BTreeSet<FileAt>, _) =
         wanted.into_iter().partition(|(commit, _)| *commit == head);
     // Of what git does not give the hunks are read.

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use super::{Result, TreeFile, objects::document};
 use loopgate_core::{
+    concerns::verdict::FailureView,
     deciding::AttemptRecord,
     evidence::{ChangedCoverage, CheckEvidence, LogExcerpt},
     failure::FeedbackLine,
     memory::{AppliedFix, shorten},
     reflex::FixRecord,
     state::AttemptDigest,
-    verdict::FailureView,
 };
 
 /// `schema` of an attempt.

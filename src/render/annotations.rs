@@ -18,8 +18,8 @@ use super::{
     word,
 };
 use loopgate_core::{
-    deciding::View, failure::Blame, observed::AnnotationLevel, policy::ConfigError,
-    result::CheckState, verdict::FailureView,
+    concerns::verdict::FailureView, deciding::View, failure::Blame, observed::AnnotationLevel,
+    policy::ConfigError, result::CheckState,
 };
 
 /// At most so many are sent, in batches of 50, as many as GitHub takes at once.

@@ -13,7 +13,7 @@ use super::{
 use loopgate_core::{
     PrNumber,
     commands::Verb,
-    gate::GateReport,
+    concerns::gates::GateReport,
     policy::PolicyOrigin,
     state::{Answer, AnswerOutcome, Asked, CommandRefusal, GateStatus},
 };

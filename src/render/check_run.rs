@@ -14,9 +14,9 @@ use super::{
 use loopgate_core::{
     GateName, PrNumber, Sha,
     commands::Verb,
+    concerns::gates::GateReport,
     deciding::{CheckRunPlan, NextAction},
     evidence::{CheckKind, CheckResults},
-    gate::GateReport,
     observed::{Conclusion, OwnCheck},
     result::CheckState,
     stages::Blocker,

@@ -13,6 +13,11 @@ use super::{
     short_text, word, words,
 };
 use loopgate_core::{
+    concerns::{
+        checks::{CheckStanding, gather::OnBase},
+        tampering::Tampering,
+        verdict::{FeedbackFact, evaluate::COVERAGE_RULE},
+    },
     deciding::{CheckView, View},
     evidence::{
         Against, BaseTestRun, CheckEvidence, CheckResults, Compare, Outcome, ProofEnd,
@@ -20,9 +25,6 @@ use loopgate_core::{
     },
     observed::{ReceivedEvidence, Snapshot},
     result::CheckState,
-    verdict::{
-        CheckStanding, FeedbackFact, evaluate::COVERAGE_RULE, gather::OnBase, tamper::Tampering,
-    },
 };
 
 /// Whether nothing has to be shown of it but that it passes.

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::{Markdown, Shown, address, fence, sanitize::quoted};
 use loopgate_core::{
     CheckName,
+    concerns::checks::CheckStanding,
     deciding::Decision,
     evidence::{LogExcerpt, MOST_EXCERPTS},
     state::AnswerOutcome,
     untrusted::without_commands,
-    verdict::CheckStanding,
 };
 
 /// What stands above every excerpt.
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{evidence::Outcome, verdict::FailureView};
+    use loopgate_core::{concerns::verdict::FailureView, evidence::Outcome};
 
     /// What other bots take for commands: Prow, bors, Mergify and Dependabot, by their documentation.
     const GRAMMARS: [&str; 5] = [

@@ -17,8 +17,8 @@ use super::{
 };
 use loopgate_core::{
     GateName,
+    concerns::gates::{GateReport, MatchReason, RuleEvidence, TriggerMatch},
     deciding::Decision,
-    gate::{GateReport, MatchReason, RuleEvidence, TriggerMatch},
     observed::Snapshot,
     stage::Stage,
     stages::Blocker,

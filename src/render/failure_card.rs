@@ -15,11 +15,11 @@ use super::{
 };
 use loopgate_core::{
     CheckName,
+    concerns::verdict::{EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
     deciding::{CheckView, NextAction, View},
     evidence::Failure,
     failure::{Blame, FeedbackLine, cut_at_sentence},
     untrusted::without_secrets,
-    verdict::{EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
 };
 
 /// Names of further failures with one cause.

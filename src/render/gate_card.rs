@@ -13,7 +13,7 @@ use super::{
 };
 use loopgate_core::{
     Login, Timestamp,
-    gate::{
+    concerns::gates::{
         Approval, Considered, GateReport, MatchReason, Refusal, RuleEvidence, TriggerMatch,
         WordOutcome,
     },

@@ -5,17 +5,21 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use loopgate_core::{
     GateName,
+    concerns::{
+        checks::CheckStanding,
+        coverage::MissingTests,
+        gates::*,
+        verdict::{FailureView, FeedbackFact, RuleFailure},
+    },
     deciding::*,
     escalation::{Cause, Disagreement, Question},
     evidence::*,
     failure::{Blame, FeedbackLine},
-    gate::*,
     memory::{MatchOutcome, MemoryMatch, ShownFix, Tier},
     observed::{ForgedCheck, ObservationProblem, Unusable},
     policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
     stage::Stage,
     state::{GateStatus, Skip},
-    verdict::{CheckStanding, FailureView, FeedbackFact, RuleFailure, coverage::MissingTests},
 };
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Tag};

@@ -11,11 +11,15 @@ use super::{
     short_text, warning, word, words,
 };
 use loopgate_core::{
+    concerns::{
+        checks::CheckStanding,
+        review::ReviewStanding,
+        verdict::{Evaluation, RuleOutcome, RuleView},
+    },
     deciding::{CheckView, Part},
     policy::{PolicyOrigin, Trigger},
     result::{About, Item, ItemId, ItemStatus},
     stage::Stage,
-    verdict::{CheckStanding, Evaluation, RuleOutcome, RuleView, review::ReviewStanding},
 };
 
 /// Items of one list that are shown at most.

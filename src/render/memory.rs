@@ -15,9 +15,9 @@ use super::{
 };
 use loopgate_core::{
     PrNumber,
+    concerns::verdict::FailureView,
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, SettledDispute, Tier},
     text::one_line,
-    verdict::FailureView,
 };
 
 /// `schema` of what was found.

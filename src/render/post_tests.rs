@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use loopgate_core::{
+    concerns::checks::{CheckStanding, JobName, LossCause, LostJob, gather::OnBase},
     deciding::{CheckView, Decision, NextAction},
     evidence::{CheckKind, Failure},
     failure::Blame,
     fixtures::{Story, commit_by, evidence, gate_name, paths, person, policy_with, sha},
     observed::{Conclusion, ReceivedEvidence, Snapshot},
     policy::Policy,
-    verdict::{CheckStanding, JobName, LossCause, LostJob, gather::OnBase},
 };
 
 use super::{failure_card, fixtures, messages::entry, pull_request, terminal_report, *};

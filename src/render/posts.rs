@@ -17,9 +17,11 @@ use super::{
 };
 use loopgate_core::{
     CommentId, GateName, Login, TeamSlug,
+    concerns::{
+        fixer::fix_request::{FixTurn, Whom},
+        gates::{GateReport, checkboxes},
+    },
     deciding::Post,
-    escalation::fix_request::{FixTurn, Whom},
-    gate::{GateReport, checkboxes},
     observed::{Lifecycle, OwnCheck},
     policy::{ChecklistMode, DispatchFixer, Fixer, InvalidateOnPush},
     state::{GateStatus, Reviewer},
@@ -404,9 +406,9 @@ mod fixer_tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
+        concerns::verdict::FeedbackFact,
         fixtures::{Story, evidence, sha},
         observed::{ReceivedEvidence, ReviewVerdict},
-        verdict::FeedbackFact,
     };
 
     #[test]

@@ -10,7 +10,9 @@ use super::{
 };
 use loopgate_core::{
     GateName,
-    gate::{AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome},
+    concerns::gates::{
+        AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome,
+    },
     policy::ApproveBy,
     state::WordSource,
 };
@@ -168,7 +170,7 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
-        gate::{Inside, WordOutcome},
+        concerns::gates::{Inside, WordOutcome},
         stage::Stage,
         state::GateStatus,
     };

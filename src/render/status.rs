@@ -14,17 +14,16 @@ use super::{
     verdict, warning, words,
 };
 use loopgate_core::{
+    concerns::{
+        tampering::{Tampering, Weight},
+        verdict::{RuleOutcome, feedback::sentence},
+    },
     deciding::{Decision, NextAction},
     evidence::MOST_EXCERPTS,
     observed::Snapshot,
     policy::{Policy, Severity},
     result::CheckState,
     state::{AttemptDigest, Skip},
-    verdict::{
-        RuleOutcome,
-        feedback::sentence,
-        tamper::{Tampering, Weight},
-    },
 };
 
 /// The hidden first line by which the comment is found again.

@@ -11,15 +11,17 @@ use super::{
 };
 use loopgate_core::{
     CheckName,
+    concerns::{
+        checks::{CheckStanding, Silence, external},
+        fixer::{fix_request::Whom, senior_fixer},
+    },
     deciding::{NextAction, View},
-    escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     observed::Stack,
     policy::{CheckSource, EscalationAction, GateRole, Trigger},
     result::CheckState,
     stages::Blocker,
     state::RunStatus,
-    verdict::{CheckStanding, Silence, external},
 };
 
 /// What happens next and by whom, one step a line.

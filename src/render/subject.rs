@@ -5,14 +5,18 @@ use std::cell::OnceCell;
 use super::{Feedback, Markdown, texts::Parts};
 use loopgate_core::{
     CheckName, GateName, Login,
+    concerns::{
+        checks::gather::OnBase,
+        gates::GateReport,
+        tampering::Tampering,
+        verdict::{DistanceToSuccess, RuleView},
+    },
     deciding::{CheckView, Decision, Warning},
-    gate::GateReport,
     observed::Snapshot,
     policy::{ApproveBy, GateRole, Policy},
     result::{self, About, CheckState, Item},
     stages::Blocker,
     state::{GateStatus, StopReason},
-    verdict::{DistanceToSuccess, RuleView, gather::OnBase, tamper::Tampering},
 };
 
 /// What the texts of one reconcile are made from.

@@ -9,10 +9,12 @@ use super::{
     sanitize, short_text, words,
 };
 use loopgate_core::{
+    concerns::verdict::{
+        Evaluation, EvaluationVerdict, FailureView, RuleFailure, RuleOutcome, RuleView,
+    },
     observed::Commit,
     policy::{Severity, StateBackend},
     state::{AttemptDigest, LoopState, VerificationResult},
-    verdict::{Evaluation, EvaluationVerdict, FailureView, RuleFailure, RuleOutcome, RuleView},
 };
 
 /// The summary, without control characters.

@@ -10,12 +10,15 @@ use super::{
     place, plain, verdict, warning, word, words,
 };
 use loopgate_core::{
+    concerns::{
+        checks::CheckStanding,
+        verdict::{FailureView, RuleFailure, RuleOutcome, RuleView},
+    },
     deciding::{CheckView, Decision},
     evidence::CheckEvidence,
     observed::Snapshot,
     policy::Policy,
     result::CheckState,
-    verdict::{CheckStanding, FailureView, RuleFailure, RuleOutcome, RuleView},
 };
 
 /// Causes of failures shown; the rest is counted.

@@ -2,9 +2,9 @@
 
 use super::*;
 use loopgate_core::{
+    concerns::gates::EligibleApprovers,
     deciding::Decision,
     evidence::{CheckKind, Outcome},
-    gate::EligibleApprovers,
     observed::Permission,
     policy::{ChecklistMode, ReportSection},
     state::Reviewer,

@@ -18,7 +18,7 @@ use super::{
 };
 use loopgate_core::{
     PrNumber, RepoName, TeamSlug,
-    gate::{Considered, GateReport, MatchReason, Refusal, TriggerMatch},
+    concerns::gates::{Considered, GateReport, MatchReason, Refusal, TriggerMatch},
     observed::{ChangedFiles, Lifecycle, Review, Snapshot, Standing, Unusable},
     policy::{RuleTier, Trigger},
     replay::{JudgedHead, PastPullRequest, Waited, WhatIf},

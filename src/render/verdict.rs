@@ -9,6 +9,7 @@ use super::{
 };
 use loopgate_core::{
     CheckName, GateName, Login,
+    concerns::checks::{Silence, external},
     deciding::{NextAction, View},
     failure::Blame,
     observed::Lifecycle,
@@ -17,7 +18,6 @@ use loopgate_core::{
     stage::Stage,
     stages::Blocker,
     state::RunStatus,
-    verdict::{Silence, external},
 };
 
 /// A sign, and one line in plain words: how it stands and who acts.
@@ -359,10 +359,12 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
-        attempts::rerun::NextRerun,
+        concerns::{
+            attempts::rerun::NextRerun,
+            fixer::fix_request::{FixTurn, Whom},
+            gates::GateReport,
+        },
         deciding::Decision,
-        escalation::fix_request::{FixTurn, Whom},
-        gate::GateReport,
         observed::Snapshot,
         policy::{DispatchFixer, Fixer, Policy},
         state::{Blocked, GateStatus, Stop, StopReason},

@@ -11,14 +11,16 @@ use super::{
 };
 use loopgate_core::{
     CheckName, Login, TeamSlug,
+    concerns::{
+        checks::{SkipCause, SkippedJob, StartFilter},
+        fixer::fix_request::Whom,
+        gates::GateReport,
+    },
     deciding::{LabelMeaning, NextAction, Part},
-    escalation::fix_request::Whom,
     failure::Blame,
-    gate::GateReport,
     observed::Permission,
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
     state::RejectedIn,
-    verdict::{SkipCause, SkippedJob, StartFilter},
 };
 use minijinja::{Value, context, value::Serde};
 
@@ -191,8 +193,12 @@ pub fn recipient(recipient: &Recipient) -> String {
 mod tests {
     use super::*;
     use loopgate_core::{
+        concerns::{
+            checks::{JobName, LossCause, LostJob},
+            coverage::MissingTests,
+            verdict::RuleFailure,
+        },
         observed::Conclusion,
-        verdict::{JobName, LossCause, LostJob, RuleFailure, coverage::MissingTests},
     };
     use messages::lost_jobs as lost;
 

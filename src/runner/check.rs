@@ -18,6 +18,7 @@ use super::{
 use crate::git::Git;
 use loopgate_core::{
     CheckName, Timestamp,
+    concerns::coverage,
     evidence::{
         CheckEvidence, CheckKind, ErrorType, Failure, FileCoverage, Finding, FindingSeverity,
         Outcome, ReportNote, ReportQuality, RetryClass,
@@ -25,7 +26,6 @@ use loopgate_core::{
     failure,
     observed::ChangedFiles,
     policy::{CommandCheck, FailOn, FlakyTests, REPORTS_VARIABLE},
-    verdict::coverage,
 };
 use loopgate_reports::{
     Coverage, Pattern, PatternError, ReadOptions, Report,

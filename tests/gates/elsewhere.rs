@@ -5,8 +5,8 @@ use loopgate::{
     github::webhook::{Irrelevant, OwnApp, Routed, route},
 };
 use loopgate_core::{
+    concerns::gates::{Reacted, ReactionKind},
     deciding::decide,
-    gate::{Reacted, ReactionKind},
     observed::ForgedCheck,
 };
 use serde_json::{Value, json};

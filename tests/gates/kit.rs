@@ -6,9 +6,9 @@ use chrono::{TimeDelta, TimeZone as _, Utc};
 use loopgate::{config, render};
 use loopgate_core::{
     CommentId, Login, ReviewId, Sha, Timestamp, UserId,
+    concerns::gates::{Reacted, ReactionKind},
     deciding::{CheckRunPlan, Decision, decide},
     fixtures,
-    gate::{Reacted, ReactionKind},
     observed::{
         Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit,
         Conclusion, Content, FileEntry, Head, Hint, Listing, Members, Permission, Review,

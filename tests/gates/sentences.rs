@@ -1,7 +1,7 @@
 //! How it is worded.
 
 use crate::kit::*;
-use loopgate_core::gate::ReactionKind;
+use loopgate_core::concerns::gates::ReactionKind;
 
 #[track_caller]
 fn reads(body: &str, told: &str) {
@@ -290,7 +290,7 @@ fn a_flood_is_answered_less_and_less_and_hides_nobody() {
             talk.last
                 .surface
                 .reactions
-                .contains_key(&loopgate_core::gate::Reacted::Comment(id))
+                .contains_key(&loopgate_core::concerns::gates::Reacted::Comment(id))
         };
         ids.into_iter().filter(|id| answered(*id)).count()
     };
@@ -320,8 +320,9 @@ fn a_flood_is_answered_less_and_less_and_hides_nobody() {
     talk.look();
     let reactions = &talk.last.surface.reactions;
     assert!(
-        ids.iter()
-            .all(|id| reactions.contains_key(&loopgate_core::gate::Reacted::Comment(*id)))
+        ids.iter().all(
+            |id| reactions.contains_key(&loopgate_core::concerns::gates::Reacted::Comment(*id))
+        )
     );
     // Somebody who becomes an approver is heard however much they wrote.
     talk.says("alice", "security approved");

@@ -4,8 +4,8 @@
 //! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
 //! Each room may use those before it: `ids`, `stage`, [`text`], `letters`, [`untrusted`] → [`evidence`] → [`observed`]
-//! → [`source_files`] → [`policy`] → [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] →
-//! [`attempts`] → [`escalation`] → [`stages`] → [`deciding`] → [`result`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
+//! → [`source_files`] → [`policy`] → [`failure`] → [`memory`] → [`state`] → [`commands`] → [`concerns`] →
+//! [`escalation`] → [`stages`] → [`deciding`] → [`result`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
 
 #![cfg_attr(
     not(test),
@@ -24,15 +24,14 @@ pub mod expressions;
 
 mod letters;
 
-pub mod attempts;
 pub mod commands;
+pub mod concerns;
 pub mod deciding;
 pub mod escalation;
 pub mod evidence;
 pub mod failure;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
-pub mod gate;
 mod ids;
 pub mod memory;
 pub mod metrics;
@@ -48,7 +47,6 @@ pub mod stages;
 pub mod state;
 pub mod text;
 pub mod untrusted;
-pub mod verdict;
 pub mod workflow;
 
 pub use deciding::decide;

@@ -12,9 +12,9 @@ use crate::{
     render::{loop_critique, loop_plan},
 };
 use loopgate_core::{
+    concerns::verdict::evaluate,
     reflex::{self, Produced, Turn},
     state::{RunStatus, Step},
-    verdict::evaluate,
 };
 
 const ARTIFACT_LIMIT: usize = 1 << 20;

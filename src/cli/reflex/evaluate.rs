@@ -17,6 +17,11 @@ use crate::{
 };
 use loopgate_core::{
     Sha,
+    concerns::{
+        checks::gather,
+        coverage,
+        verdict::{Evaluation, evaluate},
+    },
     deciding::{Decision, MemoryAnswers, decide},
     evidence::{CheckEvidence, Environment, Evidence},
     memory::{AppliedFix, Retention},
@@ -24,7 +29,6 @@ use loopgate_core::{
     policy::{Context, Phase, Policy, Trigger},
     reflex::{Evaluated, Turn},
     state::RunStatus,
-    verdict::{Evaluation, coverage, evaluate, gather},
 };
 
 impl Session<'_> {

@@ -12,12 +12,12 @@ use crate::{
 };
 use loopgate_core::{
     CheckName, Login, Sha,
+    concerns::tampering,
     evidence::Evidence,
     observed::{ChangedFiles, CodeType, Snapshot},
     policy::{Policy, PolicyOrigin},
     reflex::{self, Alias, Settings},
     state::{LoopState, Task, history::LocalLoopStarted},
-    verdict::tamper,
 };
 
 /// A repository, and the working tree a loop works in.
@@ -215,7 +215,7 @@ impl LocalWorkspace {
             files,
             evidence,
         );
-        let wanted = tamper::files_to_read(
+        let wanted = tampering::files_to_read(
             &snapshot.files,
             Some(merge_base),
             snapshot.pull_request.head.sha,

@@ -41,13 +41,15 @@ use crate::{
 use loopgate_core::{
     Sha, UserId,
     commands::{Command, command},
-    escalation::disputes::{self, Claim},
+    concerns::{
+        disputes::{self, Claim},
+        tampering,
+    },
     observed::{Account, AccountKind},
     policy::{CommitAuthor, Trigger},
     reflex::{self, Alias, EditRefusal, EditVerdict, Turn},
     state::{CommandRefusal, DisputeSource, RunStatus},
     text,
-    verdict::tamper,
 };
 
 #[derive(Debug, Subcommand)]
@@ -224,7 +226,7 @@ async fn resume(
         };
         let mut accepted = None;
         if accept.is_some() {
-            accepted = Some(tamper::counts(
+            accepted = Some(tampering::counts(
                 &session.weakening(edits.unwrap_or(session.state.head.sha))?,
             ));
         }
@@ -271,7 +273,7 @@ fn judge(before: Sha, after: Sha) -> CommandResult {
     let files = &worktree
         .changes(before, after)
         .map_err(CliError::bad_data)?;
-    let wanted = tamper::files_to_read(files, Some(before), after);
+    let wanted = tampering::files_to_read(files, Some(before), after);
     let contents = &worktree.contents(wanted)?;
     let edits = reflex::Edits {
         files,

@@ -25,11 +25,11 @@ use crate::{
 };
 use loopgate_core::{
     CheckName, Score, Timestamp,
+    concerns::verdict::evaluate,
     observed::{ChangedFiles, CodeType},
     policy::{CheckSource, Fixer, Policy, Rule},
     reflex::{self, Alias, Major, Settings, Turn},
     state::Task,
-    verdict::evaluate,
 };
 
 #[derive(Debug, Args)]

@@ -24,14 +24,14 @@ use crate::{
 };
 use loopgate_core::{
     Sha,
+    concerns::{
+        tampering::{self, Tampering},
+        verdict::FailureView,
+    },
     evidence::{BaseTestRun, ProofEnd},
     policy::{CommandFixer, CommitAuthor, Fixer, Policy, Trigger, backoff},
     reflex::{self, Calling, EditVerdict, FixMaker, FixRecord, PutBack, Senior, Turn},
     text,
-    verdict::{
-        FailureView,
-        tamper::{self, Tampering},
-    },
 };
 
 /// Lines of a refused diff that are shown.
@@ -282,13 +282,13 @@ impl Session<'_> {
             .as_deref()
             .unwrap_or(CONFIGURATION);
         let (before, after) = (edits.head.tree, edits.tree);
-        let wanted = tamper::files_to_read(&edits.files, Some(before), after);
+        let wanted = tampering::files_to_read(&edits.files, Some(before), after);
         let contents = &self.workspace.worktree.contents(wanted)?;
         let judge = |base_tests: &[BaseTestRun]| {
             let failed = view
                 .failures
                 .iter()
-                .filter_map(|view| tamper::failed_test(&view.failure))
+                .filter_map(|view| tampering::failed_test(&view.failure))
                 .collect();
             let judged = reflex::Edits {
                 files: &edits.files,
@@ -655,7 +655,7 @@ impl Session<'_> {
     /// How the loop's branch, up to this commit, weakens what checks it.
     pub(super) fn weakening(&self, commit: Sha) -> Result<Vec<Tampering>, CliError> {
         let (files, before) = (&self.change(commit)?, self.state.head.base_sha);
-        let contents = &self.workspace.worktree.contents(tamper::files_to_read(
+        let contents = &self.workspace.worktree.contents(tampering::files_to_read(
             files,
             Some(before),
             commit,
@@ -667,7 +667,7 @@ impl Session<'_> {
             .iter()
             .flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let failed = failed.collect();
-        Ok(tamper::findings(&tamper::Change::of_fixer(
+        Ok(tampering::findings(&tampering::Change::of_fixer(
             files,
             contents,
             before,

@@ -11,10 +11,10 @@ use crate::{
     render,
 };
 use loopgate_core::{
+    concerns::verdict::{Evaluation, FailureView},
     deciding::DecisionWord,
     reflex::FixRecord,
     state::{LoopState, RunDocument, RunStatus, Step, StopReason},
-    verdict::{Evaluation, FailureView},
 };
 
 /// Lines of a program that are passed on, and characters of each: a terminal or a job's log holds no flood.

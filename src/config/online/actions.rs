@@ -2,7 +2,9 @@
 
 use super::{Check, Spot};
 use loopgate_core::{
-    gate::online_facts::{ActionUse, ActionsPolicy, AllowedActions, DefaultToken, SelectedActions},
+    concerns::gates::online_facts::{
+        ActionUse, ActionsPolicy, AllowedActions, DefaultToken, SelectedActions,
+    },
     policy::{CheckPolicy, CheckSource},
 };
 

@@ -6,7 +6,9 @@ use super::{Check, Spot, meant, people};
 use crate::config::{problem::shorten, source::Source};
 use loopgate_core::{
     GateName, Login, TeamSlug, UserId,
-    gate::{ACTIONS, Owner, OwnerMention, is_advisory, online_facts::asks_owners, owner_mentions},
+    concerns::gates::{
+        ACTIONS, Owner, OwnerMention, is_advisory, online_facts::asks_owners, owner_mentions,
+    },
     observed::{Account, AccountKind, Permission, Standing, Unusable},
     policy::GatePolicy,
 };

@@ -16,7 +16,7 @@ use super::{
 };
 use loopgate_core::{
     Login,
-    gate::online_facts::{Survey, recipients},
+    concerns::gates::online_facts::{Survey, recipients},
     policy::{AnswersApps, ConfigError, Fixer, Policy, Recipient},
 };
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::config::load;
 use loopgate_core::{
     Login, UserId,
-    gate::online_facts::{
+    concerns::gates::online_facts::{
         ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, SelectedActions,
     },
     observed::{Account, AccountKind, Authority, Permission, Standing, Unusable},

@@ -10,8 +10,8 @@ use std::{
 use super::*;
 use crate::config::load::{load_on, parse, presets};
 use loopgate_core::{
+    concerns::gates::{MatchReason, TriggerMatch, is_advisory, matches},
     fixtures,
-    gate::{MatchReason, TriggerMatch, is_advisory, matches},
     observed::{AccountKind, ChangedFile, ChangedFiles, Content, FileStatus, Snapshot},
     policy::{ApproveBy, GateRole, GateTrigger, ManifestChange, Mode, Pattern, Policy, RuleTerms},
     stage::Stage,

@@ -11,29 +11,31 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{CheckRunWrite, Effect, KINDS, check_run};
-use crate::github::{
-    client::{
-        Client,
-        budget::Need,
-        error::{Error, OrAbsent as _, Result},
-        marker::BEGUN,
-        path,
-        repo::Repo,
-        retry::Repeat,
-        ttl_cache::TtlCache,
-        wire::{Branch, CheckRun, Repository},
-    },
-    observe::{Observation, ObservedSurface, OwnCheckRun},
-};
 use crate::{
     channels::Channels,
+    github::{
+        client::{
+            Client,
+            budget::Need,
+            error::{Error, OrAbsent as _, Result},
+            marker::BEGUN,
+            path,
+            repo::Repo,
+            retry::Repeat,
+            ttl_cache::TtlCache,
+            wire::{Branch, CheckRun, Repository},
+        },
+        observe::{Observation, ObservedSurface, OwnCheckRun},
+    },
     render::{Announcement, Dispatch, with_run},
 };
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, RepoName, Sha, Timestamp,
-    attempts::rerun::RerunRequest,
+    concerns::{
+        attempts::rerun::RerunRequest,
+        gates::{Reacted, ReactionKind},
+    },
     deciding::MergedBranch,
-    gate::{Reacted, ReactionKind},
     observed::{AppIdentity, CheckProgress, Snapshot},
     policy::DispatchFixer,
     state::{Repeatable, Reviewer},

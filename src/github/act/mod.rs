@@ -10,16 +10,20 @@ mod check_run;
 mod execute;
 mod plan;
 
-use crate::github::{
-    client::budget::Need,
-    observe::{LeftCheckRun, ObservedSurface},
+use crate::{
+    github::{
+        client::budget::Need,
+        observe::{LeftCheckRun, ObservedSurface},
+    },
+    render::{Announcement, CheckAnnotation, CheckRunText, Dispatch},
 };
-use crate::render::{Announcement, CheckAnnotation, CheckRunText, Dispatch};
 use loopgate_core::{
     CheckRunId, CommentId, WorkflowRunId,
-    attempts::rerun::RerunRequest,
+    concerns::{
+        attempts::rerun::RerunRequest,
+        gates::{Reacted, ReactionKind},
+    },
     deciding::{CheckRunPlan, MergedBranch},
-    gate::{Reacted, ReactionKind},
     observed::{OwnCheck, PullRequest},
     policy::{Channel, DispatchFixer},
     state::{Repeatable, Reviewer},

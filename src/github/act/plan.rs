@@ -1,14 +1,16 @@
 //! The difference between what is there and what should be: pure.
 
 use super::{CheckRunWrite, Effect, check_run};
-use crate::github::{
-    client::marker::{Digest, Marker},
-    observe::ObservedSurface,
+use crate::{
+    github::{
+        client::marker::{Digest, Marker},
+        observe::ObservedSurface,
+    },
+    render::{CheckRunText, Rendered, label_description},
 };
-use crate::render::{CheckRunText, Rendered, label_description};
 use loopgate_core::{
+    concerns::gates::ReactionKind,
     deciding::{CheckRunPlan, Post, Surface},
-    gate::ReactionKind,
     observed::{CheckProgress, Lifecycle, OwnCheck},
     policy::Channel,
     state::Reviewer,

@@ -15,9 +15,9 @@ use zip::ZipArchive;
 
 use loopgate_core::{
     RepoName, Sha,
+    concerns::coverage,
     evidence::{EVIDENCE_SCHEMA, Evidence, consistent},
     observed::WorkflowRun,
-    verdict::coverage,
 };
 
 /// Names of evidence artifacts begin with this.

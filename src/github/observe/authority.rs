@@ -19,7 +19,7 @@ use crate::github::client::{
 };
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
-    gate::{AuthorityQuestions, online_facts::Fetched},
+    concerns::gates::{AuthorityQuestions, online_facts::Fetched},
     observed::{Account, Authority, Members, Permission, Standing, Unusable, Writer},
 };
 

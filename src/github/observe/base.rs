@@ -17,7 +17,7 @@ use crate::github::client::{
 };
 use loopgate_core::{
     Sha,
-    escalation::disputes,
+    concerns::{coverage, disputes, tampering},
     evidence::Evidence,
     observed::{
         BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, ReceivedEvidence,
@@ -26,7 +26,6 @@ use loopgate_core::{
     policy::{CheckSource, Context, CoverageTarget, GateTrigger, Policy, RequiredTest},
     source_files::belongs_to_tests,
     state::LoopState,
-    verdict::{coverage, tamper},
 };
 
 /// Disputed test files whose last committers are asked for.
@@ -127,9 +126,9 @@ impl PullReading<'_> {
                 .any(|sort| sort == RequiredTest::ExistingTestsPass);
         let edits = |file: &ChangedFile| {
             file.paths()
-                .any(|path| belongs_to_tests(path) || tamper::decides_what_runs(path))
+                .any(|path| belongs_to_tests(path) || tampering::decides_what_runs(path))
         };
-        let edits_tests = tamper::holds_tests(files) || files.known().iter().any(edits);
+        let edits_tests = tampering::holds_tests(files) || files.known().iter().any(edits);
         let fails = |evidence: &Evidence| {
             evidence
                 .checks

@@ -17,13 +17,13 @@ use crate::github::{
 };
 use loopgate_core::{
     CheckName, CheckRunId, Sha, Timestamp,
+    concerns::checks::{CheckStanding, external},
     evidence::{CheckEvidence, CheckKind},
     observed::{
         Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Conclusion,
         ExternalCheck, ForgedCheck, JobOutput, Listing, ObservationProblem, OwnCheck,
     },
     policy::{CheckSource, ExternalSource, ReadLogs, VerifyPolicy},
-    verdict::{CheckStanding, external},
 };
 use loopgate_reports::{
     ReadOptions,

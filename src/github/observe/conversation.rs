@@ -13,7 +13,7 @@ use crate::github::client::{
 };
 use loopgate_core::{
     CommentId, PrNumber, ReviewId, Sha, Timestamp,
-    gate::Reacted,
+    concerns::gates::Reacted,
     observed::{Comment, Listing, Review, ReviewVerdict},
 };
 

@@ -14,7 +14,10 @@ use crate::github::client::{
 };
 use loopgate_core::{
     CommentId, PrNumber, ReviewId,
-    gate::may_speak,
+    concerns::{
+        coverage::{stricter, type_of_label},
+        gates::may_speak,
+    },
     observed::{
         Account, AccountKind, Actor, Assigner, Assignment, Assignments, CodeType, Comment, Hint,
         Lifecycle, Listing, MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Permission, QueueRemoval,
@@ -23,7 +26,6 @@ use loopgate_core::{
     policy::GateTrigger,
     state::WordSource,
     text,
-    verdict::coverage::{stricter, type_of_label},
 };
 
 /// Pages of events read at most: 1,000 of them. The label of a longer story does not count.

@@ -16,13 +16,13 @@ use crate::github::{
 };
 use loopgate_core::{
     RepoName, Sha, WorkflowRunId,
+    concerns::checks::{gather, matrix_jobs},
     evidence::Evidence,
     observed::{
         BaseEvidence, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, WorkflowJob,
         WorkflowRun,
     },
     policy::VerifyPolicy,
-    verdict::{gather, matrix_jobs},
 };
 
 /// Pages of workflow runs, and of artifacts of one run, read at most.

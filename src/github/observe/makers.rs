@@ -24,7 +24,7 @@ use crate::github::client::{
 };
 use loopgate_core::{
     Sha,
-    gate::co_authors,
+    concerns::gates::co_authors,
     observed::{
         Account, AccountKind, AnnouncedPush, Commit, Hint, Makers, Push, PushContent, Snapshot,
         merge_lines, merge_whole,

@@ -15,15 +15,17 @@ use crate::github::{
     observe::resolve::ListedPull,
 };
 use loopgate_core::{
+    concerns::{
+        gates::{AuthorityQuestions, may_approve, questions},
+        reviewers,
+    },
     deciding::files_to_read,
-    gate::{AuthorityQuestions, may_approve, questions},
     observed::{
         Base, BaseEvidence, CheckScope, Hint, Lifecycle, ReceivedEvidence, Review, ReviewVerdict,
         Snapshot, WorkflowRun,
     },
     policy::{CheckSource, Policy},
     state::LoopState,
-    verdict::reviewers,
 };
 
 /// Reviewers whose rights are looked up beside those whom gates ask about, and people who pressed a button.

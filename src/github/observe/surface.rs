@@ -5,14 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::conversation;
-use crate::github::{
-    client::marker::{Digest, Marker, short_hash},
-    client::{error::Result, repo::Repo},
+use crate::{
+    github::client::{
+        error::Result,
+        marker::{Digest, Marker, short_hash},
+        repo::Repo,
+    },
+    render::Traces,
 };
-use crate::render::Traces;
 use loopgate_core::{
     CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, UserId,
-    gate::{Reacted, ReactionKind},
+    concerns::gates::{Reacted, ReactionKind},
     observed::{
         AppIdentity, Base, CheckProgress, CheckScope, Comment, Conclusion, OwnCheck, PullRequest,
     },

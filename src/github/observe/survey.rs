@@ -6,15 +6,17 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{Observer, authority, config, contents, workflow_file};
-use crate::config::{OnlineFindings, Source, load, online};
-use crate::github::client::{
-    error::{Error, OrAbsent as _, Result},
-    repo::Repo,
-    wire::{Named, Repository, TreeEntry},
+use crate::{
+    config::{OnlineFindings, Source, load, online},
+    github::client::{
+        error::{Error, OrAbsent as _, Result},
+        repo::Repo,
+        wire::{Named, Repository, TreeEntry},
+    },
 };
 use loopgate_core::{
     Sha,
-    gate::{
+    concerns::gates::{
         AuthorityQuestions,
         online_facts::{
             ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, SelectedActions,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_yaml::Value;
 
-use loopgate_core::gate::online_facts::ActionUse;
+use loopgate_core::concerns::gates::online_facts::ActionUse;
 
 /// Commands with which the Action writes: `loop` hands over to `push`.
 const WRITING: [&str; 2] = ["reconcile", "push"];

@@ -7,25 +7,25 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use crate::github::{
-    client::{
-        Client,
-        clock::Clock,
-        error::{Error, OrAbsent as _, Result},
-        marker::Marker,
-        path,
-        retry::Repeat,
-        wire::CheckRun,
-    },
-    observe::{comments, read_pull},
-};
 use crate::{
+    github::{
+        client::{
+            Client,
+            clock::Clock,
+            error::{Error, OrAbsent as _, Result},
+            marker::Marker,
+            path,
+            retry::Repeat,
+            wire::CheckRun,
+        },
+        observe::{comments, read_pull},
+    },
     refs::{RefName, RefsError, Retry, StateStore},
     render::{self, Ended, Feedback, ReadFrom, Reading, Until},
 };
 use loopgate_core::{
     Login, PrNumber, RepoName, Sha,
-    gate::ReactionKind,
+    concerns::gates::ReactionKind,
     observed::{AccountKind, Comment, Lifecycle, OwnCheck},
 };
 

@@ -7,22 +7,24 @@
 
 use std::collections::BTreeSet;
 
-use crate::github::{
-    act::plan,
-    client::{
-        Client,
-        error::{Error, OrAbsent as _, Result},
-        wire::{GitCommit, ListedCommit},
+use crate::{
+    github::{
+        act::plan,
+        client::{
+            Client,
+            error::{Error, OrAbsent as _, Result},
+            wire::{GitCommit, ListedCommit},
+        },
+        observe::{ObservedSurface, evidence_memory},
+        reconcile::{Failed, Preview, Reconcile, request::ReconcileRequest},
+        webhook::Target,
     },
-    observe::{ObservedSurface, evidence_memory},
-    reconcile::{Failed, Preview, Reconcile, request::ReconcileRequest},
-    webhook::Target,
+    render::{self, GroupMember, Rendered},
 };
-use crate::render::{self, GroupMember, Rendered};
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
+    concerns::gates::GateReport,
     deciding::{CheckRunPlan, Decision, Surface},
-    gate::GateReport,
     observed::{Hint, Lifecycle, QueueGroup, Snapshot},
     policy::CheckSource,
     state::LoopState,

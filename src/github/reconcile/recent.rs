@@ -13,16 +13,18 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use parking_lot::Mutex;
 
-use crate::github::reconcile::request::ReconcileRequest;
-use crate::github::{
-    act::{Effect, Problem},
-    client::next_look,
-    observe::Observation,
+use crate::{
+    github::{
+        act::{Effect, Problem},
+        client::next_look,
+        observe::Observation,
+        reconcile::request::ReconcileRequest,
+    },
+    refs::LoadedRun,
 };
-use crate::refs::LoadedRun;
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
-    gate::ReactionKind,
+    concerns::gates::ReactionKind,
     observed::{CheckProgress, Hint, Lifecycle},
 };
 

@@ -2,7 +2,7 @@
 
 use loopgate_core::{
     CheckRunId, RepoName, Sha, UserId,
-    gate::may_speak,
+    concerns::gates::may_speak,
     observed::{AnnouncedPush, Hint, OwnCheck},
 };
 

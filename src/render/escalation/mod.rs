@@ -22,13 +22,13 @@ use super::{
 };
 use loopgate_core::{
     Sha,
+    concerns::checks::CheckStanding,
     deciding::{CheckView, Post},
     escalation::{EscalationView, Question},
     policy::{Recipient, ReportSection, Trigger},
     result::CheckState,
     state::{AttemptDigest, VerificationResult},
     untrusted::harmless,
-    verdict::CheckStanding,
 };
 
 /// A repository's own template may be this long, and may print this much.

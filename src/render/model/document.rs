@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 use crate::render::{PlantedSettings, excerpts::QuotedOutput};
 use loopgate_core::{
     Login, PrNumber, RepoName, Score, Sha, Timestamp,
+    concerns::verdict::DistanceToSuccess,
     deciding::DecisionWord,
     failure::{Excerpt, FeedbackLine},
     stage::Stage,
     state::{CapabilityProgress, GateStatus, RunStatus, VerificationResult},
-    verdict::DistanceToSuccess,
 };
 
 /// Decision and feedback for agents and scripts.

@@ -30,15 +30,17 @@ use super::{
 };
 use loopgate_core::{
     FailureId, RuleId,
+    concerns::{
+        gates::GateReport,
+        verdict::{Evaluation, EvaluationVerdict},
+    },
     deciding::{self, CheckView, Part},
     evidence::{Compare, MOST_EXCERPTS},
     failure::{Blame, Excerpt},
-    gate::GateReport,
     observed::{Account, AccountKind},
     policy::{ApproveBy, Policy},
     state::{AttemptDigest, GateStatus, LoopState, Task},
     untrusted::without_secrets,
-    verdict::{Evaluation, EvaluationVerdict},
 };
 
 /// `schema` of the document.
@@ -592,7 +594,7 @@ mod tests {
         decision.view.failures = (0..8)
             .map(|n| {
                 let cause = loopgate_core::Fingerprint::from_bytes([n; 8]).into();
-                loopgate_core::verdict::FailureView {
+                loopgate_core::concerns::verdict::FailureView {
                     cause,
                     ..again.clone()
                 }

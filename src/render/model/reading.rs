@@ -2,7 +2,6 @@
 //! `feedback.txt`; and what it shows of a run whose record is gone. Its writer may have written anything, so its size
 //! is bounded, fields that are not known are left as they are, and whatever is shown is made plain first.
 
-use crate::render::messages::entry;
 use std::collections::BTreeSet;
 
 use minijinja::{context, value::Serde};
@@ -14,7 +13,11 @@ use super::{
     CAUTION, Ended, FEEDBACK_SCHEMA, FOR_READERS, Feedback, Marked, PACKET, RULES,
     escape_invisible, untrusted::unmark,
 };
-use crate::render::{excerpts::HEADING, messages, planted_lines, word};
+use crate::render::{
+    excerpts::HEADING,
+    messages::{self, entry},
+    planted_lines, word,
+};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     deciding::{DecisionWord, Post},
@@ -441,9 +444,9 @@ mod tests {
     use crate::render::{self, fixtures, status::STATUS_MARKER};
     use loopgate_core::{
         Sha,
+        concerns::verdict::FailureView,
         deciding::{Decision, DecisionWord},
         failure::FeedbackLine,
-        verdict::FailureView,
     };
 
     fn written(decision: &Decision) -> Feedback {

@@ -17,6 +17,7 @@ use super::{
     word_named, words,
 };
 use loopgate_core::{
+    concerns::verdict::{Evaluation, FailureView},
     deciding::{Decision, View},
     escalation::Question,
     memory::MemoryMatch,
@@ -26,7 +27,6 @@ use loopgate_core::{
     source_files::{is_code, is_test},
     state::{Dispute, LoopState, RunDocument, RunStatus},
     text::one_line,
-    verdict::{Evaluation, FailureView},
 };
 
 /// The key of the texts about a change that comes without a test.

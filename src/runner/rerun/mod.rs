@@ -17,12 +17,12 @@ use super::command::{self, CommandLine, Ending, Interrupt};
 use crate::git::{Git, Outsider};
 use loopgate_core::{
     CheckName, Sha,
+    concerns::coverage::{DeclaredTest, new_tests},
     evidence::{CheckResults, Failure, ProofEnd, RepeatedTest, RepetitionGap},
     failure,
     observed::ChangedFiles,
     policy::CommandCheck,
     source_files::language_of,
-    verdict::coverage::{DeclaredTest, new_tests},
 };
 use loopgate_reports::ReadOptions;
 

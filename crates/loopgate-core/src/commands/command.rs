@@ -1,7 +1,7 @@
 //! Commands in comments: the `/loop` grammar, and what each verb takes and asks for.
 //!
 //! A line holds one command, and a comment may hold several. Which lines count is decided where approvals are read, in
-//! [`gate::read`](crate::gate::read).
+//! [`gates::read`](crate::concerns::gates::read).
 
 use serde::Serialize;
 

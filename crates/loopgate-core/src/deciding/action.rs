@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    concerns::verdict::FailureView,
     evidence::{ChangedCoverage, CheckEvidence, Compare, Environment, WorkflowOrigin},
     ids::{CheckName, GateName, PrNumber, RepoName, Sha, Timestamp},
     memory::AppliedFix,
     observed::Snapshot,
     policy::Trigger,
     state::AttemptDigest,
-    verdict::FailureView,
 };
 
 /// What happens next, and who acts.

@@ -6,15 +6,24 @@ use chrono::TimeDelta;
 
 use super::{inputs::Inputs, verification};
 use crate::{
-    attempts::{comparison, rerun},
     commands::{self, Acceptable, Command, Right, Verb, command},
-    escalation::{
+    concerns::{
+        attempts::{comparison, rerun},
+        checks::{
+            CheckStanding,
+            gather::{CheckView, HeadEvidence},
+        },
         disputes::{self, Claim},
-        escalation_call,
+        gates::{self, CommandLine, PhraseProblem, Refusal},
+        tampering,
+        verdict::{
+            blame::{self, CheckBlame},
+            feedback,
+        },
     },
+    escalation::escalation_call,
     evidence::{CheckKind, Outcome},
     failure::Blame,
-    gate::{self, CommandLine, PhraseProblem, Refusal},
     ids::{CheckName, FailureId, GateName, Login},
     observed::{Account, AccountKind, Hint, Permission},
     policy::Trigger,
@@ -22,13 +31,6 @@ use crate::{
         Answer, AnswerOutcome, Answered, Asked, AuthorKind, CommandRefusal, DisputeEnd,
         DisputeSource, LoopState, Release, RunStatus, Settlement, Skip, Stop, StopReason,
         history::{CommandRun, Event, Resumed},
-    },
-    verdict::{
-        CheckStanding,
-        blame::{self, CheckBlame},
-        feedback,
-        gather::{CheckView, HeadEvidence},
-        tamper,
     },
 };
 
@@ -293,7 +295,7 @@ fn answer_to(
         }
         // An agent says so by its own account.
         (Some(Refusal::IsBot | Refusal::ViaApp), Ok(command @ Command::Dispute { .. }))
-            if gate::wrote(run.inputs.snapshot, &line.by) =>
+            if gates::wrote(run.inputs.snapshot, &line.by) =>
         {
             Some(order(run, line, command, evidence))
         }
@@ -354,7 +356,7 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
     match verb.right(&gates) {
         Right::Anyone => Ok(()),
         Right::AuthorOrWrite if person.id == run.inputs.snapshot.pull_request.author.id => Ok(()),
-        Right::ContributorOrWrite if gate::wrote(run.inputs.snapshot, person) => Ok(()),
+        Right::ContributorOrWrite if gates::wrote(run.inputs.snapshot, person) => Ok(()),
         Right::AuthorOrWrite | Right::ContributorOrWrite => {
             needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite)
         }
@@ -362,7 +364,9 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
         Right::GateApprovers(gates) => {
             let decides = |name: &&GateName| {
                 let gate = run.inputs.policy.gates.get(*name);
-                gate.is_some_and(|gate| gate::may_decide(gate, run.inputs.snapshot, person).is_ok())
+                gate.is_some_and(|gate| {
+                    gates::may_decide(gate, run.inputs.snapshot, person).is_ok()
+                })
             };
             let Some(gate) = gates
                 .first()
@@ -371,7 +375,7 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
                 return Ok(());
             };
             let refusal = || CommandRefusal::NeedsApproverOf { gate: gate.clone() };
-            if gate::wrote(run.inputs.snapshot, person) {
+            if gates::wrote(run.inputs.snapshot, person) {
                 Err(refusal())
             } else {
                 needs(Permission::Maintain, refusal())
@@ -452,7 +456,7 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
         None if !stopped => return Err(CommandRefusal::NothingToResume),
         // Once the weakening is undone, a resume needs no acceptance.
         Some(cause @ Trigger::Tampering)
-            if tamper::not_accepted(run.inputs.tampering, &run.next.concerns.tampering)
+            if tampering::not_accepted(run.inputs.tampering, &run.next.concerns.tampering)
                 .is_some() =>
         {
             if accept != Some(cause) {
@@ -463,7 +467,7 @@ fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) 
             }
             newly_accepted = run
                 .next
-                .accept_tampering(tamper::counts(run.inputs.tampering));
+                .accept_tampering(tampering::counts(run.inputs.tampering));
         }
         _ => {}
     }
@@ -493,7 +497,7 @@ fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
     let is_alone = run.next.run.author == Some(AuthorKind::Person)
         && by.id == snapshot.pull_request.author.id
         && writers.flat_map(BTreeMap::keys).eq([&by.id]);
-    is_alone || !gate::wrote(snapshot, by)
+    is_alone || !gates::wrote(snapshot, by)
 }
 
 /// Lets go what no evidence shows: a check's results by test for the run, or jobs that were skipped on this head.
@@ -668,7 +672,7 @@ fn skip(
             nearest,
         });
     };
-    if gate::wrote(run.inputs.snapshot, &line.by) {
+    if gates::wrote(run.inputs.snapshot, &line.by) {
         return Err(CommandRefusal::OwnWork);
     }
     let is_execution = matches!(configured.kind, CheckKind::Build | CheckKind::Test);

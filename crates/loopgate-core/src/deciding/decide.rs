@@ -16,14 +16,19 @@ use super::{
     view::Stages,
 };
 use crate::{
+    concerns::{
+        capabilities,
+        checks::gather,
+        gates::{self, gate_transitions},
+        queue::LeftQueue,
+        tampering,
+    },
     deciding::{Decision, DecisionWord},
-    gate::{self, gate_transitions},
     ids::Timestamp,
     observed::{Hint, Lifecycle, Snapshot},
     policy::{Context, Policy},
-    stages::{Walks, capability},
+    stages::Walks,
     state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus, history::HistoryLine},
-    verdict::{LeftQueue, gather, tamper},
 };
 
 /// The previous state, on the head that was observed and with what the gates saw of it.
@@ -92,7 +97,7 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
         .run
         .pull_request
         .map(|_| new_run::author(pull_request, inputs.policy));
-    next.concerns.capabilities = capability::read(&pull_request.body);
+    next.concerns.capabilities = capabilities::read(&pull_request.body);
     next.run.iteration = next.attempt_number(pull_request.head.sha);
     next.concerns
         .checks
@@ -112,8 +117,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         policy,
         now,
     };
-    let assessment = &gate::assess(cx, state, &gather::findings(snapshot));
-    let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state, policy));
+    let assessment = &gates::assess(cx, state, &gather::findings(snapshot));
+    let tampering = &tampering::findings(&tampering::Change::of_head(snapshot, state, policy));
     let inputs = &Inputs {
         snapshot,
         before: state,

@@ -15,9 +15,12 @@ use super::{
     view::View,
 };
 use crate::{
+    concerns::{
+        checks::{CheckStanding, Silence, gather::CheckView},
+        gates::GateReport,
+    },
     evidence::Outcome,
     failure::Blame,
-    gate::GateReport,
     ids::{Login, TeamSlug, Timestamp},
     observed::{
         Conclusion, GroupFailure, GroupResult, Lifecycle, PullRequest, QueueGroup, Unfinished,
@@ -25,7 +28,6 @@ use crate::{
     },
     policy::{Policy, Recipient},
     state::{AuthorKind, LoopState, history::HistoryLine},
-    verdict::{CheckStanding, Silence, gather::CheckView},
 };
 
 /// The outcome of one reconcile.

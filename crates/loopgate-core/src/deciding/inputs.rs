@@ -1,12 +1,11 @@
 //! What every stage of a decision is given.
 
 use crate::{
-    gate::Assessment,
+    concerns::{gates::Assessment, tampering::Tampering},
     ids::Timestamp,
     observed::{Lifecycle, Snapshot},
     policy::{Context, Policy},
     state::LoopState,
-    verdict::tamper::Tampering,
 };
 
 /// What was observed, what is remembered, what governs, and the time: the same for every stage of a decision.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    attempts::{Judgement, retry},
+    concerns::attempts::{Judgement, retry},
     deciding::DecisionWord,
     escalation::cause,
     failure::{FeedbackLine, Priority},

@@ -28,4 +28,4 @@ pub use self::{
     verification::files_to_read,
     view::{View, Warning},
 };
-pub use crate::verdict::gather::CheckView;
+pub use crate::concerns::checks::gather::CheckView;

@@ -2,6 +2,7 @@
 //! issues, the agent behind it.
 
 use crate::{
+    concerns::coverage,
     evidence::tree_hash,
     ids::Timestamp,
     observed::{AccountKind, PullRequest, Snapshot},
@@ -9,7 +10,6 @@ use crate::{
     source_files::{is_test, language_of},
     state::{Agent, AuthorKind, CodeArtifact, LoopState, LostRecord, Run, Task},
     text,
-    verdict::coverage,
 };
 
 impl LoopState {

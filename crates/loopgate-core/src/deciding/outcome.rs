@@ -5,24 +5,26 @@ use std::collections::BTreeSet;
 
 use super::{inputs::Inputs, verification::Counting};
 use crate::{
-    attempts::{Judgement, NextRerun, rerun},
+    concerns::{
+        attempts::{Judgement, NextRerun, rerun},
+        checks::{CheckStanding, gather::CheckView},
+        fixer::senior_fixer,
+        gates::GateReport,
+        tampering,
+        verdict::{Evaluation, EvaluationVerdict, RuleOutcome, Verification},
+    },
     deciding::NextAction,
     escalation::{
         cause::{self, Causes},
-        escalation_call, senior_fixer,
+        escalation_call,
     },
     failure::Blame,
-    gate::GateReport,
     ids::{CheckName, GateName, Login, UserId, WorkflowRunId},
     observed::Lifecycle,
     policy::{EscalationAction, GateRole, Severity, Trigger},
     stage::Stage,
     stages::{Blocker, Walk, Walks},
     state::{GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, Unreported},
-    verdict::{
-        CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification, gather::CheckView,
-        tamper,
-    },
 };
 
 /// What stands in the way of going on by itself.
@@ -54,7 +56,7 @@ pub(super) fn block(
     next.concerns.checks.outage = outage(inputs, next, verification);
     next.concerns.checks.unreported = unreported(next, verification);
     // Evidence may still show that the tests pass as they were.
-    let weakened = tamper::not_accepted(inputs.tampering, &next.concerns.tampering)
+    let weakened = tampering::not_accepted(inputs.tampering, &next.concerns.tampering)
         .filter(|_| counting.counted.is_some())
         .map(|first| (first, inputs.tampering.len() - 1));
     let causes = cause::causes(inputs.cx(), next, &counting.judgement, weakened);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{Decision, DecisionWord, NextAction, verification};
 use crate::{
-    escalation::disputes,
+    concerns::{disputes, verdict::FailureView},
     evidence::{Against, Analysis, CheckResults, Failure},
     failure::Blame,
     ids::Sha,
@@ -18,7 +18,6 @@ use crate::{
     observed::{ChangedFile, Snapshot},
     policy::{MemoryPolicy, PatternSource, Policy},
     state::{AnswerOutcome, VerificationResult},
-    verdict::FailureView,
 };
 
 /// Errors of an attempt that are looked up at most.

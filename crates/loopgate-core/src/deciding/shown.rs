@@ -4,6 +4,13 @@ use serde_json::{Value, json};
 
 use super::{inputs::Inputs, new_run::linked_issues, verification::Counting};
 use crate::{
+    concerns::{
+        checks::{
+            CheckStanding,
+            gather::{CheckView, HeadEvidence},
+        },
+        verdict::Verification,
+    },
     evidence::{CheckKind, TestFramework, framework_of},
     ids::{CheckName, Sha},
     observed::Snapshot,
@@ -11,10 +18,6 @@ use crate::{
     stage::Stage,
     state::{LoopState, Shown, criteria},
     text,
-    verdict::{
-        CheckStanding, Verification,
-        gather::{CheckView, HeadEvidence},
-    },
 };
 
 /// Heads, and ends of checks, that are shown at most.

@@ -9,10 +9,13 @@ use super::{
     view::{Stages, View},
 };
 use crate::{
-    attempts::rerun::{self, RerunRequest},
-    escalation::fix_request::{FixTurn, Whom},
+    concerns::{
+        attempts::rerun::{self, RerunRequest},
+        checks::{CheckStanding, gather::CheckView},
+        fixer::fix_request::{FixTurn, Whom},
+        gates::{GateReport, Reacted, ReactionKind, gate_transitions},
+    },
     failure::Blame,
-    gate::{GateReport, Reacted, ReactionKind, gate_transitions},
     ids::{CheckName, GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
     policy::{Channel, Fixer, Trigger},
@@ -21,7 +24,6 @@ use crate::{
     state::{
         AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, Reviewer, RunStatus, Ticks,
     },
-    verdict::{CheckStanding, gather::CheckView},
 };
 
 /// How the pull request should look. `github::act` applies the difference to what was observed.

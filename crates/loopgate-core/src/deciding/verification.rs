@@ -5,12 +5,20 @@ use std::collections::BTreeSet;
 
 use super::inputs::Inputs;
 use crate::{
-    attempts::{Judgement, attempt, comparison, rerun, retry},
     commands::Acceptable,
-    escalation::disputes,
+    concerns::{
+        attempts::{Judgement, attempt, comparison, rerun, retry},
+        checks::{
+            filters,
+            gather::{self, CheckView, HeadEvidence},
+            lost_results,
+        },
+        disputes, gates, review,
+        tampering::{self, Tampering},
+        verdict::{FailureView, Verification, blame, evaluate, feedback},
+    },
     evidence::{CheckEvidence, CheckKind, Compare, Outcome, RetryClass},
     failure::{self, Blame},
-    gate,
     ids::{CheckName, Login, RuleId, Timestamp},
     memory::MemoryMatch,
     observed::{FilesToRead, Snapshot},
@@ -21,12 +29,6 @@ use crate::{
         VerificationResult,
     },
     text,
-    verdict::{
-        FailureView, Verification, blame, evaluate, feedback, filters,
-        gather::{self, CheckView, HeadEvidence},
-        lost_results, review,
-        tamper::{self, Tampering},
-    },
 };
 
 /// Evidence of the head, as it is known with the skips and repetitions so far.
@@ -127,18 +129,18 @@ pub fn files_to_read(
     let mut wanted = FilesToRead::default();
     wanted
         .texts
-        .extend(gate::trigger::files_to_read(snapshot, policy));
+        .extend(gates::trigger::files_to_read(snapshot, policy));
     wanted
         .texts
         .extend(filters::files_to_read(snapshot, policy));
-    wanted.texts.extend(tamper::files_to_read(
+    wanted.texts.extend(tampering::files_to_read(
         &snapshot.files,
         snapshot.merge_base,
         snapshot.pull_request.head.sha,
     ));
     if let Some(state) = state {
         let findings = gather::findings(snapshot);
-        wanted.extend(gate::files_of_approvals(
+        wanted.extend(gates::files_of_approvals(
             Context {
                 snapshot,
                 policy,
@@ -270,7 +272,7 @@ fn attempt_of_head(
 
 /// Marks an attempt that weakens what checks it, and says in its summary who accepted that.
 fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tampering]) {
-    let found = tamper::counts(tampering);
+    let found = tampering::counts(tampering);
     let is_found = |(_, what): &(&Login, &str)| found.contains_key(*what);
     let accepted: Vec<String> = next
         .people
@@ -279,7 +281,7 @@ fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tamp
         .take(3)
         .map(|(by, what)| format!("{by} accepted that {what}"))
         .collect();
-    let is_open = tamper::not_accepted(tampering, &next.concerns.tampering).is_some();
+    let is_open = tampering::not_accepted(tampering, &next.concerns.tampering).is_some();
     digest.weakened = is_open || !accepted.is_empty();
     let passes = digest.result == VerificationResult::Pass;
     if passes && is_open {

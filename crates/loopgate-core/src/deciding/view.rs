@@ -12,14 +12,28 @@ use super::{
     verification::Counting,
 };
 use crate::{
-    attempts::{NextRerun, rerun},
-    escalation::{
-        Cause, EscalationView, cause, disputes, escalation_call,
-        fix_request::{self, FixTurn},
-        senior_fixer,
+    concerns::{
+        attempts::{NextRerun, rerun},
+        checks::{
+            external,
+            gather::{self, CheckView},
+        },
+        disputes,
+        fixer::{
+            fix_request::{self, FixTurn},
+            senior_fixer,
+        },
+        gates::{Considered, GateReport, waiting},
+        queue::LeftQueue,
+        review::{self, ReviewStanding},
+        tampering::Tampering,
+        verdict::{
+            DistanceToSuccess, Evaluation, FailureView, FeedbackFact, Verification, blame,
+            evaluate, feedback,
+        },
     },
+    escalation::{Cause, EscalationView, cause, escalation_call},
     evidence::{ChangedCoverage, CheckKind, Compare, Outcome, RepeatedTest},
-    gate::{Considered, GateReport, waiting},
     ids::{CheckName, Login, PrNumber, Timestamp},
     observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
     policy::{CheckSource, ConfigError, EscalationAction, PolicyOrigin, Trigger},
@@ -28,13 +42,6 @@ use crate::{
     state::{
         CapabilityProgress, GateStatus, LoopState, LostRecord, QueueDeparture, Rejection, Rerun,
         RunStatus, Skip,
-    },
-    verdict::{
-        DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification, blame,
-        evaluate, external, feedback,
-        gather::{self, CheckView},
-        review::{self, ReviewStanding},
-        tamper::Tampering,
     },
 };
 

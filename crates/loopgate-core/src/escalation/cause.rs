@@ -5,16 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::TimeDelta;
 
 use crate::{
-    attempts::{Judgement, retry},
-    escalation::{disputes, fix_request},
+    concerns::{
+        attempts::{Judgement, retry},
+        disputes,
+        fixer::fix_request,
+        gates::waiting::{self, OverdueGate},
+        tampering::Tampering,
+    },
     evidence::RetryClass,
-    gate::waiting::{self, OverdueGate},
     ids::{CheckName, Fingerprint, Timestamp},
     policy::{Context, LoopPolicy, Trigger},
     state::{
         AttemptDigest, Dispute, Lacking, LoopState, Outage, RejectedIn, Resume, VerificationResult,
     },
-    verdict::tamper::Tampering,
 };
 
 /// How long something may be down before a person is called.

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    escalation::{
-        cause::{Cause, Causes},
+    concerns::{
         disputes,
+        gates::{self, waiting},
+        verdict::FailureView,
     },
+    escalation::cause::{Cause, Causes},
     failure,
-    gate::{self, waiting},
     ids::{GateName, Score, Sha, Timestamp},
     observed::Snapshot,
     policy::{Context, EscalationAction, EscalationPolicy, GateRole, Recipient, Trigger},
     state::{AttemptDigest, Blocked, Dispute, LoopState, best_attempt},
-    verdict::FailureView,
 };
 
 /// The triggers that stop the loop, the most urgent first; the others are only flagged.
@@ -172,11 +172,11 @@ fn owners(snapshot: &Snapshot, failures: &[FailureView]) -> BTreeSet<Recipient> 
             source.or(view.failure.test_file.as_deref())
         })
         .collect();
-    let owners = gate::owners_of(codeowners, failing.into_iter());
+    let owners = gates::owners_of(codeowners, failing.into_iter());
     if !owners.is_empty() {
         return owners;
     }
-    gate::owners_of(
+    gates::owners_of(
         codeowners,
         snapshot.files.known().iter().map(|file| file.path.as_str()),
     )

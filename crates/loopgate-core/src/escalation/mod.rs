@@ -1,10 +1,7 @@
 //! Calling somebody: a human with one question, a senior fixer, or a fixer that works elsewhere.
 
 pub mod cause;
-pub mod disputes;
 pub mod escalation_call;
-pub mod fix_request;
-pub mod senior_fixer;
 
 pub use self::{
     cause::{AttemptsEnd, Cause, Circle},

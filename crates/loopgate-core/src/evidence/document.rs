@@ -408,7 +408,7 @@ pub fn tree_hash(tree: Sha) -> String {
 
 /// Coverage of the lines a pull request changed, as kept in `evidence.json`.
 ///
-/// Figures from a document are claims until [`coverage::believe`](crate::verdict::coverage::believe) has checked them.
+/// Figures from a document are claims until [`coverage::believe`](crate::concerns::coverage::believe) has checked them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedCoverage {
     /// Over all measured files.

@@ -1,6 +1,6 @@
 //! What the checks of a head commit brought: documents, results, failures, findings, tests and coverage.
 //!
-//! These are data with a written form. [`verdict`](crate::verdict) shows what they amount to, and
+//! These are data with a written form. [`verdict`](crate::concerns::verdict) shows what they amount to, and
 //! [`failure`](crate::failure) what a failure means.
 
 mod contradiction;

@@ -11,14 +11,16 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    concerns::{
+        checks::CheckStanding,
+        gates::{Approval, GateReport, agent_of},
+    },
     deciding::{CheckView, Decision},
     evidence::{CheckEvidence, Outcome},
-    gate::{Approval, GateReport, agent_of},
     ids::{CheckName, GateName, Login, PrNumber, RepoName, Sha, Timestamp},
     observed::{Lifecycle, Snapshot},
     policy::Policy,
     state::{GateStatus, LoopState},
-    verdict::CheckStanding,
 };
 
 /// What the envelope says of the statement inside.

@@ -5,6 +5,10 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 
 use crate::{
+    concerns::{
+        tampering::{self, Tampering},
+        verdict::{FailureView, evaluate::TESTS_ADDED},
+    },
     deciding::View,
     evidence::{BaseTestRun, ProofEnd},
     ids::{CheckName, Fingerprint, RuleId, Sha},
@@ -13,11 +17,6 @@ use crate::{
     source_files::{belongs_to_tests, is_test},
     state::LoopState,
     text,
-    verdict::{
-        FailureView,
-        evaluate::TESTS_ADDED,
-        tamper::{self, Tampering},
-    },
 };
 
 /// What is done with the edits of a fixer.
@@ -49,7 +48,7 @@ pub enum EditRefusal {
 #[derive(Clone, Copy)]
 pub struct Edits<'a> {
     pub files: &'a ChangedFiles,
-    /// The text of the files that [`files_to_read`](tamper::files_to_read) names, at both commits.
+    /// The text of the files that [`files_to_read`](tampering::files_to_read) names, at both commits.
     pub contents: &'a Contents,
     pub before: Sha,
     pub after: Sha,
@@ -79,7 +78,7 @@ pub fn judge_edits(
         return EditVerdict::Nothing;
     }
     let mut refusals = intrusions(files, configuration);
-    let mut change = tamper::Change::of_fixer(files, contents, before, after, failed, state);
+    let mut change = tampering::Change::of_fixer(files, contents, before, after, failed, state);
     change.runs.base_tests = base_tests.iter().collect();
     let passing = base_tests
         .iter()
@@ -90,7 +89,7 @@ pub fn judge_edits(
             .iter()
             .any(|one| matches!(one, EditRefusal::Protected { path: known } if known == path))
     };
-    let mut findings = tamper::findings(&change);
+    let mut findings = tampering::findings(&change);
     findings.retain(|one| !one.path.as_deref().is_some_and(is_protected));
     refusals.extend(findings.into_iter().map(EditRefusal::Weakens));
     if !refusals.is_empty() {
@@ -132,13 +131,13 @@ impl<'a> PutBack<'a> {
         };
         let is_refused =
             matches!(verdict, EditVerdict::Refuse(refusals) if !weakens_only(refusals));
-        let counts = |path: &str| belongs_to_tests(path) || tamper::decides_what_runs(path);
+        let counts = |path: &str| belongs_to_tests(path) || tampering::decides_what_runs(path);
         let wanted = edited
             .known()
             .iter()
             .filter(|file| !is_refused && file.paths().any(counts));
         let files: BTreeSet<&str> = wanted.flat_map(ChangedFile::paths).collect();
-        let are_of_checks = files.iter().any(|file| tamper::decides_what_runs(file));
+        let are_of_checks = files.iter().any(|file| tampering::decides_what_runs(file));
         let runs_tests = |check: &CheckPolicy| check.kind.is_of_tests();
         let fails = |name: &CheckName| failures.iter().any(|view| view.check == *name);
         let is_run = |(name, check): &(&CheckName, &CheckPolicy)| {

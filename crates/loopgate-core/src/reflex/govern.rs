@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use chrono::TimeDelta;
 
 use crate::{
+    concerns::verdict::evaluate,
     evidence::CheckKind,
     ids::{Alias, CheckName, Timestamp},
     observed::{CodeType, Snapshot},
@@ -14,7 +15,6 @@ use crate::{
         ReviewRequirement, Rule, RuleCheck, Severity,
     },
     state::{LoopState, Major, ReflexState, Settings, Spent, Step, Task, criteria},
-    verdict::evaluate,
 };
 
 /// The policy of a loop. Gates and reviews are for pull requests; external checks cannot be run here.
@@ -255,8 +255,11 @@ pub fn time_left(budget: &FixerBudget, spent: &Spent) -> Result<Option<TimeDelta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Period, UpTo, Whole};
-    use crate::{fixtures, ids::Score};
+    use crate::{
+        fixtures,
+        ids::Score,
+        policy::{Period, UpTo, Whole},
+    };
 
     fn settings() -> Settings {
         Settings {

@@ -12,6 +12,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    concerns::coverage,
     deciding::{Decision, decide},
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Evidence},
     ids::{CheckName, GateName, Score, Sha, Timestamp},
@@ -23,7 +24,6 @@ use crate::{
     },
     state::{AttemptDigest, LoopState, RunChanges, VerificationResult},
     text,
-    verdict::coverage,
 };
 
 /// A pull request as its history shows it.

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{deciding::CheckView, evidence::Outcome, verdict::CheckStanding};
+use crate::{concerns::checks::CheckStanding, deciding::CheckView, evidence::Outcome};
 
 words! {
     /// How a check stands, in one word for every surface: by what it waits for, or how it ended.

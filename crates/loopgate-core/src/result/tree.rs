@@ -2,22 +2,22 @@ use serde::Serialize;
 
 use super::{CheckState, ItemId};
 use crate::{
+    concerns::{
+        checks::gather::OnBase,
+        gates::GateReport,
+        review::ReviewStanding,
+        tampering::{Tampering, Weight},
+        verdict::{Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
+    },
     deciding::{CheckView, Decision, Part, View, Warning},
     escalation::Cause,
     failure::Blame,
-    gate::GateReport,
     ids::PrNumber,
     observed::{Lifecycle, PullRequest},
     policy::{Phase, PolicyOrigin, Severity, Trigger},
     stage::Stage,
     stages::{Blocker, held_stage},
     state::{CapabilityProgress, GateStatus},
-    verdict::{
-        Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView,
-        gather::OnBase,
-        review::ReviewStanding,
-        tamper::{Tampering, Weight},
-    },
 };
 
 words! {

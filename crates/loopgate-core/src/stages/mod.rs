@@ -3,17 +3,17 @@
 //! The stage walk says how far along the stages the evidence on the head commit carries a pull request. It is computed
 //! afresh at every reconcile, twice: heeding gates, and ignoring them.
 
-pub mod capability;
-
 use crate::{
+    concerns::{
+        checks::gather::HeadEvidence, gates::GateReport, review::ReviewStanding,
+        verdict::Verification,
+    },
     evidence::CheckKind,
-    gate::GateReport,
     ids::{CheckName, GateName, Login},
     observed::Lifecycle,
     policy::{CapabilityMode, Context, Phase, PolicyOrigin},
     stage::Stage,
     state::GateStatus,
-    verdict::{Verification, gather::HeadEvidence, review::ReviewStanding},
 };
 
 /// How far a walk got, and what stopped it. Nothing stops it only at COMPLETE.
@@ -139,7 +139,7 @@ pub fn held_stage(kind: CheckKind) -> Option<Stage> {
     stages.find(|stage| needed_kinds(*stage).contains(&kind))
 }
 
-/// Checks of these kinds must have ended, and must not have failed where they [hold hard](crate::verdict::gather::CheckView::holds_hard).
+/// Checks of these kinds must have ended, and must not have failed where they [hold hard](crate::concerns::checks::gather::CheckView::holds_hard).
 fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Blocker> {
     let required = || {
         evidence

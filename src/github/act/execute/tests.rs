@@ -16,8 +16,8 @@ use crate::github::{
 };
 use loopgate_core::{
     CommentId, WorkflowRunId,
+    concerns::gates::Reacted,
     deciding::{CheckRunPlan, MergedBranch},
-    gate::Reacted,
     observed::Conclusion,
 };
 

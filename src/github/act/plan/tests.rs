@@ -1,13 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::github::observe::{LeftCheckRun, OwnCheckRun, OwnComment};
-use crate::render::CheckAnnotation;
+use crate::{
+    github::observe::{LeftCheckRun, OwnCheckRun, OwnComment},
+    render::CheckAnnotation,
+};
 use loopgate_core::{
     CheckRunId, CommentId, UserId,
+    concerns::gates::{Reacted, ReactionKind},
     deciding::{LabelMeaning, Post},
     fixtures::{person, pull_request},
-    gate::{Reacted, ReactionKind},
     observed::{AnnotationLevel, CheckProgress, Conclusion, Head},
 };
 

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use super::decide;
 use crate::{
+    concerns::verdict::FeedbackFact,
     deciding::{CheckRunPlan, Decision, DecisionWord, NextAction, Post},
     escalation::{AttemptsEnd, Cause, Disagreement, Question},
     evidence::{Failure, Outcome},
@@ -23,7 +24,6 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{LoopState, RunStatus, StopReason, history::Event},
-    verdict::FeedbackFact,
 };
 
 /// The cause shown to the person who is called.

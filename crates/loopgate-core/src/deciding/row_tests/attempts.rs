@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::escalation::{AttemptsEnd, Cause};
-use crate::state::history::{ArtifactCreated, Event, HistoryLine, RunStarted};
+use crate::{
+    escalation::{AttemptsEnd, Cause},
+    state::history::{ArtifactCreated, Event, HistoryLine, RunStarted},
+};
 
 #[test]
 fn what_ends_without_a_result_is_put_to_a_person_too() {
@@ -113,9 +115,11 @@ fn a_soft_check_costs_score_only() {
         ),
         "it must have ended"
     );
-    let mut rule =
-        crate::verdict::evaluate::rules(&story.policy, crate::observed::CodeType::NewFunction)[0]
-            .clone();
+    let mut rule = crate::concerns::verdict::evaluate::rules(
+        &story.policy,
+        crate::observed::CodeType::NewFunction,
+    )[0]
+    .clone();
     rule.id = "readme".parse().unwrap();
     rule.severity = Severity::Warn;
     rule.check = crate::policy::RuleCheck::MustAppear(crate::policy::AddedPattern {
@@ -197,7 +201,7 @@ fn a_test_that_fails_on_the_base_and_passes_is_one_for_the_change() {
             let ReceivedEvidence::Accepted(document) = evidence(sha(0xba), failing, passing) else {
                 panic!("accepted")
             };
-            crate::verdict::gather::base(sha(0xba), vec![*document])
+            crate::concerns::checks::gather::base(sha(0xba), vec![*document])
         });
         let decision = story.push(1, &[], &["rounds", "parses"]);
         let rule = decision

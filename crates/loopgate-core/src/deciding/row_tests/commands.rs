@@ -130,7 +130,7 @@ fn a_command_whose_writer_has_unknown_rights_waits_for_them() {
                 .surface
                 .reactions
                 .values()
-                .all(|kind| *kind == crate::gate::ReactionKind::Seen)
+                .all(|kind| *kind == crate::concerns::gates::ReactionKind::Seen)
         );
         story.now += TimeDelta::hours(hours);
         story.snapshot.authority.people = known;

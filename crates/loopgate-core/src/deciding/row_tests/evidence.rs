@@ -1,8 +1,7 @@
 //! H and B: what is known of a check, and whose failure it is.
 
 use super::*;
-use crate::result::CheckState;
-use crate::verdict::external::silent_runs;
+use crate::{concerns::checks::external::silent_runs, result::CheckState};
 
 #[test]
 fn a_skipped_check_is_shown_and_neither_passes_nor_fails() {

@@ -12,6 +12,7 @@ mod unproven;
 use chrono::TimeDelta;
 
 use crate::{
+    concerns::{checks::CheckStanding, verdict::RuleOutcome},
     deciding::{CheckRunPlan, Decision, DecisionWord, MergedBranch, NextAction, Post, Warning},
     evidence::{
         CheckEvidence, CheckKind, CheckResults, Finding, FindingSeverity, Outcome, RetryClass,
@@ -30,7 +31,6 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, CommandRefusal, Lacking, LoopState, LostRecord, RunStatus, Trace},
-    verdict::{CheckStanding, RuleOutcome},
 };
 
 fn name(text: &str) -> CheckName {

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
+    concerns::checks::{Silence, external::silent_runs},
     ids::Login,
     observed::Commit,
     policy::Recipient,
-    verdict::{Silence, external::silent_runs},
 };
 
 /// Beside build and unit, which pass, a job of GitHub Actions is followed of which nothing is heard.

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
+    concerns::checks::{SkipCause, filters},
     evidence::{OutcomesExtent, ReportFormat, ReportNote, ReportQuality, TestOutcomes},
     observed::Content,
-    verdict::{SkipCause, filters},
     workflow::FilterKey,
 };
 
@@ -283,7 +283,10 @@ fn results_are_lost_against_the_base_too_and_not_under_another_command() {
     let ReceivedEvidence::Accepted(on_base) = evidence(sha(0xba), &[], &["rounds"]) else {
         panic!()
     };
-    fresh.snapshot.base_evidence = Some(crate::verdict::gather::base(sha(0xba), vec![*on_base]));
+    fresh.snapshot.base_evidence = Some(crate::concerns::checks::gather::base(
+        sha(0xba),
+        vec![*on_base],
+    ));
     assert!(lost(&mut fresh));
     let mut changed = Story::opened();
     changed.push(1, &["rounds"], &["parses"]);

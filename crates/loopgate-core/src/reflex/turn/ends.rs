@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use super::{Breach, Turn};
 use crate::{
     UserId,
+    concerns::{
+        disputes,
+        tampering::Tampering,
+        verdict::{Evaluation, EvaluationVerdict, evaluate},
+    },
     deciding::Decision,
-    escalation::disputes,
     evidence::CheckEvidence,
     ids::{FailureId, Login},
     observed::{Account, AccountKind},
@@ -17,7 +21,6 @@ use crate::{
         history::{Escalated, Event, EventStatus, HistoryLine, Resumed, RunEnd},
     },
     text,
-    verdict::{Evaluation, EvaluationVerdict, evaluate, tamper::Tampering},
 };
 
 impl Turn {

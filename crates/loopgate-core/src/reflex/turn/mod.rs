@@ -11,6 +11,7 @@ use serde_json::json;
 
 pub use self::ends::Evaluated;
 use crate::{
+    concerns::verdict::Evaluation,
     evidence::{CheckEvidence, Outcome},
     ids::{CheckName, RuleId, Sha, Timestamp},
     policy::{Policy, Trigger},
@@ -21,7 +22,6 @@ use crate::{
             RunStarted,
         },
     },
-    verdict::Evaluation,
 };
 
 /// How the output of a step broke its contract. The step is executed once more with the same inputs; the second time

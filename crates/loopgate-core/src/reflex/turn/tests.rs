@@ -3,6 +3,10 @@ use chrono::TimeDelta;
 use super::*;
 use crate::{
     RuleId, Sha,
+    concerns::{
+        checks::gather,
+        verdict::evaluate::{evaluate_phase, rules},
+    },
     deciding::{View, decide},
     evidence::CheckEvidence,
     fixtures,
@@ -13,10 +17,6 @@ use crate::{
         govern, prepared_checks, replay,
     },
     state::{CritiqueItem, RunDocument, RunStatus, StopReason, Task},
-    verdict::{
-        evaluate::{evaluate_phase, rules},
-        gather,
-    },
 };
 
 /// A loop whose iterations fail with the tests they are given.

@@ -1,0 +1,246 @@
+//! What ran before a change and with it, and what people settled about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    concerns::checks::{CheckStanding, external},
+    evidence::{BaseTestRun, CheckEvidence, Failure, Outcome, TestId, TestOutcomes, TestState},
+    ids::CheckName,
+    observed::{BaseEvidence, CheckProgress, Snapshot, WorkflowRun},
+    policy::{CheckSource, Policy, Trigger},
+    source_files::is_test,
+    state::{AttemptDigest, DisputeEnd, FixMaker, FixRecord, LoopState, Settlement},
+};
+
+/// What the tests of a change are compared by.
+#[derive(Default)]
+pub struct Runs<'a> {
+    /// Tests that failed in an earlier attempt or on the base, by the names that reports give them.
+    pub failed: BTreeSet<&'a str>,
+    /// Places that failing findings named, as `file:line`.
+    pub named: BTreeSet<&'a str>,
+    /// How many tests ran on the old side or in the attempt before, whichever are more, and how many run now.
+    pub ran: Option<(u64, u64)>,
+    pub now: Option<TestOutcomes>,
+    /// Each check of tests has results by test.
+    pub is_read: bool,
+    /// A check of tests failed before without a name, and that it passes now is known by its exit status alone.
+    pub is_blind: bool,
+    /// A followed check of tests failed before and passes now, of which no evidence says more than its exit status.
+    pub by_exit_status: bool,
+    /// A check failed before, whichever it is, and passes now.
+    pub turns_green: bool,
+    /// Where the checks of tests pass: the identities of the tests that failed on the old side and in earlier attempts;
+    /// `None` for a failure of which no report names the test.
+    pub failures: Vec<Option<TestId>>,
+    pub base_tests: Vec<&'a BaseTestRun>,
+    /// Files that a fixer edited and that are no reason why the checks pass: those passed with the files as they were.
+    pub proven: BTreeSet<&'a str>,
+    /// Tests that a person settled to be wrong: a change of them is what was asked for.
+    pub wrong: BTreeSet<&'a str>,
+    /// All checks of tests pass now, and nothing but a fixer's edit lies between the attempt before and this one; false
+    /// once a person has accepted that tests are weakened.
+    pub follow_fix: bool,
+}
+
+impl<'a> Runs<'a> {
+    pub(super) fn of_head(
+        snapshot: &'a Snapshot,
+        state: &'a LoopState,
+        policy: &'a Policy,
+    ) -> Self {
+        let head = snapshot.pull_request.head.sha;
+        let earlier: Vec<_> = state
+            .attempts
+            .counted
+            .iter()
+            .filter(|attempt| attempt.head_sha != head)
+            .collect();
+        let documents = snapshot.evidence_of_head();
+        let base = snapshot.base_evidence.as_ref();
+        // A base that is newer than the old side has tests that the head never had.
+        let is_old_side = |base: &&BaseEvidence| {
+            snapshot
+                .merge_base
+                .is_none_or(|merge_base| merge_base == base.sha)
+        };
+        let is_of_tests = |check: &&CheckEvidence| check.kind.is_of_tests();
+        let old = base
+            .filter(is_old_side)
+            .into_iter()
+            .flat_map(|base| base.checks.values());
+        let old: Vec<_> = old.filter(is_of_tests).collect();
+        let new: Vec<_> = documents
+            .clone()
+            .flat_map(|document| &document.checks)
+            .filter(is_of_tests)
+            .collect();
+        // Another job may bring the others.
+        let ended = |run: &WorkflowRun| matches!(run.progress, CheckProgress::Completed { .. });
+        let has_ended = !new.is_empty() && snapshot.workflow_runs.iter().all(ended);
+        let passes = has_ended && new.iter().all(|check| check.outcome == Outcome::Passed);
+        let on_base = base
+            .into_iter()
+            .flat_map(|base| base.checks.values())
+            .flat_map(|check| &check.failures);
+        let failed = earlier
+            .iter()
+            .flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
+        let fixes = state.run.reflex.iter().flat_map(|reflex| &reflex.fixes);
+        let last_fix = fixes.clone().next_back();
+        let follows = |fix: &FixRecord| {
+            fix.by != FixMaker::Person && fix.iteration + 1 == state.run.iteration
+        };
+        let failed_unnamed = |check: &CheckEvidence| {
+            let on_old = |before: &&&CheckEvidence| {
+                before.name == check.name && before.outcome == Outcome::Failed
+            };
+            let in_attempt = |attempt: &&AttemptDigest| attempt.failed_checks.contains(&check.name);
+            old.iter()
+                .find(on_old)
+                .is_some_and(|before| before.tests.is_none())
+                || earlier
+                    .iter()
+                    .any(|attempt| attempt.failing_tests.is_empty() && in_attempt(attempt))
+        };
+        let followed = followed_passes(snapshot, policy);
+        let was_red = |name: &CheckName| {
+            let mut attempts = earlier.iter();
+            let on_base = base.and_then(|base| base.checks.get(name));
+            attempts.any(|attempt| attempt.failed_checks.contains(name))
+                || on_base.is_some_and(|check| check.outcome.is_failure())
+        };
+        let passed = documents.clone().flat_map(|document| &document.checks);
+        let mut passed = passed
+            .filter(|check| check.outcome == Outcome::Passed)
+            .map(|check| &check.name)
+            .chain(followed.iter().copied());
+        let turns_green = passed.any(was_red);
+        let is_test = |name: &&&CheckName| policy.verify.checks[**name].kind.is_of_tests();
+        let mut followed_tests = followed.iter().filter(is_test);
+        let by_exit_status = new.is_empty() && followed_tests.any(|name| was_red(name));
+        let unnamed = || new.iter().filter(|check| failed_unnamed(check));
+        // Where the old side has results by test, what is not the change's stands among them.
+        let are_unnamed =
+            old.iter().all(|check| check.tests.is_none()) && unnamed().next().is_some();
+        let of_old = old
+            .iter()
+            .flat_map(|check| &check.failures)
+            .map(|failure| failure.test_id);
+        let of_attempts = earlier
+            .iter()
+            .flat_map(|attempt| attempt.failing_tests.values().copied());
+        let failures = of_old.chain(of_attempts).chain(are_unnamed.then_some(None));
+        let of_last = earlier.last().and_then(|last| last.tests.clone());
+        let before = CheckEvidence::all_tests(old.iter().copied())
+            .into_iter()
+            .chain(of_last);
+        let before = before.max_by_key(TestOutcomes::len).as_ref().and_then(ran);
+        let now = CheckEvidence::all_tests(new.iter().copied()).filter(|_| has_ended);
+        // Lists that are not whole are compared by the totals of their checks, those of the old side without its
+        // errors.
+        let total = CheckEvidence::sum(old.iter().copied(), |results| {
+            results.total.saturating_sub(results.errors)
+        });
+        let total_now =
+            CheckEvidence::sum(new.iter().copied(), |results| results.total).filter(|_| has_ended);
+        Self {
+            failed: failed.chain(on_base.filter_map(failed_test)).collect(),
+            named: earlier
+                .iter()
+                .flat_map(|attempt| attempt.named_places.iter().map(String::as_str))
+                .collect(),
+            ran: before
+                .zip(now.as_ref().and_then(ran))
+                .or(total.zip(total_now)),
+            now,
+            is_read: !new.is_empty() && new.iter().all(|check| check.tests.is_some()),
+            is_blind: passes && unnamed().any(|check| check.has_unread_tests()),
+            by_exit_status,
+            turns_green,
+            // What fails now shows why its tests end no more.
+            failures: failures.filter(|_| passes).collect(),
+            base_tests: documents
+                .flat_map(|document| &document.base_tests)
+                .collect(),
+            proven: fixes
+                .flat_map(|fix| &fix.proven)
+                .map(String::as_str)
+                .collect(),
+            wrong: settled_as_wrong(state),
+            follow_fix: passes
+                && last_fix.is_some_and(follows)
+                && !state.people.accepted.contains(&Trigger::Tampering),
+        }
+    }
+
+    /// Whether a test failed before that is not seen to end now.
+    pub(super) fn lack_failed(&self) -> bool {
+        let ends = |id: TestId| {
+            self.now
+                .as_ref()?
+                .state(id)
+                .filter(|state| *state != TestState::Skipped)
+        };
+        self.failures.iter().any(|id| id.and_then(ends).is_none())
+    }
+}
+
+/// The followed checks that pass on the head.
+fn followed_passes<'a>(snapshot: &Snapshot, policy: &'a Policy) -> Vec<&'a CheckName> {
+    let mut passed = Vec::new();
+    for (name, check) in &policy.verify.checks {
+        let CheckSource::External(source) = &check.source else {
+            continue;
+        };
+        let jobs = &snapshot.checks;
+        let found = external::standing(jobs, name, check.kind, source, &snapshot.files);
+        if matches!(&found, CheckStanding::Done(done) if done.outcome == Outcome::Passed) {
+            passed.push(name);
+        }
+    }
+    passed
+}
+
+/// The test of a failure; where no report names it, the function of the test file in which it failed.
+pub fn failed_test(failure: &Failure) -> Option<&str> {
+    let in_test = failure
+        .source
+        .as_ref()
+        .filter(|source| is_test(&source.file));
+    failure
+        .test_name
+        .as_deref()
+        .or_else(|| in_test?.function.as_deref())
+}
+
+/// How many tests ran, of a list that is whole.
+fn ran(tests: &TestOutcomes) -> Option<u64> {
+    tests.is_whole().then(|| {
+        tests
+            .iter()
+            .filter(|test| test.state() != TestState::Skipped)
+            .count() as u64
+    })
+}
+
+/// Tests of disputes that were settled for the code. The newest word on a test counts.
+pub(super) fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
+    let settled =
+        state
+            .concerns
+            .disputes
+            .iter()
+            .filter_map(|dispute| match (&dispute.test, &dispute.end) {
+                (Some(test), Some(DisputeEnd::Settled { outcome, .. })) => {
+                    Some((test.as_str(), *outcome == Settlement::Code))
+                }
+                _ => None,
+            });
+    let newest: BTreeMap<&str, bool> = settled.collect();
+    newest
+        .into_iter()
+        .filter(|(_, is_wrong)| *is_wrong)
+        .map(|(test, _)| test)
+        .collect()
+}
