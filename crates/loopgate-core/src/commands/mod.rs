@@ -2,8 +2,10 @@
 
 mod button;
 pub mod command;
+mod execution;
 
 pub use self::{
     button::pressed,
     command::{Acceptable, Command, CommandProblem, Right, Verb, read},
+    execution::{CarriedOut, Execution},
 };

@@ -9,7 +9,7 @@ use super::{
     command_execution, history_lines,
     inputs::Inputs,
     new_run,
-    outcome::{approved_runs, block, next_action, settle},
+    outcome::{block, next_action, settle},
     shown,
     surface::surface,
     verification::{count, verify},
@@ -151,7 +151,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         &counting.judgement,
         blocking.call,
     );
-    let approved_runs = approved_runs(inputs);
+    let approved_runs = gates::approved_runs(snapshot, policy, assessment);
     next.head
         .approved_runs
         .extend(approved_runs.iter().flat_map(|approved| &approved.runs));

@@ -11,7 +11,7 @@ use crate::{
         fixer::senior_fixer,
         gates::GateReport,
         tampering,
-        verdict::{Evaluation, EvaluationVerdict, RuleOutcome, Verification},
+        verdict::{Evaluation, EvaluationVerdict, RuleOutcome, Verification, outside},
     },
     deciding::NextAction,
     escalation::{
@@ -19,12 +19,12 @@ use crate::{
         escalation_call,
     },
     failure::Blame,
-    ids::{CheckName, GateName, Login, UserId, WorkflowRunId},
+    ids::{CheckName, GateName},
     observed::Lifecycle,
-    policy::{EscalationAction, GateRole, Severity, Trigger},
+    policy::{EscalationAction, Severity, Trigger},
     stage::Stage,
     stages::{Blocker, Walk, Walks},
-    state::{GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, Unreported},
+    state::{GateState, GateStatus, LoopState, RunStatus, StopReason, Unreported},
 };
 
 /// What stands in the way of going on by itself.
@@ -53,8 +53,8 @@ pub(super) fn block(
     verification: &Verification,
     counting: &Counting,
 ) -> Blocking {
-    next.concerns.checks.outage = outage(inputs, next, verification);
-    next.concerns.checks.unreported = unreported(next, verification);
+    next.concerns.checks.outage = outside::outage(next, verification, inputs.now);
+    next.concerns.checks.unreported = outside::unreported(next, verification);
     // Evidence may still show that the tests pass as they were.
     let weakened = tampering::not_accepted(inputs.tampering, &next.concerns.tampering)
         .filter(|_| counting.counted.is_some())
@@ -78,73 +78,6 @@ pub(super) fn block(
         call,
         repeated,
         next_rerun,
-    }
-}
-
-/// An outage begins with the first check that fails for outside reasons or ends without a result, and ends when all
-/// checks have ended and none does. While a check is repeated nothing is known, so the outage goes on.
-fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) -> Option<Outage> {
-    let blamed = |wanted: Blame| -> BTreeSet<CheckName> {
-        verification
-            .blames
-            .iter()
-            .filter(|blame| blame.blame == wanted)
-            .filter(|blame| {
-                verification.evidence.checks[&blame.check]
-                    .silence()
-                    .is_none()
-            })
-            .map(|blame| blame.check.clone())
-            .collect()
-    };
-    let (checks, unclear) = (blamed(Blame::Infrastructure), blamed(Blame::Inconclusive));
-    if !(checks.is_empty() && unclear.is_empty()) {
-        let since = next
-            .concerns
-            .checks
-            .outage
-            .as_ref()
-            .map_or(inputs.now, |outage| outage.since);
-        Some(Outage {
-            since,
-            checks,
-            unclear,
-        })
-    } else if verification.evidence.missing().is_empty() {
-        None
-    } else {
-        next.concerns.checks.outage.clone()
-    }
-}
-
-/// The checks of the head that did not report, and those of them for which a person was called and which have not
-/// reported since. Where something else fails through this change, its author comes first.
-fn unreported(next: &LoopState, verification: &Verification) -> Unreported {
-    let checks = &verification.evidence.checks;
-    let is_mended_first = verification
-        .blames
-        .iter()
-        .any(|blame| blame.blame == Blame::PrCode);
-    let is_silent = |check: &CheckView| check.silence().is_some_and(|why| !why.is_authors());
-    let silent = checks.values().filter(|check| is_silent(check));
-    // A skipped job is heard of, too.
-    let is_heard = |check: &CheckView| {
-        matches!(
-            check.standing,
-            CheckStanding::Done(_)
-                | CheckStanding::NotApplicable { .. }
-                | CheckStanding::AwaitsRelease { .. }
-        )
-    };
-    let reported = |name: &CheckName| checks.get(name).is_none_or(is_heard);
-    let mut called_for = next.concerns.checks.unreported.called_for.clone();
-    called_for.retain(|name| !reported(name));
-    Unreported {
-        of_head: silent
-            .filter(|_| !is_mended_first)
-            .map(|check| check.name.clone())
-            .collect(),
-        called_for,
     }
 }
 
@@ -270,45 +203,6 @@ pub(super) fn next_action(
         Some(Blocker::Review { .. }) => NextAction::WaitForReview,
         Some(Blocker::Merge) => NextAction::WaitForMerge,
     }
-}
-
-/// Runs that are let go, and whose approvals let them.
-pub(super) struct ApprovedRuns {
-    pub(super) by: Vec<Login>,
-    pub(super) runs: BTreeSet<WorkflowRunId>,
-}
-
-/// The runs that GitHub holds back on the head and that are let go: of a fork, since GitHub refuses it of others
-/// (<https://docs.github.com/en/rest/actions/workflow-runs#approve-a-workflow-run-for-a-fork-pull-request>), and if the
-/// approvals of this very commit are enough by themselves. An approval that was kept over a push lets nothing run that
-/// its author did not see.
-pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
-    let Inputs {
-        snapshot,
-        policy,
-        assessment,
-        ..
-    } = inputs;
-    let by_gate = policy.approve_runs && snapshot.is_from_fork() && inputs.is_open();
-    let (name, gate) = policy
-        .gate_with_role(GateRole::Security)
-        .filter(|_| by_gate)?;
-    let report = assessment
-        .gates
-        .iter()
-        .find(|report| report.name == *name)?;
-    let approvals = report
-        .approvals
-        .iter()
-        .filter(|_| report.status == GateStatus::Approved);
-    let (of_head, kept): (Vec<_>, Vec<_>) =
-        approvals.partition(|approval| approval.head == snapshot.pull_request.head.sha);
-    let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
-    let enough = people.len() >= report.needed as usize;
-    let alone = kept.is_empty() || !gate.approvers.codeowners;
-    let runs: BTreeSet<_> = snapshot.held_runs.iter().map(|run| run.id).collect();
-    let by = of_head.iter().map(|approval| approval.by.clone()).collect();
-    (enough && alone && !runs.is_empty()).then_some(ApprovedRuns { by, runs })
 }
 
 /// Writes the outcome into the state: stage, status, stop reason, summary of the evaluation.

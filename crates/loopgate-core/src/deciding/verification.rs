@@ -7,28 +7,23 @@ use super::inputs::Inputs;
 use crate::{
     commands::Acceptable,
     concerns::{
-        attempts::{Judgement, attempt, comparison, rerun, retry},
+        attempts::{Judgement, attempt, comparison, failure_log, rerun, retry},
         checks::{
             filters,
             gather::{self, CheckView, HeadEvidence},
             lost_results,
         },
-        disputes, gates, review,
-        tampering::{self, Tampering},
+        disputes, gates, review, tampering,
         verdict::{FailureView, Verification, blame, evaluate, feedback},
     },
-    evidence::{CheckEvidence, CheckKind, Compare, Outcome, RetryClass},
-    failure::{self, Blame},
-    ids::{CheckName, Login, RuleId, Timestamp},
+    evidence::{CheckEvidence, CheckKind, Compare, Outcome},
+    failure::Blame,
+    ids::{CheckName, Timestamp},
     memory::MemoryMatch,
     observed::{FilesToRead, Snapshot},
     policy::{Baseline, Context, Policy},
     stage::Stage,
-    state::{
-        AttemptDigest, Dispute, FailureLog, FailureRecord, LastVerification, LoopState, Release,
-        VerificationResult,
-    },
-    text,
+    state::{AttemptDigest, Dispute, LastVerification, LoopState, Release},
 };
 
 /// Evidence of the head, as it is known with the skips and repetitions so far.
@@ -153,9 +148,6 @@ pub fn files_to_read(
     wanted.missing_in(&snapshot.contents)
 }
 
-/// Failures of one attempt that the state remembers at most.
-const REMEMBERED_OF_AN_ATTEMPT: usize = 20;
-
 /// The head's attempt, when its verification has ended.
 pub(super) struct CountedAttempt {
     pub(super) digest: AttemptDigest,
@@ -208,7 +200,7 @@ pub(super) fn count(
     if let Some(attempt) = next.attempt_of(head) {
         attach(&mut failures, attempt);
     }
-    remember(inputs, next, &judgement, &failures, reached);
+    failure_log::remember(inputs.policy, next, &judgement, &failures, reached);
     let has_ended = inputs.is_open() && evidence.missing().is_empty();
     let mended = if has_ended {
         disputes::end_mended(next, inputs.snapshot, &failures)
@@ -232,9 +224,9 @@ fn attempt_of_head(
 ) -> Option<CountedAttempt> {
     let evidence = &verification.evidence;
     let mut digest = attempt::digest(inputs.cx(), next, verification)?;
-    mark_weakened(&mut digest, next, inputs.tampering);
-    digest.disputed =
-        digest.rejections.is_empty() && is_disputed(inputs, next, verification, &digest);
+    tampering::attempt::mark(&mut digest, next, inputs.tampering);
+    digest.disputed = digest.rejections.is_empty()
+        && disputes::explain_head(inputs.policy, next, verification, &digest);
     digest.with_results = lost_results::with_results(evidence, inputs.policy);
     digest.tests = digest
         .tests
@@ -268,119 +260,6 @@ fn attempt_of_head(
         compare,
         is_news,
     })
-}
-
-/// Marks an attempt that weakens what checks it, and says in its summary who accepted that.
-fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tampering]) {
-    let found = tampering::counts(tampering);
-    let is_found = |(_, what): &(&Login, &str)| found.contains_key(*what);
-    let accepted: Vec<String> = next
-        .people
-        .accepted_by()
-        .filter(is_found)
-        .take(3)
-        .map(|(by, what)| format!("{by} accepted that {what}"))
-        .collect();
-    let is_open = tampering::not_accepted(tampering, &next.concerns.tampering).is_some();
-    digest.weakened = is_open || !accepted.is_empty();
-    let passes = digest.result == VerificationResult::Pass;
-    if passes && is_open {
-        digest.summary = "checks pass, but tests or thresholds were weakened".to_owned();
-    } else if passes && digest.weakened {
-        digest.summary = format!("{}; {}", digest.summary, accepted.join(", "));
-    }
-}
-
-/// Whether the head fails by nothing but failures that are disputed.
-fn is_disputed(
-    inputs: &Inputs<'_>,
-    next: &LoopState,
-    verification: &Verification,
-    digest: &AttemptDigest,
-) -> bool {
-    if next.concerns.disputes.is_empty() {
-        return false;
-    }
-    let Verification {
-        evidence, blames, ..
-    } = verification;
-    let failures = feedback::failures(evidence, blames, &BTreeSet::new(), inputs.policy);
-    let own: Vec<&FailureView> = failures
-        .iter()
-        .filter(|view| view.blame == Blame::PrCode)
-        .collect();
-    let explained: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
-    let silent = blames
-        .iter()
-        .filter(|blame| blame.blame == Blame::PrCode)
-        .map(|blame| blame.check.as_str());
-    let rules = digest.failed_rules.iter().map(RuleId::as_str);
-    silent.chain(rules).all(|name| explained.contains(name))
-        && disputes::cover(next, own.iter().map(|view| view.cause))
-}
-
-/// What failed in the head's attempt, which earlier failures it is rid of, and where the run stands.
-fn remember(
-    inputs: &Inputs<'_>,
-    next: &mut LoopState,
-    judgement: &Judgement,
-    failures: &[FailureView],
-    stage: Stage,
-) {
-    let mut history = std::mem::take(&mut next.attempts.failures.history);
-    let last = next
-        .attempts
-        .counted
-        .last()
-        .filter(|last| last.head_sha == next.head.sha)
-        .cloned();
-    if let Some(last) = last {
-        history.retain(|record| record.attempt != last.number);
-        if last.spent() {
-            let own = failures
-                .iter()
-                .filter(|view| view.blame == Blame::PrCode)
-                .take(REMEMBERED_OF_AN_ATTEMPT);
-            history.extend(own.map(|view| {
-                FailureRecord {
-                    attempt: last.number,
-                    stage,
-                    capability: next.concerns.capabilities.current.clone(),
-                    error: text::start(&view.failure.reported(), 300),
-                    category: view.analysis.category,
-                    retry_class: last.retry_class.unwrap_or(RetryClass::Code),
-                    blame: view.blame,
-                    fingerprint: view
-                        .failure
-                        .fingerprint
-                        .unwrap_or_else(|| failure::fingerprint(&view.failure)),
-                    timestamp: last.at,
-                    resolution: None,
-                    resolved_at: None,
-                }
-            }));
-        }
-        for record in history
-            .iter_mut()
-            .filter(|record| record.attempt < last.number && record.resolved_at.is_none())
-        {
-            if !last.fingerprints.contains(&record.fingerprint) {
-                record.resolution = Some(format!(
-                    "gone in attempt {} ({})",
-                    last.number,
-                    last.head_sha.short()
-                ));
-                record.resolved_at = Some(last.at);
-            }
-        }
-    }
-    next.attempts.failures = FailureLog {
-        count: judgement.streak,
-        same_error: judgement.same_error,
-        total: judgement.total,
-        max_retries: inputs.policy.retry.max_attempts,
-        history,
-    };
 }
 
 /// Puts what was found for an attempt beside the failures it is about.

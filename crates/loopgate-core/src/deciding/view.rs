@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use super::{
     action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
     inputs::Inputs,
-    outcome::{ApprovedRuns, Blocking},
+    outcome::Blocking,
     verification::Counting,
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
             fix_request::{self, FixTurn},
             senior_fixer,
         },
-        gates::{Considered, GateReport, waiting},
+        gates::{ApprovedRuns, Considered, GateReport, waiting},
         queue::LeftQueue,
         review::{self, ReviewStanding},
         tampering::Tampering,

@@ -2,7 +2,9 @@
 //! and what is run again.
 
 pub mod attempt;
+pub mod commands;
 pub mod comparison;
+pub mod failure_log;
 pub mod rerun;
 pub mod retry;
 

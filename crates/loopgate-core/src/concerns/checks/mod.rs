@@ -1,5 +1,6 @@
 //! The checks of a head: how each stands, from evidence documents, check runs, statuses and jobs.
 
+pub mod commands;
 pub mod external;
 pub mod filters;
 pub mod gather;

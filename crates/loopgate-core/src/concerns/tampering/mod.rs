@@ -1,6 +1,7 @@
 //! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested
 //! before and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
+pub mod attempt;
 mod keyed;
 mod lines;
 mod runs;

@@ -3,6 +3,7 @@
 pub mod blame;
 pub mod evaluate;
 pub mod feedback;
+pub mod outside;
 
 pub use self::{
     evaluate::{

@@ -15,6 +15,7 @@ use crate::{
     ids::{Login, TeamSlug, UserId},
     observed::{Account, AccountKind, Members, Permission, Snapshot, Standing, Unusable},
     policy::GatePolicy,
+    state::{AuthorKind, LoopState},
 };
 
 pub(crate) use self::codeowners::owners_of;
@@ -455,6 +456,16 @@ pub(crate) fn wrote(snapshot: &Snapshot, person: &Account) -> bool {
     let paths = Scope::Whole.paths(snapshot.files.known());
     person.id == snapshot.pull_request.author.id
         || Contributors::new(snapshot, false, &paths).include(person)
+}
+
+/// Whether this account may release what the change weakens or lacks. An account that wrote part of the change may not,
+/// except a person who opened the pull request and is the only one with write access.
+pub(crate) fn may_accept(snapshot: &Snapshot, state: &LoopState, by: &Account) -> bool {
+    let writers = snapshot.authority.writers.iter();
+    let is_alone = state.run.author == Some(AuthorKind::Person)
+        && by.id == snapshot.pull_request.author.id
+        && writers.flat_map(BTreeMap::keys).eq([&by.id]);
+    is_alone || !wrote(snapshot, by)
 }
 
 /// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.

@@ -3,6 +3,8 @@
 //! A dispute never makes anything pass. While one is open the run is blocked by it, and a head that fails by disputed
 //! failures alone spends no attempt.
 
+pub mod commands;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
@@ -12,16 +14,18 @@ use crate::{
         checks::gather,
         gates,
         tampering::{self, Tampering},
-        verdict::FailureView,
+        verdict::{FailureView, Verification, feedback},
     },
     evidence::Failure,
-    ids::{FailureId, Timestamp},
+    failure::Blame,
+    ids::{FailureId, RuleId, Timestamp},
     memory::SettledDispute,
     observed::{Account, AccountKind, ChangedFile, Permission, Snapshot},
-    policy::{Context, Recipient},
+    policy::{Context, Policy, Recipient},
     source_files::is_test,
     state::{
-        CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState, Settlement,
+        AttemptDigest, CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState,
+        Settlement,
     },
 };
 
@@ -283,6 +287,34 @@ pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -
     };
     let mut failures = failures.into_iter().peekable();
     failures.peek().is_some() && failures.all(disputed)
+}
+
+/// Whether the head fails by nothing but failures that are disputed.
+pub fn explain_head(
+    policy: &Policy,
+    state: &LoopState,
+    verification: &Verification,
+    digest: &AttemptDigest,
+) -> bool {
+    if state.concerns.disputes.is_empty() {
+        return false;
+    }
+    let Verification {
+        evidence, blames, ..
+    } = verification;
+    let failures = feedback::failures(evidence, blames, &BTreeSet::new(), policy);
+    let own: Vec<&FailureView> = failures
+        .iter()
+        .filter(|view| view.blame == Blame::PrCode)
+        .collect();
+    let explained: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
+    let silent = blames
+        .iter()
+        .filter(|blame| blame.blame == Blame::PrCode)
+        .map(|blame| blame.check.as_str());
+    let rules = digest.failed_rules.iter().map(RuleId::as_str);
+    silent.chain(rules).all(|name| explained.contains(name))
+        && cover(state, own.iter().map(|view| view.cause))
 }
 
 /// What people have said of the run's disputed failures, for other runs.
