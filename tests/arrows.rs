@@ -23,8 +23,6 @@ const CORE: &[&str] = &[
     "state",
     "commands",
     "concerns",
-    "escalation",
-    "stages",
     "deciding",
     "result",
     "proof",
@@ -50,6 +48,7 @@ const CONCERNS: &[&str] = &[
     "attempts",
     "disputes",
     "fixer",
+    "escalation",
 ];
 
 /// The houses of `github`, each with those it may enter beside itself.

@@ -47,7 +47,7 @@ const SECTIONS: [(&str, &[&str]); 11] = [
             "core/deciding/row_tests/commands.rs",
             "core/deciding/row_tests/disputes.rs",
             "core/concerns/fixer",
-            "core/escalation",
+            "core/concerns/escalation",
         ],
     ),
     (

@@ -12,8 +12,8 @@ use super::{
     words,
 };
 use loopgate_core::{
+    concerns::escalation::{AttemptsEnd, Cause, EscalationView, Question},
     deciding::{Decision, View},
-    escalation::{AttemptsEnd, Cause, EscalationView, Question},
     policy::Trigger,
     state::{
         Dispute, DisputeEnd,

@@ -15,11 +15,10 @@ use loopgate_core::{
     GateName, PrNumber, Sha,
     commands::Verb,
     concerns::gates::GateReport,
-    deciding::{CheckRunPlan, NextAction},
+    deciding::{CheckRunPlan, NextAction, stages::Blocker},
     evidence::{CheckKind, CheckResults},
     observed::{Conclusion, OwnCheck},
     result::CheckState,
-    stages::Blocker,
     state::GateStatus,
 };
 

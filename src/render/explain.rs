@@ -18,10 +18,9 @@ use super::{
 use loopgate_core::{
     GateName,
     concerns::gates::{GateReport, MatchReason, RuleEvidence, TriggerMatch},
-    deciding::Decision,
+    deciding::{Decision, stages::Blocker},
     observed::Snapshot,
     stage::Stage,
-    stages::Blocker,
     state::AttemptDigest,
 };
 

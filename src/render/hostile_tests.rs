@@ -8,11 +8,11 @@ use loopgate_core::{
     concerns::{
         checks::CheckStanding,
         coverage::MissingTests,
+        escalation::{Cause, Disagreement, Question},
         gates::*,
         verdict::{FailureView, FeedbackFact, RuleFailure},
     },
     deciding::*,
-    escalation::{Cause, Disagreement, Question},
     evidence::*,
     failure::{Blame, FeedbackLine},
     memory::{MatchOutcome, MemoryMatch, ShownFix, Tier},

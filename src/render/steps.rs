@@ -15,12 +15,11 @@ use loopgate_core::{
         checks::{CheckStanding, Silence, external},
         fixer::{fix_request::Whom, senior_fixer},
     },
-    deciding::{NextAction, View},
+    deciding::{NextAction, View, stages::Blocker},
     evidence::CheckKind,
     observed::Stack,
     policy::{CheckSource, EscalationAction, GateRole, Trigger},
     result::CheckState,
-    stages::Blocker,
     state::RunStatus,
 };
 

@@ -11,11 +11,10 @@ use loopgate_core::{
         tampering::Tampering,
         verdict::{DistanceToSuccess, RuleView},
     },
-    deciding::{CheckView, Decision, Warning},
+    deciding::{CheckView, Decision, Warning, stages::Blocker},
     observed::Snapshot,
     policy::{ApproveBy, GateRole, Policy},
     result::{self, About, CheckState, Item},
-    stages::Blocker,
     state::{GateStatus, StopReason},
 };
 

@@ -10,13 +10,12 @@ use super::{
 use loopgate_core::{
     CheckName, GateName, Login,
     concerns::checks::{Silence, external},
-    deciding::{NextAction, View},
+    deciding::{NextAction, View, stages::Blocker},
     failure::Blame,
     observed::Lifecycle,
     policy::{CheckSource, Recipient, Trigger},
     result::CheckState,
     stage::Stage,
-    stages::Blocker,
     state::RunStatus,
 };
 

@@ -4,8 +4,8 @@
 //! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
 //! Each room may use those before it: `ids`, `stage`, [`text`], `letters`, [`untrusted`] → [`evidence`] → [`observed`]
-//! → [`source_files`] → [`policy`] → [`failure`] → [`memory`] → [`state`] → [`commands`] → [`concerns`] →
-//! [`escalation`] → [`stages`] → [`deciding`] → [`result`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
+//! → [`source_files`], [`workflow`] → [`policy`] → [`failure`] → [`memory`] → [`state`] → [`commands`] → [`concerns`] →
+//! [`deciding`] → [`result`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
 
 #![cfg_attr(
     not(test),
@@ -27,7 +27,6 @@ mod letters;
 pub mod commands;
 pub mod concerns;
 pub mod deciding;
-pub mod escalation;
 pub mod evidence;
 pub mod failure;
 #[cfg(any(test, feature = "fixtures"))]
@@ -43,7 +42,6 @@ pub mod replay;
 pub mod result;
 pub mod source_files;
 pub mod stage;
-pub mod stages;
 pub mod state;
 pub mod text;
 pub mod untrusted;

@@ -3,18 +3,15 @@
 //! Every format shows in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
 //! table.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use loopgate_core::{evidence::ReportFormat, failure};
-use serde::{
-    Deserializer as _,
-    de::{IgnoredAny, MapAccess, Visitor},
-};
 
 use super::{
     Speakers, Unreadable,
     formats::{FORMATS, Tap, is_old_sarif},
     mark::Mark,
+    outer_keys::outer_keys,
     text,
 };
 
@@ -279,34 +276,6 @@ fn by_lines(head: &str) -> Option<ReportFormat> {
     }
     let of_several = speakers.are_several().then_some(ReportFormat::Console);
     common.or(one_of_pair).or(of_several).or(any)
-}
-
-/// Keys of the first object in a text that begins with one, or with an array of them. The text may be cut anywhere.
-pub(super) fn outer_keys(head: &str) -> Vec<&str> {
-    let mut keys = Vec::new();
-    let start = head.find('{').unwrap_or(head.len());
-    // A text that is cut ends with an error, behind the keys that it shows.
-    let _ = serde_json::Deserializer::from_str(&head[start..]).deserialize_map(KeysOf(&mut keys));
-    keys
-}
-
-/// Collects the keys of an object.
-struct KeysOf<'k, 'h>(&'k mut Vec<&'h str>);
-
-impl<'h> Visitor<'h> for KeysOf<'_, 'h> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'h>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key()? {
-            self.0.push(key);
-            map.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

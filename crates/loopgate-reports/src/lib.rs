@@ -44,6 +44,7 @@ mod mark;
 mod markup;
 mod notes;
 mod numbers;
+mod outer_keys;
 mod pattern;
 mod place;
 mod read;

@@ -22,9 +22,11 @@ use super::{
 };
 use loopgate_core::{
     Sha,
-    concerns::checks::CheckStanding,
+    concerns::{
+        checks::CheckStanding,
+        escalation::{EscalationView, Question},
+    },
     deciding::{CheckView, Post},
-    escalation::{EscalationView, Question},
     policy::{Recipient, ReportSection, Trigger},
     result::CheckState,
     state::{AttemptDigest, VerificationResult},

@@ -17,9 +17,11 @@ use super::{
     word_named, words,
 };
 use loopgate_core::{
-    concerns::verdict::{Evaluation, FailureView},
+    concerns::{
+        escalation::Question,
+        verdict::{Evaluation, FailureView},
+    },
     deciding::{Decision, View},
-    escalation::Question,
     memory::MemoryMatch,
     observed::ChangedFiles,
     policy::Trigger,

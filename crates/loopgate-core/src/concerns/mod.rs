@@ -14,6 +14,7 @@
 //!               attempts      how the head compares with earlier ones, and what is run again
 //! afterwards    disputes      tests that somebody calls wrong
 //!               fixer         what a senior fixer, or one that works elsewhere, is asked
+//!               escalation    when a person is called, whom it concerns, and the question to them
 //! ```
 
 pub mod attempts;
@@ -21,6 +22,7 @@ pub mod capabilities;
 pub mod checks;
 pub mod coverage;
 pub mod disputes;
+pub mod escalation;
 pub mod fixer;
 pub mod gates;
 pub mod queue;

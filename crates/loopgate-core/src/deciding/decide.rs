@@ -23,11 +23,10 @@ use crate::{
         queue::LeftQueue,
         tampering,
     },
-    deciding::{Decision, DecisionWord},
+    deciding::{Decision, DecisionWord, stages::Walks},
     ids::Timestamp,
     observed::{Hint, Lifecycle, Snapshot},
     policy::{Context, Policy},
-    stages::Walks,
     state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus, history::HistoryLine},
 };
 

@@ -10,9 +10,11 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    concerns::attempts::{Judgement, retry},
+    concerns::{
+        attempts::{Judgement, retry},
+        escalation::cause,
+    },
     deciding::DecisionWord,
-    escalation::cause,
     failure::{FeedbackLine, Priority},
     ids::{Fingerprint, Login, Timestamp, UserId},
     policy::{LoopPolicy, Trigger},

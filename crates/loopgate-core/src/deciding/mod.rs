@@ -15,6 +15,7 @@ mod remembering;
 #[cfg(test)]
 mod row_tests;
 mod shown;
+pub mod stages;
 mod surface;
 mod verification;
 mod view;

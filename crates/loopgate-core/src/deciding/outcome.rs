@@ -8,22 +8,24 @@ use crate::{
     concerns::{
         attempts::{Judgement, NextRerun, rerun},
         checks::{CheckStanding, gather::CheckView},
+        escalation::{
+            cause::{self, Causes},
+            escalation_call,
+        },
         fixer::senior_fixer,
         gates::GateReport,
         tampering,
         verdict::{Evaluation, EvaluationVerdict, RuleOutcome, Verification, outside},
     },
-    deciding::NextAction,
-    escalation::{
-        cause::{self, Causes},
-        escalation_call,
+    deciding::{
+        NextAction,
+        stages::{Blocker, Walk, Walks},
     },
     failure::Blame,
     ids::{CheckName, GateName},
     observed::Lifecycle,
     policy::{EscalationAction, Severity, Trigger},
     stage::Stage,
-    stages::{Blocker, Walk, Walks},
     state::{GateState, GateStatus, LoopState, RunStatus, StopReason, Unreported},
 };
 

@@ -15,12 +15,12 @@ use crate::{
         fixer::fix_request::{FixTurn, Whom},
         gates::{GateReport, Reacted, ReactionKind, gate_transitions},
     },
+    deciding::stages::Blocker,
     failure::Blame,
     ids::{CheckName, GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
     policy::{Channel, Fixer, Trigger},
     stage::Stage,
-    stages::Blocker,
     state::{
         AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, Reviewer, RunStatus, Ticks,
     },

@@ -19,6 +19,7 @@ use crate::{
             gather::{self, CheckView},
         },
         disputes,
+        escalation::{Cause, EscalationView, cause, escalation_call},
         fixer::{
             fix_request::{self, FixTurn},
             senior_fixer,
@@ -32,13 +33,12 @@ use crate::{
             evaluate, feedback,
         },
     },
-    escalation::{Cause, EscalationView, cause, escalation_call},
+    deciding::stages::{Blocker, Walks},
     evidence::{ChangedCoverage, CheckKind, Compare, Outcome, RepeatedTest},
     ids::{CheckName, Login, PrNumber, Timestamp},
     observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
     policy::{CheckSource, ConfigError, EscalationAction, PolicyOrigin, Trigger},
     stage::Stage,
-    stages::{Blocker, Walks},
     state::{
         CapabilityProgress, GateStatus, LoopState, LostRecord, QueueDeparture, Rejection, Rerun,
         RunStatus, Skip,

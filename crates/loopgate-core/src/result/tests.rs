@@ -1,10 +1,9 @@
 use super::*;
 use crate::{
-    deciding::{Decision, NextAction, Part},
+    deciding::{Decision, NextAction, Part, stages::Blocker},
     fixtures::Story,
     observed::{Lifecycle, PullRequest, ReviewVerdict},
     policy::{Phase, ReviewRequirement},
-    stages::Blocker,
 };
 
 /// Holds the tree of a decision against its walk over the stages: every decision of a [`Story`] is asked.

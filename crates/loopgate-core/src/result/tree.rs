@@ -4,19 +4,21 @@ use super::{CheckState, ItemId};
 use crate::{
     concerns::{
         checks::gather::OnBase,
+        escalation::Cause,
         gates::GateReport,
         review::ReviewStanding,
         tampering::{Tampering, Weight},
         verdict::{Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
     },
-    deciding::{CheckView, Decision, Part, View, Warning},
-    escalation::Cause,
+    deciding::{
+        CheckView, Decision, Part, View, Warning,
+        stages::{Blocker, held_stage},
+    },
     failure::Blame,
     ids::PrNumber,
     observed::{Lifecycle, PullRequest},
     policy::{Phase, PolicyOrigin, Severity, Trigger},
     stage::Stage,
-    stages::{Blocker, held_stage},
     state::{CapabilityProgress, GateStatus},
 };
 

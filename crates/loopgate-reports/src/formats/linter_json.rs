@@ -7,9 +7,12 @@ use std::borrow::Cow;
 
 use loopgate_core::evidence::{ErrorType, FindingSeverity};
 
-use crate::detect::outer_keys;
-use crate::json::{Paths, read_each, read_lines};
-use crate::{Collector, Flaw, Json, Keys, Mark, Unreadable, Window, severity, text};
+use crate::{
+    Collector, Flaw, Json, Keys, Mark, Unreadable, Window,
+    json::{Paths, read_each, read_lines},
+    outer_keys::outer_keys,
+    severity, text,
+};
 
 pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
     (keys.contains(&"filePath") && keys.contains(&"messages"))

@@ -69,8 +69,8 @@ mod tests {
 
     use super::OverdueGate;
     use crate::{
+        concerns::escalation::Cause,
         deciding::{CheckRunPlan, NextAction, Post},
-        escalation::Cause,
         fixtures::*,
         observed::Conclusion,
         policy::{Recipient, Trigger},

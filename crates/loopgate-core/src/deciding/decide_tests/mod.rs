@@ -11,9 +11,11 @@ use proptest::prelude::*;
 
 use super::decide;
 use crate::{
-    concerns::verdict::FeedbackFact,
-    deciding::{CheckRunPlan, Decision, DecisionWord, NextAction, Post},
-    escalation::{AttemptsEnd, Cause, Disagreement, Question},
+    concerns::{
+        escalation::{AttemptsEnd, Cause, Disagreement, Question},
+        verdict::FeedbackFact,
+    },
+    deciding::{CheckRunPlan, Decision, DecisionWord, NextAction, Post, stages::Blocker},
     evidence::{Failure, Outcome},
     fixtures::*,
     observed::{
@@ -22,7 +24,6 @@ use crate::{
     },
     policy::{EscalationAction, Recipient, Trigger, TriggerPolicy},
     stage::Stage,
-    stages::Blocker,
     state::{LoopState, RunStatus, StopReason, history::Event},
 };
 

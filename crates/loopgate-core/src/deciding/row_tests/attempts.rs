@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
-    escalation::{AttemptsEnd, Cause},
+    concerns::escalation::{AttemptsEnd, Cause},
     state::history::{ArtifactCreated, Event, HistoryLine, RunStarted},
 };
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    escalation::Question,
+    concerns::escalation::Question,
     evidence::SourceLocation,
     ids::FailureId,
     policy::Recipient,

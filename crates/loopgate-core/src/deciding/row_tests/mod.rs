@@ -13,7 +13,10 @@ use chrono::TimeDelta;
 
 use crate::{
     concerns::{checks::CheckStanding, verdict::RuleOutcome},
-    deciding::{CheckRunPlan, Decision, DecisionWord, MergedBranch, NextAction, Post, Warning},
+    deciding::{
+        CheckRunPlan, Decision, DecisionWord, MergedBranch, NextAction, Post, Warning,
+        stages::Blocker,
+    },
     evidence::{
         CheckEvidence, CheckKind, CheckResults, Finding, FindingSeverity, Outcome, RetryClass,
     },
@@ -29,7 +32,6 @@ use crate::{
         NameGlob, PolicyOrigin, Severity, Trigger, WhenSkipped,
     },
     stage::Stage,
-    stages::Blocker,
     state::{AnswerOutcome, CommandRefusal, Lacking, LoopState, LostRecord, RunStatus, Trace},
 };
 

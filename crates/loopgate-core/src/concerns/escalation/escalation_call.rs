@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::{
     concerns::{
         disputes,
+        escalation::cause::{Cause, Causes},
         gates::{self, waiting},
         verdict::FailureView,
     },
-    escalation::cause::{Cause, Causes},
     failure,
     ids::{GateName, Score, Sha, Timestamp},
     observed::Snapshot,
