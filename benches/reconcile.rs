@@ -1,7 +1,7 @@
 //! What one look at a pull request costs: `cargo bench --bench reconcile`.
 //!
-//! First the CPU of deciding and rendering, for a pull request with 300 files, 500 comments and three attempts that was
-//! observed through the simulated GitHub; then how long after a push its first visible effect appears, with an API that
+//! First the CPU of deciding and rendering, for pull requests with 10 and with 300 files, 500 comments and three attempts
+//! that were observed through the simulated GitHub; then how long after a push its first visible effect appears, with an API that
 //! takes 100 ms for each answer. The budgets: 2 ms of CPU for the first, five answers of the API for the second.
 
 use std::{
@@ -39,7 +39,6 @@ verify:
   checks:
     unit: { kind: test, run: cargo test }
 ";
-const FILES: usize = 300;
 const COMMENTS: usize = 500;
 const API_LATENCY: Duration = Duration::from_millis(100);
 
@@ -50,13 +49,15 @@ async fn main() {
         println!("run it with `cargo bench --bench reconcile`");
         return;
     }
-    cpu_of_a_large_pull_request().await;
+    for files in [10, 300] {
+        cpu_of_a_pull_request(files).await;
+    }
     latency_of_the_first_effect().await;
 }
 
-async fn cpu_of_a_large_pull_request() {
+async fn cpu_of_a_pull_request(files: usize) {
     let world = World::start().await;
-    let pr = world.large_pull_request();
+    let pr = world.pull_request(files);
     let reconcile = Reconcile::new(world.github.clone());
     for attempt in 1..=3 {
         if attempt > 1 {
@@ -84,7 +85,7 @@ async fn cpu_of_a_large_pull_request() {
     } = &observation;
     println!(
         "{} files, {} comments, {} attempts",
-        FILES,
+        files,
         COMMENTS,
         state.attempts.counted.len()
     );
@@ -230,10 +231,10 @@ impl World {
         self.simulator.installation_id()
     }
 
-    fn large_pull_request(&self) -> Pr {
+    fn pull_request(&self, files: usize) -> Pr {
         let alice = self.simulator.user("alice");
         let mut spec = PullSpec::new("Change many files");
-        for nth in 0..FILES {
+        for nth in 0..files {
             let lines: String = (0..20)
                 .map(|line| format!("fn line_{line}_of_{nth}() {{ work({line}); }}\n"))
                 .collect();
