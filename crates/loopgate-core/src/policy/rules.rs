@@ -140,6 +140,31 @@ pub struct RuleBook {
     /// The expressions, and whose each of them is; and one that matches where any of them does: most lines match none.
     patterns: Vec<(Pattern, usize, RulePlace)>,
     any: Pattern,
+    guards: Vec<Guards>,
+}
+
+/// The guards that one rule looks for.
+#[derive(Clone, Debug, PartialEq)]
+struct Guards {
+    rule: usize,
+    /// By the first word of a guard what follows it, and its place in the list of the rule.
+    phrases: HashMap<String, Vec<(Vec<String>, usize)>>,
+}
+
+impl Guards {
+    fn of(rule: usize, list: &[String]) -> Self {
+        let mut phrases = HashMap::<_, Vec<_>>::new();
+        for (place, guard) in list.iter().enumerate() {
+            let mut words = guard.split(' ').map(str::to_owned);
+            if let Some(first) = words.next() {
+                phrases
+                    .entry(first)
+                    .or_default()
+                    .push((words.collect(), place));
+            }
+        }
+        Self { rule, phrases }
+    }
 }
 
 impl RuleBook {
@@ -180,7 +205,15 @@ impl RuleBook {
             }
         }
         let any = Pattern::constant(&sources.join("|"));
+        let guards = rules
+            .iter()
+            .enumerate()
+            .filter_map(|(index, rule)| match &rule.gone {
+                Some(RuleTerms::Words(list)) => Some(Guards::of(index, list)),
+                _ => None,
+            });
         Ok(Self {
+            guards: guards.collect(),
             rules,
             words,
             globs: PathGlobs::new(globs),
@@ -236,28 +269,24 @@ impl RuleBook {
         named
     }
 
-    /// The guards that stand in a line: the rule, and which of its words.
+    /// The guards that stand in a line: the rule, and which of its guards.
     pub(crate) fn guards_of(&self, text: &str) -> BTreeSet<(usize, usize)> {
         let mut all = BTreeSet::new();
-        for (index, rule) in self.rules.iter().enumerate() {
-            let Some(RuleTerms::Words(phrases)) = &rule.gone else {
-                continue;
+        for Guards { rule, phrases } in &self.guards {
+            let through = &self.rules[*rule].through;
+            let line = match through.is_empty() {
+                true => LineWords::of(text),
+                false => LineWords::of(&guarding_parts(text, through)),
             };
-            let parts = match rule.through.is_empty() {
-                true => text.to_owned(),
-                false => guarding_parts(text, &rule.through),
-            };
-            let line = LineWords::of(&parts);
             let words: Vec<&str> = line.iter().collect();
-            let stands = |phrase: &String| {
-                let phrase = phrase.split(' ').collect::<Vec<_>>();
-                words.windows(phrase.len()).any(|window| window == phrase)
-            };
-            let found = phrases
-                .iter()
-                .enumerate()
-                .filter(|(_, phrase)| stands(phrase));
-            all.extend(found.map(|(word, _)| (index, word)));
+            for (at, first) in words.iter().enumerate() {
+                let begun = phrases.get(*first).into_iter().flatten();
+                let stands = begun.filter(|(rest, _)| {
+                    let behind = words[at + 1..].iter().take(rest.len());
+                    behind.eq(rest)
+                });
+                all.extend(stands.map(|(_, guard)| (*rule, *guard)));
+            }
         }
         all
     }

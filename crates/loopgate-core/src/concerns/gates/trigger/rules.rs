@@ -216,12 +216,16 @@ fn gone<'r>(book: &RuleBook, reading: &'r FileReading<'_>) -> Vec<(&'r ChangedLi
         let lines = reading.lines.iter();
         lines.filter(move |line| line.is_added == is_added && line.weight != LineWeight::Nothing)
     };
+    let removed = on_side(false).map(|line| (line, book.guards_of(line.text)));
+    let removed: Vec<_> = removed.filter(|(_, guards)| !guards.is_empty()).collect();
+    if removed.is_empty() {
+        return Vec::new();
+    }
     let added: BTreeSet<(usize, usize)> = on_side(true)
         .flat_map(|line| book.guards_of(line.text))
         .collect();
     let mut all = Vec::new();
-    for line in on_side(false) {
-        let guards = book.guards_of(line.text);
+    for (line, guards) in removed {
         let mut rules: Vec<usize> = guards.difference(&added).map(|(rule, _)| *rule).collect();
         rules.dedup();
         all.extend(rules.into_iter().map(|rule| (line, rule)));
