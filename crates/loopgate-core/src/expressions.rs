@@ -1,7 +1,7 @@
 //! The regular expressions of this program: each is compiled when it is first used, because a process uses few of the
 //! hundreds there are. Expressions that users write are not compiled here.
 
-use std::{ops::Deref, sync::LazyLock};
+use std::{ops::Deref, sync::OnceLock};
 
 use regex::{Captures, Regex, RegexSet, RegexSetBuilder};
 use serde::{Deserialize, Deserializer, de};
@@ -50,11 +50,25 @@ macro_rules! pattern {
 
 /// An expression that is written in a data file.
 #[derive(Debug)]
-pub struct Pattern(LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>);
+pub struct Pattern {
+    text: String,
+    compiled: OnceLock<Regex>,
+}
+
+impl Pattern {
+    /// One that matches where any of these does: most lines match none, which one look finds out.
+    pub fn any_of<'p>(patterns: impl IntoIterator<Item = &'p Self>) -> Self {
+        let each = patterns.into_iter().map(|it| format!("(?:{})", it.text));
+        each.collect::<Vec<_>>().join("|").into()
+    }
+}
 
 impl From<String> for Pattern {
     fn from(text: String) -> Self {
-        Self(LazyLock::new(Box::new(move || compile(&text))))
+        Self {
+            text,
+            compiled: OnceLock::new(),
+        }
     }
 }
 
@@ -70,7 +84,7 @@ impl Deref for Pattern {
     type Target = Regex;
 
     fn deref(&self) -> &Regex {
-        &self.0
+        self.compiled.get_or_init(|| compile(&self.text))
     }
 }
 
@@ -87,6 +101,34 @@ impl<'de> Deserialize<'de> for Pattern {
             Regex::new(&text).map_err(de::Error::custom)?;
         }
         Ok(text.into())
+    }
+}
+
+/// Rows of a data file, each behind an expression that says what it is about: all are asked at once.
+#[derive(Debug)]
+pub struct Table<T> {
+    about: Patterns,
+    rows: Vec<T>,
+}
+
+impl<T> Table<T> {
+    /// The rows about this, in their order.
+    pub fn about(&self, text: &str) -> impl Iterator<Item = &T> {
+        self.about
+            .matching(text)
+            .into_iter()
+            .filter_map(|row| self.rows.get(row))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Vec::<(Pattern, T)>::deserialize(deserializer)?;
+        let (about, rows): (Vec<Pattern>, Vec<T>) = written.into_iter().unzip();
+        Ok(Self {
+            about: Patterns::new(about.iter().map(|pattern| &pattern.text)),
+            rows,
+        })
     }
 }
 

@@ -79,16 +79,17 @@ pub(super) fn sides_of_patch(file: &ChangedFile, patch: &Patch<'_>) -> [Vec<Code
 }
 
 /// The lines that hold code, without comments.
-fn code_lines<'a>(path: &str, lines: impl Iterator<Item = (u32, &'a str)>) -> Vec<CodeLine> {
-    let (numbers, texts): (Vec<u32>, Vec<&str>) = lines.unzip();
-    let texts = texts
-        .into_iter()
-        .map(|text| &text[..text.floor_char_boundary(LONGEST_LINE)]);
+fn code_lines<'a>(
+    path: &str,
+    lines: impl Iterator<Item = (u32, &'a str)> + Clone,
+) -> Vec<CodeLine> {
+    let texts = lines
+        .clone()
+        .map(|(_, text)| &text[..text.floor_char_boundary(LONGEST_LINE)]);
     let (code, _) = Syntax::of(path).without_comments(texts);
-    let lines = numbers
-        .into_iter()
+    let lines = lines
         .zip(code)
-        .map(|(number, text)| CodeLine { number, text });
+        .map(|((number, _), text)| CodeLine { number, text });
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
@@ -148,14 +149,18 @@ pub(super) fn missing<'a, 'b>(
     lines: impl IntoIterator<Item = &'a CodeLine>,
     others: impl IntoIterator<Item = &'b CodeLine>,
 ) -> Vec<&'a CodeLine> {
+    let mut lines: Vec<&CodeLine> = lines.into_iter().collect();
+    if lines.is_empty() {
+        return lines;
+    }
     let mut had = Bag::default();
     others
         .into_iter()
         .for_each(|line| *had.entry(line.words()).or_default() += 1);
+    if !had.is_empty() {
+        lines.retain(|line| !take(&mut had, &[line.words()]));
+    }
     lines
-        .into_iter()
-        .filter(|line| had.is_empty() || !take(&mut had, &[line.words()]))
-        .collect()
 }
 
 /// A test, a helper, or, without a name, what stands outside of both.

@@ -57,8 +57,8 @@ impl Edit<'_> {
             .iter()
             .find(|line| line.text.starts_with(".PHONY"))?;
         let deed = format!("`{name}` is a target without a file no more");
-        let is_there = self.head().iter().any(stays);
-        is_there.then(|| self.finding(false, deed, &[line], &[]))
+        self.stands_at_head(stays)
+            .then(|| self.finding(false, deed, &[line], &[]))
     }
 
     /// The line that comes where a command goes: behind its key, or near it.

@@ -1,6 +1,6 @@
 //! Failures that are ignored: a command, a setting or a script after which nothing fails.
 
-use super::{CodeLine, Edit, Tampering, WORDS, configures, is_workflow, words_of};
+use super::{CodeLine, Edit, Tampering, WORDS, is_workflow};
 use crate::source_files::language_of;
 
 impl Edit<'_> {
@@ -9,10 +9,11 @@ impl Edit<'_> {
         let path = &self.file.path;
         let in_workflow = is_workflow(path);
         let is_script = language_of(path) == Some("shell");
-        let configures = self.has_commands || configures(path) || in_workflow && self.is_keyed;
+        let configures =
+            self.has_commands || self.words.configure() || in_workflow && self.is_keyed;
         let holds = self.change.runs.turns_green;
         let runs = |line: &CodeLine| WORDS.runners.is_match(&line.text);
-        if !configures || in_workflow && !holds || is_script && !self.head().iter().any(runs) {
+        if !configures || in_workflow && !holds || is_script && !self.stands_at_head(runs) {
             return Vec::new();
         }
         // A step or a command that does something else may fail; what stands once holds for all of a script.
@@ -24,7 +25,8 @@ impl Edit<'_> {
         };
         // What a tool that reads the code finds less is no failure that is ignored.
         let excludes = |line: &CodeLine| {
-            words_of(&WORDS.exclusions, path).any(|words| words.is_match(&line.text))
+            let mut exclusions = self.words.exclusions.iter();
+            exclusions.any(|words| words.is_match(&line.text))
         };
         let is_of_check = |line: &CodeLine| is_of_check(line) && !excludes(line);
         let ignores =
@@ -37,10 +39,9 @@ impl Edit<'_> {
 
     /// What told a script to stop at the first failure, and goes without another in its place: its last command decides.
     fn goes_on(&self, holds: bool) -> Option<Tampering> {
-        let stops = |line: &&CodeLine| WORDS.stops_at_failure.is_match(&line.text);
-        let gone = self.goes.iter().copied().find(stops)?;
-        let still = self.head().iter().any(|line| stops(&line));
+        let stops = |line: &CodeLine| WORDS.stops_at_failure.is_match(&line.text);
+        let gone = self.goes.iter().copied().find(|line| stops(line))?;
         let deed = format!("failures are ignored without `{}`", self.quoted(gone));
-        (!still).then(|| self.finding(holds, deed, &[gone], &[]))
+        (!self.stands_at_head(stops)).then(|| self.finding(holds, deed, &[gone], &[]))
     }
 }

@@ -16,8 +16,9 @@ use super::{
     source::{self, CodeLine, missing, sides_of_patch},
 };
 use crate::{
+    expressions::{Pattern, Table},
     observed::{ChangedFile, ChangedFiles},
-    source_files::{Pattern, file_name, language_of},
+    source_files::{file_name, language_of},
 };
 
 /// Files of data that are read whole.
@@ -54,9 +55,10 @@ struct Words {
     reruns: Pattern,
     options: Pattern,
     commands: Pattern,
-    settings: Vec<(Pattern, Pattern)>,
-    loads: Vec<(Pattern, Pattern)>,
-    exclusions: Vec<(Pattern, Pattern)>,
+    /// By names of files.
+    settings: Table<Pattern>,
+    loads: Table<Pattern>,
+    exclusions: Table<Pattern>,
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| data!("test_runs.toml"));
@@ -77,23 +79,30 @@ pub fn decides_what_runs(path: &str) -> bool {
         .any(is_runner);
     // A script may be the program itself.
     let holds_commands = WORDS.commands.is_match(file_name(path)) && language_of(path).is_none();
-    is_hidden || is_named_as_a_runner || holds_commands || configures(path)
+    is_hidden || is_named_as_a_runner || holds_commands || FileWords::of(path).configure()
 }
 
-/// The words of a table in such a file.
-fn words_of<'p>(
-    table: &'static [(Pattern, Pattern)],
-    path: &'p str,
-) -> impl Iterator<Item = &'static Pattern> + use<'p> {
-    let name = file_name(path);
-    let is_of_file = move |(files, _): &&(Pattern, Pattern)| files.is_match(name);
-    table.iter().filter(is_of_file).map(|(_, words)| words)
+/// The words that mean something in a file of its name, for the tool that checks and reads it.
+struct FileWords {
+    settings: Vec<&'static Pattern>,
+    loads: Vec<&'static Pattern>,
+    exclusions: Vec<&'static Pattern>,
 }
 
-/// Whether a tool that checks reads its settings from this file.
-fn configures(path: &str) -> bool {
-    let mut tables = [&WORDS.settings, &WORDS.loads, &WORDS.exclusions].into_iter();
-    tables.any(|table| words_of(table, path).next().is_some())
+impl FileWords {
+    fn of(path: &str) -> Self {
+        let words = |table: &'static Table<Pattern>| table.about(file_name(path)).collect();
+        Self {
+            settings: words(&WORDS.settings),
+            loads: words(&WORDS.loads),
+            exclusions: words(&WORDS.exclusions),
+        }
+    }
+
+    /// Whether a tool that checks reads its settings from this file.
+    fn configure(&self) -> bool {
+        !(self.settings.is_empty() && self.loads.is_empty() && self.exclusions.is_empty())
+    }
 }
 
 /// A workflow. Its edits open the security gate, but for failures that it ignores.
@@ -103,8 +112,11 @@ fn is_workflow(path: &str) -> bool {
 
 /// Whether a file is data with commands or settings, which is compared by key.
 fn is_keyed(path: &str) -> bool {
-    let is_read =
-        || WORDS.commands.is_match(file_name(path)) || configures(path) || is_workflow(path);
+    let is_read = || {
+        WORDS.commands.is_match(file_name(path))
+            || FileWords::of(path).configure()
+            || is_workflow(path)
+    };
     keyed::is_data(path) && is_read()
 }
 
@@ -144,8 +156,8 @@ fn of_file(change: &Change<'_>, file: &ChangedFile) -> Vec<Tampering> {
         file,
         has_commands: WORDS.commands.is_match(file_name(&file.path)),
         is_keyed,
+        words: FileWords::of(&file.path),
         sides,
-        whole: source::sides(change, file).map(|[_, new]| new),
         goes: missing(&sides[0], &sides[1]),
         comes: missing(&sides[1], &sides[0]),
     };
@@ -172,9 +184,8 @@ struct Edit<'a> {
     has_commands: bool,
     /// Its lines are keys with their values.
     is_keyed: bool,
+    words: FileWords,
     sides: &'a [Vec<CodeLine>; 2],
-    /// The lines of the head, as far as they are known.
-    whole: Option<Vec<CodeLine>>,
     goes: Vec<&'a CodeLine>,
     comes: Vec<&'a CodeLine>,
 }
@@ -192,9 +203,11 @@ impl Edit<'_> {
             .at(&self.file.path, old, new)
     }
 
-    /// The lines at the head: all, where they were read, else those of the patch.
-    fn head(&self) -> &[CodeLine] {
-        self.whole.as_deref().unwrap_or(&self.sides[1])
+    /// Whether a line at the head is so: any, where all were read, else one that the patch shows.
+    fn stands_at_head(&self, is_so: impl Fn(&CodeLine) -> bool) -> bool {
+        let whole = source::sides(self.change, self.file).map(|[_, new]| new);
+        let lines = whole.as_deref().unwrap_or(&self.sides[1]);
+        lines.iter().any(is_so)
     }
 
     /// A line in a sentence; of what stands behind keys, the last two of them.
@@ -214,6 +227,8 @@ mod tests {
 
     #[test]
     fn the_words_can_be_read() {
-        assert!(WORDS.settings.len() > 5);
+        let words = FileWords::of("package.json");
+        assert!(words.configure() && words.settings.len() > 1);
+        assert!(!FileWords::of("src/cart.rs").configure());
     }
 }

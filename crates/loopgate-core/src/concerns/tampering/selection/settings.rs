@@ -1,7 +1,9 @@
 //! Changed lines with words that mean something where they stand: settings of tools that check, hooks of runners, what
 //! asserts, and programs that ask who runs them.
 
-use super::{CodeLine, Edit, Tampering, WORDS, commands::selecting_options, configures, words_of};
+use std::sync::LazyLock;
+
+use super::{CodeLine, Edit, FileWords, Tampering, WORDS, commands::selecting_options};
 use crate::{
     expressions::Pattern,
     observed::FileStatus,
@@ -15,6 +17,19 @@ struct Rule {
     deed: &'static str,
 }
 
+/// All words that mean something whatever the file is called.
+static ANY: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::any_of([
+        &WORDS.asks,
+        &WORDS.callers,
+        &WORDS.ends_run,
+        &WORDS.thresholds,
+        &WORDS.hooks,
+        &WORDS.matchers,
+        &WORDS.equalities,
+    ])
+});
+
 const SELECTS: &str = "a setting selects or retries tests";
 const EXCLUDES: &str = "a setting lets a tool that reads the code find less";
 const LOADS: &str = "a setting says what is loaded for tests";
@@ -22,22 +37,33 @@ const LOADS: &str = "a setting says what is loaded for tests";
 impl Edit<'_> {
     /// Changed lines with words that mean something in such a file.
     pub(super) fn by_words(&self, is_proven: bool) -> Vec<Tampering> {
+        let with_any = self.comes.iter().copied();
+        let with_any: Vec<&CodeLine> = with_any.filter(|line| ANY.is_match(&line.text)).collect();
         let mut found = Vec::new();
-        for Rule { words, holds, deed } in self.rules(is_proven) {
-            let lines = self.comes.iter().filter(|line| words.is_match(&line.text));
-            for line in lines.filter(|line| !self.is_harmless(line)) {
-                let deed = format!("{deed}: `{}`", self.quoted(line));
-                let holds =
-                    holds && !(deed.starts_with(SELECTS) && WORDS.reruns.is_match(&line.text));
-                found.push(self.finding(holds, deed, &[], &[line]));
-            }
+        for rule in self.rules() {
+            found.extend(self.by_rule(&rule, &with_any));
+        }
+        for rule in self.rules_of_settings().filter(|_| !is_proven) {
+            found.extend(self.by_rule(&rule, &self.comes));
         }
         found.extend(self.demands_less());
         found
     }
 
-    /// The words that count in this file.
-    fn rules(&self, is_proven: bool) -> Vec<Rule> {
+    fn by_rule(&self, rule: &Rule, lines: &[&CodeLine]) -> Vec<Tampering> {
+        let Rule { words, holds, deed } = *rule;
+        let lines = lines.iter().filter(|line| words.is_match(&line.text));
+        let lines = lines.filter(|line| !self.is_harmless(line));
+        let finding = |line: &&CodeLine| {
+            let deed = format!("{deed}: `{}`", self.quoted(line));
+            let holds = holds && !(deed.starts_with(SELECTS) && WORDS.reruns.is_match(&line.text));
+            self.finding(holds, deed, &[], &[line])
+        };
+        lines.map(finding).collect()
+    }
+
+    /// The words that count in this file, whatever it is called: they are among [`ANY`].
+    fn rules(&self) -> impl Iterator<Item = Rule> {
         let (path, runs) = (&self.file.path, &self.change.runs);
         // What makes a test pass, or a run, shows nothing of it.
         let feigned = !runs.failures.is_empty();
@@ -57,14 +83,14 @@ impl Edit<'_> {
             "the test run is ended with success",
         );
         let threshold = rule(
-            self.has_commands || configures(path),
+            self.has_commands || self.words.configure(),
             &WORDS.thresholds,
             false,
             "a threshold is set or changed",
         );
         let is_code = language_of(path).is_some();
         let hook = rule(
-            is_code && words_of(&WORDS.settings, path).next().is_none(),
+            is_code && self.words.settings.is_empty(),
             &WORDS.hooks,
             false,
             "a hook of the test runner",
@@ -88,21 +114,37 @@ impl Edit<'_> {
             false,
             "what asserts in tests is replaced",
         );
-        let mut rules: Vec<Rule> = [asks, callers, ends, threshold, hook, matcher, equality]
+        [asks, callers, ends, threshold, hook, matcher, equality]
             .into_iter()
             .flatten()
-            .collect();
-        if !is_proven {
-            let of_table = |table, holds, deed| {
-                words_of(table, path).map(move |words| Rule { words, holds, deed })
-            };
-            // What was seen to fail may be what the setting leaves out.
-            let holds = runs.by_exit_status && !runs.failed.is_empty();
-            rules.extend(of_table(&WORDS.settings, holds, SELECTS));
-            rules.extend(of_table(&WORDS.loads, false, LOADS));
-            rules.extend(of_table(&WORDS.exclusions, false, EXCLUDES));
-        }
-        rules
+    }
+
+    /// The words that count in a file of its name.
+    fn rules_of_settings(&self) -> impl Iterator<Item = Rule> {
+        let runs = &self.change.runs;
+        // What was seen to fail may be what the setting leaves out.
+        let holds = runs.by_exit_status && !runs.failed.is_empty();
+        let FileWords {
+            settings,
+            loads,
+            exclusions,
+        } = &self.words;
+        let settings = settings.iter().map(move |words| Rule {
+            words,
+            holds,
+            deed: SELECTS,
+        });
+        let other = |deed| {
+            move |words: &&'static Pattern| Rule {
+                words,
+                holds: false,
+                deed,
+            }
+        };
+        let loads = loads.iter().map(other(LOADS));
+        settings
+            .chain(loads)
+            .chain(exclusions.iter().map(other(EXCLUDES)))
     }
 
     /// Options of a tool that come and select nothing that it did not select before.
@@ -127,8 +169,7 @@ impl Edit<'_> {
 
     /// What a tool demanded and demands no more: thresholds and strictness that go without another in their place.
     fn demands_less(&self) -> Vec<Tampering> {
-        let path = &self.file.path;
-        if !(self.has_commands || configures(path)) {
+        if !(self.has_commands || self.words.configure()) {
             return Vec::new();
         }
         let word = |line: &CodeLine| {

@@ -27,20 +27,17 @@ impl Edit<'_> {
 
     /// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
     pub(super) fn suppressions(&self, patch: &Patch<'_>) -> Vec<Tampering> {
-        let is_named = |line: u32| {
-            self.change
-                .runs
-                .named
-                .contains(format!("{}:{line}", self.file.path).as_str())
-        };
-        let is_near =
-            |line: u32| (line.saturating_sub(NEAR)..=line.saturating_add(NEAR)).any(is_named);
+        let named = self.change.runs.named.iter();
+        let of_file = named.filter_map(|place| place.strip_prefix(&*self.file.path));
+        let named: Vec<u32> = of_file
+            .filter_map(|line| line.strip_prefix(':')?.parse().ok())
+            .collect();
+        let is_near = |line: u32| named.iter().any(|named| named.abs_diff(line) <= NEAR);
         // With their comments.
-        let added = patch
+        let marked = patch
             .added()
-            .filter(|line| WORDS.suppressions.is_match(line.text));
-        let marked = added
             .filter(|line| self.change.is_of_fixer || is_near(line.new))
+            .filter(|line| WORDS.suppressions.is_match(line.text))
             .map(|line| {
                 let deed = format!(
                     "a finding that failed before is suppressed: `{}`",

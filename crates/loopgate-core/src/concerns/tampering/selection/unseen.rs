@@ -1,8 +1,6 @@
 //! Edits that may be why what failed passes, where no report shows how it ended.
 
-use super::{
-    CodeLine, Edit, Tampering, WORDS, commands::command_of_key, decides_what_runs, words_of,
-};
+use super::{CodeLine, Edit, Tampering, WORDS, commands::command_of_key, decides_what_runs};
 use crate::{
     observed::FileStatus,
     source_files::{TestSyntax, belongs_to_tests, file_name},
@@ -54,8 +52,8 @@ impl Edit<'_> {
             }),
             false => true,
         };
-        let path = &self.file.path;
-        is_command || words_of(&WORDS.settings, path).any(|words| words.is_match(&line.text))
+        let mut settings = self.words.settings.iter();
+        is_command || settings.any(|words| words.is_match(&line.text))
     }
 
     /// Whether a test that failed has the name of this file in its own: `bill` of `fixtures/bill.json`.
