@@ -167,11 +167,13 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
 impl LanguageTable {
     /// The row of a path, by its extension, whose case counts, else by its name, whole or up to the first dot.
     fn language(&self, path: &str) -> Option<&Language> {
-        let row = extension(path).and_then(|extension| self.rows.get(&format!("*.{extension}")));
-        let name = file_name(path).to_ascii_lowercase();
-        let row = row
-            .or_else(|| self.rows.get(&name))
-            .or_else(|| self.rows.get(stem(&name)));
+        let row = extension(path).and_then(|extension| self.by_extension.get(extension));
+        let by_name = || {
+            let name = file_name(path).to_ascii_lowercase();
+            let row = self.by_name.get(&name);
+            row.or_else(|| self.by_name.get(stem(&name)))
+        };
+        let row = row.or_else(by_name);
         row.map(|&index| &self.languages[index])
     }
 }

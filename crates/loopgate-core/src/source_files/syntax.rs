@@ -32,6 +32,29 @@ impl Syntax {
             .unwrap_or_default()
     }
 
+    /// Notes the letters of ASCII by which anything begins or ends that is not plain code: all marks begin with one.
+    pub(super) fn note_marks(&mut self) {
+        let pairs = self.block.iter().chain(&self.strings);
+        let words = pairs
+            .flat_map(|(open, close)| [open, close])
+            .chain(&self.line)
+            .chain(&self.heredocs);
+        let firsts = words.filter_map(|mark| mark.bytes().next());
+        let firsts = firsts
+            .chain(self.quotes.bytes())
+            .chain(self.regex.then_some(b'/'));
+        self.marks = vec![false; 128];
+        for first in firsts.collect::<Vec<u8>>() {
+            self.marks[usize::from(first)] = true;
+        }
+    }
+
+    /// How much of a line is plain code, up to the first mark.
+    fn plain(&self, line: &str) -> usize {
+        let is_mark = |byte: u8| self.marks.get(usize::from(byte)) == Some(&true);
+        line.bytes().position(is_mark).unwrap_or(line.len())
+    }
+
     /// Whether white space at the beginning of a line may mean something: by it the end of a text or of a comment may
     /// be one no more.
     pub fn minds_space(&self) -> bool {
@@ -120,7 +143,7 @@ impl Syntax {
         for line in lines {
             let blanks = &line[..line.len() - line.trim_start().len()];
             lexer.line(line);
-            kept.push(format!("{blanks}{}", lexer.kept.trim_end()));
+            kept.push([blanks, lexer.kept.trim_end()].concat());
             ended_above = ended_above.or((!lexer.strays.is_empty()).then_some(kept.len()));
             match lexer.open {
                 Some(_) => inside.push(line.to_owned()),
@@ -182,8 +205,6 @@ fn digest(of: &impl Hash) -> u64 {
 #[derive(Default)]
 pub struct Lexer<'s> {
     syntax: &'s Syntax,
-    /// The characters by which anything begins or ends that is not plain code.
-    marks: Vec<char>,
     /// The mark that ends the comment or string that is open.
     open: Option<String>,
     /// The lines that began the conditions which are open.
@@ -204,19 +225,8 @@ pub struct Lexer<'s> {
 
 impl<'s> Lexer<'s> {
     pub fn new(syntax: &'s Syntax) -> Self {
-        let pairs = syntax.block.iter().chain(&syntax.strings);
-        let words = pairs
-            .flat_map(|(open, close)| [open, close])
-            .chain(&syntax.line)
-            .chain(&syntax.heredocs);
-        let mut marks: Vec<char> = words
-            .filter_map(|mark| mark.chars().next())
-            .chain(syntax.quotes.chars())
-            .collect();
-        marks.extend(syntax.regex.then_some('/'));
         Self {
             syntax,
-            marks,
             ..Self::default()
         }
     }
@@ -306,8 +316,7 @@ impl<'s> Lexer<'s> {
         };
         loop {
             if self.open.is_none() {
-                let (plain, marked) =
-                    rest.split_at(rest.find(self.marks.as_slice()).unwrap_or(rest.len()));
+                let (plain, marked) = rest.split_at(syntax.plain(rest));
                 let is_code = !plain.trim_start().is_empty();
                 has_code |= is_code;
                 self.kept.push_str(plain);

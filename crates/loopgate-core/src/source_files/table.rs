@@ -172,6 +172,9 @@ pub struct Syntax {
     pub(super) at_start: bool,
     pub(super) regex: bool,
     pub(super) space: bool,
+    /// Which letters of ASCII begin a mark.
+    #[serde(skip)]
+    pub(super) marks: Vec<bool>,
 }
 
 /// A row `test_syntax` of `data/languages.toml`, which shows what its keys mean. Patterns are tried on one line without
@@ -215,9 +218,12 @@ pub(crate) struct LanguageTable {
     /// Earlier ones win.
     #[serde(rename = "runner")]
     pub runners: Vec<Runner>,
-    /// The languages by whole name, and by extension behind `*.`.
+    /// The languages by extension.
     #[serde(skip)]
-    pub(super) rows: HashMap<String, usize>,
+    pub(super) by_extension: HashMap<String, usize>,
+    /// The languages by whole name.
+    #[serde(skip)]
+    pub(super) by_name: HashMap<String, usize>,
 }
 
 /// What `data/languages.toml` holds.
@@ -229,10 +235,11 @@ pub(crate) static LANGUAGES: LazyLock<LanguageTable> = LazyLock::new(|| {
             .iter()
             .chain(&row.other)
             .chain(&row.test.extensions);
-        let names = extensions
-            .map(|extension| format!("*.{extension}"))
-            .chain(row.files.iter().cloned());
-        table.rows.extend(names.map(|name| (name, index)));
+        let extensions = extensions.map(|extension| (extension.clone(), index));
+        table.by_extension.extend(extensions);
+        let names = row.files.iter().map(|name| (name.clone(), index));
+        table.by_name.extend(names);
     }
+    table.syntax.values_mut().for_each(Syntax::note_marks);
     table
 });
