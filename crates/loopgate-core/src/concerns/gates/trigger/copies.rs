@@ -88,8 +88,8 @@ fn is_made(reading: &FileReading<'_>) -> bool {
     let is_plain = matches!(reading.kinds[0], FileKind::Generated | FileKind::Code);
     is_plain
         && runs(path)
-        && !is_lock_file(path)
         && (form_of(path).is_some() || made_folder(path).is_some())
+        && !is_lock_file(path)
 }
 
 fn form_of(path: &str) -> Option<(&'static MadeForm, &'static str)> {

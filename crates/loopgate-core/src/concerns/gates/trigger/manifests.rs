@@ -86,19 +86,32 @@ fn rows(path: &str) -> Vec<&'static ManifestForm> {
         .collect()
 }
 
+/// Whether a file may say anything of packages: a row is about it, or it is a submodule.
+pub(super) fn is_of_packages(reading: &FileReading<'_>) -> bool {
+    let path = &reading.file.path;
+    let lower = path.to_lowercase();
+    let mut dependencies = TABLE.dependencies.iter();
+    submodule(reading).is_some()
+        || is_listed(path)
+        || dependencies.any(|form| is_named(&lower, &form.files))
+}
+
+/// What git shows of a submodule instead of lines.
+fn submodule<'a>(reading: &FileReading<'a>) -> Option<ChangedLine<'a>> {
+    let mut lines = reading.lines.iter();
+    let commit =
+        |line: &&ChangedLine<'_>| line.is_added && line.text.starts_with("Subproject commit ");
+    lines.find(commit).copied()
+}
+
 /// Lines that change where packages come from, with the source: one that the other side does not name. Of a lock file,
 /// added lines alone, compared with the whole text at the base where that was read.
 pub(super) fn changed_sources<'a>(
     reading: &FileReading<'a>,
     texts: Option<[&str; 2]>,
 ) -> Vec<(ChangedLine<'a>, String)> {
-    // What git shows of a submodule instead of lines.
-    let commit = reading
-        .lines
-        .iter()
-        .find(|line| line.is_added && line.text.starts_with("Subproject commit "));
-    if let Some(line) = commit {
-        return vec![(*line, line.text.to_owned())];
+    if let Some(line) = submodule(reading) {
+        return vec![(line, line.text.to_owned())];
     }
     let (rows, is_lock) = (rows(&reading.file.path), is_lock_file(&reading.file.path));
     let named = |text: &str| {

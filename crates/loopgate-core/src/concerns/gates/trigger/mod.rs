@@ -243,7 +243,8 @@ pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<Fi
     };
     let is_read = |file: &&ChangedFile| {
         let kinds = reading::kinds(file);
-        reads_lines_of(file, &kinds) && (reading::needs_texts(file, kinds) || is_compared(file))
+        let needs_texts = || reading::needs_texts(file, kinds, file.read_patch().as_ref());
+        reads_lines_of(file, &kinds) && (needs_texts() || is_compared(file))
     };
     let files = snapshot
         .files

@@ -31,7 +31,10 @@ pub(super) fn downgrades<'a>(
     snapshot: &Snapshot,
 ) -> Vec<(ChangedLine<'a>, String)> {
     let path = &reading.file.path;
-    let Some([old, new]) = texts(reading.file, snapshot).filter(|_| may_pin(path)) else {
+    if !may_pin(path) {
+        return Vec::new();
+    }
+    let Some([old, new]) = texts(reading.file, snapshot) else {
         return Vec::new();
     };
     let before = pins(path, old);

@@ -3,7 +3,7 @@
 //! Nothing is excused: a line that moved is one removed and one added, and so is a line that another takes out of the
 //! program, wherever it stands. What cannot be read is named.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use crate::{
     ids::Sha,
@@ -88,11 +88,15 @@ pub(super) fn texts<'a>(file: &ChangedFile, snapshot: &'a Snapshot) -> Option<[&
 }
 
 /// Whether some of its changes are not known without both texts.
-pub(super) fn needs_texts(file: &ChangedFile, kinds: [FileKind; 2]) -> bool {
+pub(super) fn needs_texts(
+    file: &ChangedFile,
+    kinds: [FileKind; 2],
+    patch: Option<&Patch<'_>>,
+) -> bool {
     if kinds == [FileKind::Asset; 2] || has_no_change(file) && !becomes_another(file) {
         return false;
     }
-    let Some(patch) = file.read_patch() else {
+    let Some(patch) = patch else {
         return true;
     };
     let syntax = Syntax::of(&file.path);
@@ -141,7 +145,8 @@ impl<'a> FileReading<'a> {
             patch: None,
             is_unreadable: false,
         };
-        let needs_texts = needs_texts(file, kinds);
+        let patch = file.read_patch();
+        let needs_texts = needs_texts(file, kinds, patch.as_ref());
         if !needs_texts && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
             return reading;
         }
@@ -152,7 +157,7 @@ impl<'a> FileReading<'a> {
             Syntax::of(file.previous_path.as_deref().unwrap_or(&file.path)),
         ];
         let compared = || both.map(|[old, new]| Patch::between(old, new));
-        let Some(patch) = file.read_patch().or_else(compared) else {
+        let Some(patch) = patch.or_else(compared) else {
             return reading;
         };
         match both {
@@ -245,42 +250,75 @@ fn joined<'h, 'a: 'h>(
     lines: impl Iterator<Item = (&'h DiffLine<'a>, &'h LineWeight)>,
 ) -> Vec<(ChangedLine<'a>, String)> {
     let folds = pattern!(r"[:-]\s+>[-+0-9]*\s*(?:#.*)?$");
-    let mut all: Vec<(Option<ChangedLine<'a>>, usize, String)> = Vec::new();
+    let mut all = Vec::new();
+    let mut open = Joined::default();
     // How far the line is indented that begins a folded text.
     let mut folded: Option<usize> = None;
     for (line, weight) in lines {
         let own = line.text.trim();
         let indented = line.text.len() - line.text.trim_start().len();
         folded = folded.filter(|begun| own.is_empty() || indented > *begun);
-        let above = all.last().map_or("", |(_, _, text)| text.as_str());
-        let goes_on = ["\\", "|", "&&"].iter().any(|end| above.ends_with(end))
-            || ["|", "&&"].iter().any(|start| own.starts_with(start))
-            || begins_statement(above)
-            || folded.is_some();
-        if !goes_on || all.is_empty() {
-            all.push((None, 0, String::new()));
+        let goes_on = open.goes_on() || ["|", "&&"].iter().any(|start| own.starts_with(start));
+        if !goes_on && folded.is_none() {
+            all.extend(std::mem::take(&mut open).whole());
         }
-        if let Some((first, length, text)) = all.last_mut() {
-            *first = first.or(line.is_changed().then(|| ChangedLine::new(line, *weight)));
-            *length += 1;
-            let begun = text.trim_end_matches('\\').len();
-            text.truncate(begun);
-            text.push(' ');
-            text.push_str(own);
-        }
-        folded = folded.or(folds.is_match(own).then_some(indented));
+        let changes = line.is_changed().then(|| ChangedLine::new(line, *weight));
+        open.add(own, changes);
+        let begins_fold = || own.contains('>') && folds.is_match(own);
+        folded = folded.or_else(|| begins_fold().then_some(indented));
     }
-    all.into_iter()
-        .filter(|(_, length, _)| *length > 1)
-        .filter_map(|(first, _, text)| Some((first?, text)))
-        .collect()
+    all.extend(open.whole());
+    all
+}
+
+/// Lines of one side that are read as one.
+#[derive(Default)]
+struct Joined<'a> {
+    /// The first of them that changes.
+    first: Option<ChangedLine<'a>>,
+    length: usize,
+    text: Cow<'a, str>,
+}
+
+impl<'a> Joined<'a> {
+    fn add(&mut self, line: &'a str, changes: Option<ChangedLine<'a>>) {
+        self.first = self.first.or(changes);
+        self.length += 1;
+        // Most lines are read alone.
+        if self.length == 1 {
+            self.text = Cow::Borrowed(line);
+            return;
+        }
+        let text = self.text.to_mut();
+        if self.length == 2 {
+            text.insert(0, ' ');
+        }
+        let begun = text.trim_end_matches('\\').len();
+        text.truncate(begun);
+        text.push(' ');
+        text.push_str(line);
+    }
+
+    /// Whether the next line belongs to them, by how they end.
+    fn goes_on(&self) -> bool {
+        ["\\", "|", "&&"].iter().any(|end| self.text.ends_with(end)) || begins_statement(&self.text)
+    }
+
+    /// What they are together, if they are several and one of them changes.
+    fn whole(self) -> Option<(ChangedLine<'a>, String)> {
+        let text = (self.length > 1).then(|| self.text.into_owned())?;
+        Some((self.first?, text))
+    }
 }
 
 /// Bytes at the end of a line in which the beginning of a statement is looked for.
 const STATEMENT: usize = 80;
 
-/// Whether a line ends with words of SQL that need more.
+/// Whether a line, without blanks at its end, ends with words of SQL that need more.
 fn begins_statement(line: &str) -> bool {
+    if !line.ends_with(|last: char| last.is_ascii_alphabetic() || "\"'`+.".contains(last)) {
+        return false;
+    }
     let from = line.len().saturating_sub(STATEMENT);
     let end = (from..line.len())
         .find_map(|at| line.get(at..))
@@ -296,6 +334,10 @@ fn begins_statement(line: &str) -> bool {
 /// Which lines of a hunk stay while another passes them: that leaves on one side of them and arrives on the other.
 /// Order counts, and what is passed has left its place. A line of one word (`else`, `return`) passes nothing.
 fn passed_over(hunk: &DiffHunk<'_>) -> Vec<bool> {
+    let changes = |side| hunk.lines.iter().any(|line| line.change == side);
+    if !changes(LineChange::Added) || !changes(LineChange::Removed) {
+        return vec![false; hunk.lines.len()];
+    }
     let mut places: HashMap<&str, [Option<usize>; 2]> = HashMap::new();
     let mut passing = vec![0_i32; hunk.lines.len()];
     for (at, line) in hunk
@@ -340,12 +382,21 @@ fn unchanged(patch: &Patch<'_>, old_length: usize, new_length: usize) -> Vec<(us
     pairs
 }
 
+/// Whether lines differ in nothing but blanks at their ends and between them.
+fn read_alike(old: &[&str], new: &[&str]) -> bool {
+    fn words<'l>(lines: &'l [&str]) -> impl Iterator<Item = &'l str> {
+        let lines = lines.iter().map(|line| line.trim());
+        lines.filter(|line| !line.is_empty())
+    }
+    words(old).eq(words(new))
+}
+
 /// How much each line of a hunk counts.
 fn weights(hunk: &DiffHunk<'_>, syntax: [&Syntax; 2]) -> Vec<LineWeight> {
-    let shows_mark = hunk
-        .lines
-        .iter()
-        .any(|line| line.text.contains("/*") || line.text.contains("*/"));
+    let shows_mark = || {
+        let mut texts = hunk.lines.iter().map(|line| line.text);
+        texts.any(|text| text.contains("/*") || text.contains("*/"))
+    };
     let [mut new_lexer, mut old_lexer] = syntax.map(Lexer::new);
     let mut weights = Vec::with_capacity(hunk.lines.len());
     for run in hunk.runs() {
@@ -359,15 +410,7 @@ fn weights(hunk: &DiffHunk<'_>, syntax: [&Syntax; 2]) -> Vec<LineWeight> {
             .filter(|line| line.is_old())
             .map(|line| line.text)
             .collect();
-        let words = |lines: &[&str]| -> Vec<String> {
-            lines
-                .iter()
-                .map(|line| line.trim().to_owned())
-                .filter(|line| !line.is_empty())
-                .collect()
-        };
-        let is_space =
-            run[0].is_changed() && !syntax[0].minds_space() && words(&new) == words(&old);
+        let is_space = run[0].is_changed() && !syntax[0].minds_space() && read_alike(&old, &new);
         let mut new_comments = new_lexer.comments_within(&new).into_iter();
         let mut old_comments = old_lexer.comments_within(&old).into_iter();
         for line in run {
@@ -378,7 +421,7 @@ fn weights(hunk: &DiffHunk<'_>, syntax: [&Syntax; 2]) -> Vec<LineWeight> {
                 && line.text.trim_start().starts_with('*');
             weights.push(match () {
                 () if is_space || new.or(old) == Some(true) => LineWeight::Nothing,
-                () if is_starred && !shows_mark => LineWeight::Doubtful,
+                () if is_starred && !shows_mark() => LineWeight::Doubtful,
                 () => LineWeight::Full,
             });
         }

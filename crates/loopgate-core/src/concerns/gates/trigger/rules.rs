@@ -185,6 +185,8 @@ pub(super) fn hits(
         // The folder at the top that the file brings.
         let folder = reading.file.path.split_once('/').map(|(folder, _)| folder);
         let folder = folder.filter(|folder| arrives(reading.file) && !existing.contains(folder));
+        let is_of_packages =
+            manifests::is_of_packages(reading) || pins::may_pin(&reading.file.path);
         for (index, rule) in book.rules.iter().enumerate() {
             let folder = folder.filter(|_| rule.new_folder);
             let folder =
@@ -195,7 +197,9 @@ pub(super) fn hits(
                     let is_run = reading.file.paths().any(|path| scripts.contains(path));
                     Vec::from_iter(is_run.then_some(PATH))
                 }
-                change => in_manifest(change, reading, references, snapshot),
+                ManifestChange::Action => in_workflow(reading, references),
+                change if is_of_packages => in_manifest(change, reading, snapshot),
+                _ => Vec::new(),
             });
             let places = folder.into_iter().chain(named.into_iter().flatten());
             found.extend(places.map(|(line, evidence)| hit(index, line, evidence, false)));
@@ -252,11 +256,25 @@ fn line_evidence(line: &ChangedLine<'_>) -> RuleEvidence {
     }
 }
 
-/// The lines of a manifest or workflow that make a change of this kind.
+/// The line of a workflow that names another version of an action, where nothing else changes.
+fn in_workflow(
+    reading: &FileReading<'_>,
+    references: bool,
+) -> Vec<(Option<u32>, Option<RuleEvidence>)> {
+    let action = reading.lines.first().filter(|_| references);
+    let place = |line: &ChangedLine<'_>| {
+        (
+            Some(line.number),
+            Some(named_evidence(line, line.text.trim())),
+        )
+    };
+    action.map(place).into_iter().collect()
+}
+
+/// The lines of a manifest that make a change of this kind.
 fn in_manifest(
     change: ManifestChange,
     reading: &FileReading<'_>,
-    references: bool,
     snapshot: &Snapshot,
 ) -> Vec<(Option<u32>, Option<RuleEvidence>)> {
     let named = match change {
@@ -283,20 +301,22 @@ fn in_manifest(
             return others.into_iter().map(place).collect();
         }
         ManifestChange::Downgrade => pins::downgrades(reading, snapshot),
-        ManifestChange::Copy | ManifestChange::Script => return Vec::new(),
-        ManifestChange::Action => {
-            let action = reading.lines.first().filter(|_| references);
-            action
-                .map(|line| (*line, line.text.trim().to_owned()))
-                .into_iter()
-                .collect()
+        ManifestChange::Copy | ManifestChange::Script | ManifestChange::Action => {
+            return Vec::new();
         }
     };
-    let evidence = |(line, name): (ChangedLine<'_>, String)| match line.is_added {
-        true => (Some(line.number), Some(RuleEvidence::Named(excerpt(&name)))),
-        false => (Some(line.number), Some(line_evidence(&line))),
+    let place = |(line, name): (ChangedLine<'_>, String)| {
+        (Some(line.number), Some(named_evidence(&line, &name)))
     };
-    named.into_iter().map(evidence).collect()
+    named.into_iter().map(place).collect()
+}
+
+/// What an added line names; of a removed one, the line.
+fn named_evidence(line: &ChangedLine<'_>, name: &str) -> RuleEvidence {
+    match line.is_added {
+        true => RuleEvidence::Named(excerpt(name)),
+        false => line_evidence(line),
+    }
 }
 
 /// The kinds of a file on both sides, as they count: a test that a framework loads, or that another file of the pull
