@@ -3,7 +3,7 @@
 
 use std::{ops::Deref, sync::OnceLock};
 
-use regex::{Captures, Regex, RegexSet, RegexSetBuilder};
+use regex::{Captures, Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::{Deserialize, Deserializer, de};
 
 const PROOF: &str = "every expression is part of the program, and a test compiles it";
@@ -15,6 +15,9 @@ const WORD: &str = r"[0-9A-Za-z_\u{C0}-\u{1FFF}\u{2C00}-\u{FFFF}]";
 
 /// Bytes of the automaton that a set builds as it reads; it begins anew beyond.
 const AUTOMATON: usize = 4 << 20;
+
+/// The same of one expression: that of all rules needs most of it, and beginning anew costs more than reading.
+const ROOM: usize = 8 << 20;
 
 /// An expression in which `\w` is [`WORD`] and `\d` is a digit of ASCII.
 fn lean(pattern: &str) -> String {
@@ -36,7 +39,8 @@ fn lean(pattern: &str) -> String {
 ///
 /// If it is none. A test compiles each.
 pub fn compile(pattern: &str) -> Regex {
-    Regex::new(&lean(pattern)).expect(PROOF)
+    let mut expression = RegexBuilder::new(&lean(pattern));
+    expression.dfa_size_limit(ROOM).build().expect(PROOF)
 }
 
 /// A constant expression.
