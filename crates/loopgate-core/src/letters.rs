@@ -39,6 +39,9 @@ pub(crate) fn without_escapes(text: &str) -> Option<String> {
     }
 }
 
+/// Letters of a line for each of its words, as most have fewer words.
+const LETTERS: usize = 3;
+
 /// The words of a line, in lower case: `requireRole(user)` is `require`, `role`, `user`.
 pub(crate) struct LineWords {
     text: String,
@@ -59,7 +62,7 @@ impl LineWords {
         let line = skeleton(line);
         let mut all = Self {
             text: String::with_capacity(line.len()),
-            words: Vec::new(),
+            words: Vec::with_capacity(line.len() / LETTERS),
         };
         let (mut before, mut follows) = (None::<char>, true);
         let mut letters = line.chars().peekable();

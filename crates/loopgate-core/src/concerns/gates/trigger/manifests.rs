@@ -59,16 +59,23 @@ pub(super) fn is_lock_file(path: &str) -> bool {
     is_named(&path.to_lowercase(), &TABLE.lock.files)
 }
 
+/// A name for all lists of requirements, whatever stands around the word.
+const REQUIREMENTS: &str = "requirements";
+
 /// Whether a path, in lower case, has one of these names, as the table writes them.
 fn is_named(path: &str, names: &[String]) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_requirements =
-        || path.contains("requirements") && [".txt", ".in"].iter().any(|end| name.ends_with(end));
-    names.iter().any(|known| match known.split_once('/') {
+        || path.contains(REQUIREMENTS) && [".txt", ".in"].iter().any(|end| name.ends_with(end));
+    let is_it = |known: &String| match known.split_once('/') {
         Some((folder, end)) => folders.rsplit('/').next() == Some(folder) && name.ends_with(end),
-        None if known == "requirements" => is_requirements(),
+        None if known == REQUIREMENTS => is_requirements(),
         None => known == name || known.starts_with('.') && name.ends_with(known.as_str()),
-    })
+    };
+    // Of most names not even the last letter is the path's.
+    let last = name.as_bytes().last();
+    let may_be = |known: &&String| known.as_bytes().last() == last || *known == REQUIREMENTS;
+    names.iter().filter(may_be).any(is_it)
 }
 
 /// Whether a row is about a path.
