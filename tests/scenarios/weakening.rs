@@ -6,49 +6,100 @@ use crate::{
     world::World,
 };
 
-/// How eight kinds of packages name the command of their tests, the command, and whether it stands on a line of its own.
-const PACKAGES: [(&str, &str, &str); 8] = [
+/// How kinds of packages name the command of their tests, and the command: inline, or on lines of its own.
+const PACKAGES: [(&str, &str, &str, &str); 14] = [
     (
+        "npm",
         "package.json",
         r#"{ "scripts": { "test": "RUN" } }"#,
         "node --test",
     ),
     (
+        "npm-lines",
+        "package.json",
+        "{\n  \"scripts\": {\n    \"test\":\n      \"RUN\"\n  }\n}\n",
+        "node --test",
+    ),
+    (
+        "composer",
         "composer.json",
         "{\n  \"scripts\": {\n    \"test\": [\"RUN\"]\n  }\n}",
         "phpunit tests",
     ),
     (
+        "deno",
         "deno.json",
         r#"{ "tasks": { "test": "RUN" } }"#,
         "deno test -A",
     ),
     (
+        "poe",
         "pyproject.toml",
         "[tool.poe.tasks]\ntest = { cmd = \"RUN\" }\n",
         "pytest -q",
     ),
-    ("Pipfile", "[scripts]\ntest = \"RUN\"\n", "pytest -q"),
-    ("pixi.toml", "tasks = { test = \"RUN\" }\n", "pytest -q"),
     (
+        "pdm",
+        "pyproject.toml",
+        "[tool.pdm.scripts]\ntest = { cmd = [\n  \"RUN\",\n  \"-q\",\n] }\n",
+        "pytest",
+    ),
+    (
+        "hatch",
+        "pyproject.toml",
+        "[tool.hatch.envs.default.scripts]\ntest = [\"RUN\"]\n",
+        "pytest tests",
+    ),
+    (
+        "pipenv",
+        "Pipfile",
+        "[scripts]\ntest = \"RUN\"\n",
+        "pytest -q",
+    ),
+    (
+        "pixi",
+        "pixi.toml",
+        "tasks = { test = \"RUN\" }\n",
+        "pytest -q",
+    ),
+    (
+        "task",
         "Taskfile.yml",
         "tasks: { test: { cmds: [RUN] } }\n",
         "./run-all",
     ),
-    ("tox.ini", "[testenv]\ncommands =\n    RUN\n", "pytest -q"),
+    (
+        "tox",
+        "tox.ini",
+        "[testenv]\ncommands =\n    RUN\n",
+        "pytest -q",
+    ),
+    (
+        "cargo",
+        ".cargo/config.toml",
+        "[alias]\nci = \"RUN\"\n",
+        "nextest run",
+    ),
+    (
+        "mix",
+        "mix.exs",
+        "def aliases, do: [test: [\"ecto.create\", \"RUN\"]]\n",
+        "test",
+    ),
+    ("just", "justfile", "test *args:\n    RUN\n", "./run-all"),
 ];
 
 pub async fn a_test_command_that_does_nothing_calls_a_person(world: World) {
-    are_emptied(&world, &PACKAGES[..4]).await;
+    are_emptied(&world, &PACKAGES[..7]).await;
 }
 
 pub async fn a_test_command_of_other_packages_that_does_nothing_calls_a_person(world: World) {
-    are_emptied(&world, &PACKAGES[4..]).await;
+    are_emptied(&world, &PACKAGES[7..]).await;
 }
 
-async fn are_emptied(world: &World, packages: &[(&str, &str, &str)]) {
-    for (path, text, command) in packages {
-        let name = format!("emptied-{}", path.replace('.', "-"));
+async fn are_emptied(world: &World, packages: &[(&str, &str, &str, &str)]) {
+    for (kind, path, text, command) in packages {
+        let name = format!("emptied-{kind}");
         let tested = text.replace("RUN", command);
         let repo = watched_with(world, &name, "", "", &[(path, &tested)]);
         let alice = world.person("alice");
@@ -58,8 +109,14 @@ async fn are_emptied(world: &World, packages: &[(&str, &str, &str)]) {
             .pushes(&pr, &[(path, &text.replace("RUN", "true"))])
             .await;
         passes(world, &pr).await;
-        let told = format!("the test command `{command}` is gone or changed");
-        is_called(world, &pr, "tampering", 2, &[&told]).await;
+        is_called(
+            world,
+            &pr,
+            "tampering",
+            2,
+            &[command, "` is gone or changed"],
+        )
+        .await;
     }
 }
 

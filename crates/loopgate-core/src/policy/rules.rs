@@ -47,6 +47,9 @@ pub struct GateRule {
     /// Guards, by their words, where they are called, decorate, or are handed on: removed, and not added again in the
     /// same file. Without `through`: wherever they stand.
     pub gone: Option<RuleTerms>,
+    /// An expression over the declaration that a line stands in directly, with what stands above that one and belongs to
+    /// it: other lines are left.
+    pub within: Option<Pattern>,
     /// What guards are handed to, in lower case.
     #[serde(default)]
     pub through: BTreeSet<String>,
@@ -245,6 +248,12 @@ impl RuleBook {
             named.extend(self.of_plain_line(&decoded, is_added, is_joined));
         }
         named
+    }
+
+    /// Whether a line that stands directly in this declaration is one that a rule looks at.
+    pub(crate) fn looks_within(&self, rule: usize, declaration: impl FnOnce() -> String) -> bool {
+        let within = self.rules.get(rule).and_then(|rule| rule.within.as_ref());
+        within.is_none_or(|within| within.matches(&declaration()))
     }
 
     fn of_plain_line(&self, text: &str, is_added: bool, is_joined: bool) -> BTreeSet<usize> {

@@ -34,7 +34,8 @@ fn grammar(path: &str) -> Option<Grammar> {
     let end = name.rsplit_once('.').map_or(name, |(_, end)| end);
     Some(match end {
         "json" | "jsonc" => Grammar::Json,
-        "toml" | "pipfile" => Grammar::Toml,
+        // `.cargo/config` among them.
+        "toml" | "pipfile" | "config" => Grammar::Toml,
         "yml" | "yaml" | "taprc" | "mocharc" | "eslintrc" | "nycrc" | "c8rc" => Grammar::Yaml,
         "xml" | "csproj" | "fsproj" | "vbproj" | "runsettings" | "props" | "targets" => {
             Grammar::Xml
@@ -109,6 +110,12 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
+/// Whether a list is one command, word by word: an alias of Cargo, and `cmd` of pdm and of pixi.
+fn is_command_in_words(keys: &str) -> bool {
+    let mut keys = keys.rsplit('.');
+    keys.next() == Some("cmd") || keys.next() == Some("alias")
+}
+
 /// Keys and values, in the order of their text.
 #[derive(Default)]
 struct Entries(Vec<(String, String)>);
@@ -136,6 +143,10 @@ impl Entries {
                 for (key, value) in values {
                     self.value(&below(keys, key), value, of);
                 }
+            }
+            (Value::Array(values), _) if is_command_in_words(keys) => {
+                let words: Vec<String> = values.iter().filter_map(plain).collect();
+                self.push(keys, &words.join(" "));
             }
             (Value::Array(values), of) => {
                 for value in values {

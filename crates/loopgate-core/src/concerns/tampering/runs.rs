@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     concerns::checks::{CheckStanding, external},
-    evidence::{BaseTestRun, CheckEvidence, Failure, Outcome, TestId, TestOutcomes, TestState},
+    evidence::{
+        BaseTestRun, CheckEvidence, CheckKind, Failure, Outcome, TestId, TestOutcomes, TestState,
+    },
     ids::CheckName,
     observed::{BaseEvidence, CheckProgress, Snapshot, WorkflowRun},
     policy::{CheckSource, Policy, Trigger},
@@ -34,6 +36,8 @@ pub struct Runs<'a> {
     /// `None` for a failure of which no report names the test.
     pub failures: Vec<Option<TestId>>,
     pub base_tests: Vec<&'a BaseTestRun>,
+    /// The words of the commands of checks: each may be a script, a target or an alias of the project's own.
+    pub started: BTreeSet<&'a str>,
     /// Files that a fixer edited and that are no reason why the checks pass: those passed with the files as they were.
     pub proven: BTreeSet<&'a str>,
     /// Tests that a person settled to be wrong: a change of them is what was asked for.
@@ -163,6 +167,7 @@ impl<'a> Runs<'a> {
             base_tests: documents
                 .flat_map(|document| &document.base_tests)
                 .collect(),
+            started: started(policy),
             proven: fixes
                 .flat_map(|fix| &fix.proven)
                 .map(String::as_str)
@@ -184,6 +189,26 @@ impl<'a> Runs<'a> {
         };
         self.failures.iter().any(|id| id.and_then(ends).is_none())
     }
+}
+
+/// The words of the commands of checks, without those that build.
+fn started(policy: &Policy) -> BTreeSet<&str> {
+    let builds = |kind| {
+        matches!(
+            kind,
+            CheckKind::Build | CheckKind::Docs | CheckKind::Performance
+        )
+    };
+    let checks = policy.verify.checks.values();
+    let commands = checks
+        .filter(|check| !builds(check.kind))
+        .filter_map(|check| match &check.source {
+            CheckSource::Command(command) => Some(command.run.as_str()),
+            _ => None,
+        });
+    commands
+        .flat_map(super::selection::selecting_options)
+        .collect()
 }
 
 /// The followed checks that pass on the head.

@@ -175,6 +175,40 @@ impl<'a> FileReading<'a> {
         reading
     }
 
+    /// The declaration that a changed line stands in directly, as far as the patch shows it: the nearest line above that
+    /// is indented less, with the attributes above that one; else what git names behind the numbers of the hunk.
+    pub(super) fn declaration_of(&self, line: &ChangedLine<'_>) -> String {
+        let is_line = |one: &DiffLine<'_>| match line.is_added {
+            true => one.change == LineChange::Added && one.new == line.number,
+            false => one.change == LineChange::Removed && one.old == line.number,
+        };
+        let mut hunks = self.patch.iter().flat_map(|patch| &patch.hunks);
+        let place = hunks.find_map(|hunk| Some((hunk, hunk.lines.iter().position(is_line)?)));
+        let Some((hunk, at)) = place else {
+            return String::new();
+        };
+        let indent = |text: &str| text.len() - text.trim_start().len();
+        let on_side = |one: &&DiffLine<'_>| match line.is_added {
+            true => one.is_new(),
+            false => one.is_old(),
+        };
+        let above = hunk.lines[..at].iter().rev().filter(on_side);
+        let mut above = above
+            .map(|one| one.text)
+            .filter(|text| text.trim() != "{")
+            .skip_while(|text| text.trim().is_empty() || indent(text) >= indent(line.text));
+        let Some(head) = above.next() else {
+            return hunk.heading.to_owned();
+        };
+        let belongs = |text: &&str| text.trim_start().starts_with(['@', '#', '[']);
+        let attributes = above.take_while(belongs);
+        [head]
+            .into_iter()
+            .chain(attributes)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
     fn add(&mut self, patch: &Patch<'a>, syntax: [&Syntax; 2]) {
         for hunk in &patch.hunks {
             let weights = weights(hunk, syntax);

@@ -168,6 +168,7 @@ pub(super) fn hits(
                 // A rule that a line alone shows is not shown again.
                 rules.retain(|rule| {
                     looks_at(&book.rules[*rule], kind, reading)
+                        && book.looks_within(*rule, || reading.declaration_of(line))
                         && (known.insert(*rule) || joined.is_none())
                 });
                 let is_doubtful = line.weight == LineWeight::Doubtful;

@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     concerns::gates::{RuleEvidence, assess::world::*},
     observed::{AccountKind, ChangedFiles::Complete, Content, FileStatus},
-    policy::{ChosenRules, GateRule, LineCondition, RuleBook, RuleTier},
+    policy::{ChosenRules, GateRule, LineCondition, Pattern, RuleBook, RuleTier},
 };
 
 /// A rule that looks for these terms in one place: `added`, `manifest`, …
@@ -889,4 +889,51 @@ fn the_files_to_read_are_those_that_patches_do_not_tell_of() {
         })
         .collect();
     assert_eq!(names(many).len(), 40);
+}
+
+/// A rule about a declaration looks at what stands directly in it: below its line, with the attributes above that, or
+/// below what git names of it.
+#[test]
+fn a_line_counts_within_its_declaration() {
+    let finds = |path: &str, patch: &str| {
+        let mut rule = rule("field", RuleTier::Opens, "changed", json!(["note"]));
+        rule.within = Some(Pattern::parse("Model|Entity").unwrap());
+        found(vec![rule], &world_of(vec![file(path, patch)])).is_some()
+    };
+    for (path, patch) in [
+        (
+            "a.py",
+            "@@ -1,2 +1,3 @@\n class Order(Model):\n     id: int\n+    note: str",
+        ),
+        (
+            "a.py",
+            "@@ -9,2 +9,2 @@ class Order(Model):\n     id: int\n-    note: str",
+        ),
+        (
+            "a.java",
+            "@@ -1,3 +1,4 @@\n @Entity\n @Table\n class Order {\n+    String note;",
+        ),
+        (
+            "a.cs",
+            "@@ -1,3 +1,4 @@\n [Entity]\n class Order\n {\n+    string note;",
+        ),
+    ] {
+        assert!(finds(path, patch), "{patch}");
+    }
+    for (path, patch) in [
+        (
+            "a.py",
+            "@@ -1,1 +1,2 @@\n class Order(Form):\n+    note: str",
+        ),
+        (
+            "a.py",
+            "@@ -1,2 +1,3 @@\n class Order(Model):\n     def shown(self):\n+        return note",
+        ),
+        (
+            "a.py",
+            "@@ -1,2 +1,3 @@\n class Order(Model):\n     id: int\n+note = 1",
+        ),
+    ] {
+        assert!(!finds(path, patch), "{patch}");
+    }
 }

@@ -7,6 +7,8 @@ mod settings;
 mod silenced;
 mod unseen;
 
+pub(super) use self::commands::selecting_options;
+
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -55,6 +57,9 @@ struct Words {
     reruns: Pattern,
     options: Pattern,
     commands: Pattern,
+    tools: Vec<(Pattern, String, Pattern)>,
+    head: Pattern,
+    heads: Vec<(Pattern, Pattern, Pattern)>,
     /// By names of files.
     settings: Table<Pattern>,
     loads: Table<Pattern>,
@@ -78,8 +83,13 @@ pub fn decides_what_runs(path: &str) -> bool {
         .filter_map(|part| part.split('.').next())
         .any(is_runner);
     // A script may be the program itself.
-    let holds_commands = WORDS.commands.is_match(file_name(path)) && language_of(path).is_none();
-    is_hidden || is_named_as_a_runner || holds_commands || FileWords::of(path).configure()
+    let is_table = holds_commands(path) && language_of(path).is_none();
+    is_hidden || is_named_as_a_runner || is_table || FileWords::of(path).configure()
+}
+
+/// Whether a file holds commands of the project's own.
+fn holds_commands(path: &str) -> bool {
+    WORDS.commands.is_match(path)
 }
 
 /// The words that mean something in a file of its name, for the tool that checks and reads it.
@@ -112,17 +122,13 @@ fn is_workflow(path: &str) -> bool {
 
 /// Whether a file is data with commands or settings, which is compared by key.
 fn is_keyed(path: &str) -> bool {
-    let is_read = || {
-        WORDS.commands.is_match(file_name(path))
-            || FileWords::of(path).configure()
-            || is_workflow(path)
-    };
+    let is_read =
+        || holds_commands(path) || FileWords::of(path).configure() || is_workflow(path);
     keyed::is_data(path) && is_read()
 }
 
 /// The changed files of data and of commands, which are read whole on both sides.
 pub(super) fn whole_files(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
-    let holds_commands = |path: &str| WORDS.commands.is_match(file_name(path));
     let is_whole = move |path: &str| is_keyed(path) || holds_commands(path);
     let files = files.known().iter();
     files
@@ -154,7 +160,7 @@ fn of_file(change: &Change<'_>, file: &ChangedFile) -> Vec<Tampering> {
     let edit = Edit {
         change,
         file,
-        has_commands: WORDS.commands.is_match(file_name(&file.path)),
+        has_commands: holds_commands(&file.path),
         is_keyed,
         words: FileWords::of(&file.path),
         sides,

@@ -147,8 +147,28 @@ impl Edit<'_> {
             .chain(exclusions.iter().map(other(EXCLUDES)))
     }
 
-    /// Options of a tool that come and select nothing that it did not select before.
+    /// Options of a tool that come and select nothing that it did not select before, and a least value that is raised.
     fn is_harmless(&self, line: &CodeLine) -> bool {
+        self.is_raised(line) || self.has_harmless_options(line)
+    }
+
+    fn is_raised(&self, line: &CodeLine) -> bool {
+        let least = pattern!(r"(?i)fail[-_]under|min|coverage|branches|functions|lines|statements");
+        let value = |line: &CodeLine| {
+            let found = WORDS.thresholds.captures(&line.text)?;
+            let number = found.iter().skip(1).flatten().next()?;
+            let key = line.text[..number.start()].to_owned();
+            Some((key, number.as_str().parse::<f64>().ok()?))
+        };
+        let Some((key, new)) = value(line) else {
+            return false;
+        };
+        let is_least = least.is_match(&key) && !key.to_lowercase().contains("max");
+        let mut olds = self.goes.iter().filter_map(|line| value(line));
+        is_least && olds.any(|(of, old)| of == key && old <= new)
+    }
+
+    fn has_harmless_options(&self, line: &CodeLine) -> bool {
         let value = |line: &CodeLine| {
             let key = WORDS.options.find(&line.text)?;
             let value = line.text[key.end()..]

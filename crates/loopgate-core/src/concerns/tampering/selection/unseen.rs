@@ -48,7 +48,7 @@ impl Edit<'_> {
     fn decides(&self, line: &CodeLine) -> bool {
         let is_command = match self.is_keyed {
             true => command_of_key(line).is_some_and(|command| {
-                WORDS.runners.is_match(command.text) || WORDS.targets.is_match(command.name())
+                WORDS.runners.is_match(&command.text) || WORDS.targets.is_match(command.name)
             }),
             false => true,
         };

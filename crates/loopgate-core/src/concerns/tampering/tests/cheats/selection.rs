@@ -337,6 +337,11 @@ fn commands_are_compared_by_key() {
             "./all",
         ),
         (
+            "package.json",
+            "{ \"scripts\": { \"test\": \"RUN\" } }",
+            "vitest run",
+        ),
+        (
             "composer.json",
             "{ \"scripts\": { \"test\": [\"RUN\"] } }",
             "phpunit tests",
@@ -364,6 +369,16 @@ fn commands_are_compared_by_key() {
             "tasks: { test: { cmds: [RUN] } }\n",
             "./all",
         ),
+        (
+            "hatch.toml",
+            "[envs.default.scripts]\ntest = \"RUN\"\n",
+            "./all",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.hatch.envs.default.scripts]\ntest = [\n  \"RUN\",\n]\n",
+            "pytest tests",
+        ),
         ("tox.ini", "[testenv]\ncommands =\n    RUN\n", "pytest"),
         (
             "project.json",
@@ -380,4 +395,216 @@ fn commands_are_compared_by_key() {
         honest(&mut wrong, path, &[file(path, &old, &quiet)], &[]);
     }
     nothing_wrong(&wrong);
+}
+
+/// What a check's command names is a command of the project's own: a script, a target, a task or an alias, whatever the
+/// name, and in whichever table it stands.
+#[test]
+fn what_the_command_of_a_check_names_is_compared() {
+    let mut wrong = Vec::new();
+    for (run, path, old, new) in [
+        (
+            "npm run proof",
+            "package.json",
+            r#"{"scripts":{"proof":"./all"}}"#,
+            r#"{"scripts":{"proof":"./none"}}"#,
+        ),
+        (
+            "pnpm proof",
+            "package.json",
+            r#"{"scripts":{"proof":"pnpm a","a":"./all"}}"#,
+            r#"{"scripts":{"proof":"pnpm a","a":"./b"}}"#,
+        ),
+        (
+            "composer proof",
+            "composer.json",
+            r#"{"scripts":{"proof":["@a"],"a":"./all"}}"#,
+            r#"{"scripts":{"proof":["@a"],"a":"true"}}"#,
+        ),
+        (
+            "deno task proof",
+            "deno.json",
+            r#"{"tasks":{"proof":"./all"}}"#,
+            r#"{"tasks":{"proof":"true"}}"#,
+        ),
+        (
+            "pdm run proof",
+            "pyproject.toml",
+            "[tool.pdm.scripts]\nproof = { cmd = [\"./all\", \"-q\"] }\n",
+            "[tool.pdm.scripts]\nproof = { cmd = [\"./a\", \"-q\"] }\n",
+        ),
+        (
+            "hatch run proof",
+            "pyproject.toml",
+            "[tool.hatch.envs.default.scripts]\nproof = \"./all\"\n",
+            "[tool.hatch.envs.default.scripts]\nproof = \"true\"\n",
+        ),
+        (
+            "poe proof",
+            "pyproject.toml",
+            "[tool.poe.tasks]\nproof = \"./all\"\n",
+            "[tool.poe.tasks]\nproof = \"true\"\n",
+        ),
+        (
+            "pixi run proof",
+            "pixi.toml",
+            "[tasks]\nproof = { cmd = [\"./all\"] }\n",
+            "[tasks]\nproof = { cmd = [\"true\"] }\n",
+        ),
+        (
+            "tox -e proof",
+            "tox.ini",
+            "[testenv:proof]\ncommands =\n  ./all\n",
+            "[testenv:proof]\ncommands =\n  true\n",
+        ),
+        (
+            "make proof",
+            "Makefile",
+            "proof:\n\ta\n\tb\n\tc\n\td\n\te\n\t./all\n",
+            "proof:\n\ta\n\tb\n\tc\n\td\n\te\n\ttrue\n",
+        ),
+        (
+            "make proof",
+            "Makefile",
+            "proof: unit docs\nunit:\n\t./all\ndocs:\n\t./docs\n",
+            "proof: docs\nunit:\n\t./all\ndocs:\n\t./docs\n",
+        ),
+        (
+            "make proof",
+            "Makefile",
+            "proof: a\na:\n\t./all\n",
+            "proof: a\na:\n\t./b\n",
+        ),
+        (
+            "just proof",
+            "justfile",
+            "proof *args: a\n    ./all {{args}}\n",
+            "proof *args: a\n    true\n",
+        ),
+        (
+            "rake proof",
+            "Rakefile",
+            "task :proof do\n  sh \"./all\"\nend\n",
+            "task :proof do\n  puts 1\nend\n",
+        ),
+        (
+            "rake",
+            "Rakefile",
+            "task default: [:build, :test]\ntask :test do\n  sh \"./all\"\nend\n",
+            "task default: [:build]\ntask :test do\n  sh \"./all\"\nend\n",
+        ),
+        (
+            "task proof",
+            "Taskfile.yml",
+            "tasks: { proof: { cmds: [./all] } }\n",
+            "tasks: { proof: { cmds: [./b] } }\n",
+        ),
+        (
+            "nox -s proof",
+            "noxfile.py",
+            "@nox.session\ndef proof(session):\n    session.run(\"./all\")\n",
+            "@nox.session\ndef proof(session):\n    session.log(1)\n",
+        ),
+        (
+            "cargo proof",
+            ".cargo/config.toml",
+            "[alias]\nproof = \"nextest run\"\n",
+            "[alias]\nproof = \"version\"\n",
+        ),
+        (
+            "cargo proof",
+            ".cargo/config",
+            "[alias]\nproof = [\"run\", \"-p\", \"all\"]\n",
+            "[alias]\nproof = [\"run\", \"-p\", \"b\"]\n",
+        ),
+        (
+            "cargo nextest run",
+            ".cargo/config.toml",
+            "[alias]\nx = \"tree\"\n",
+            "[alias]\nx = \"tree\"\nnextest = \"version\"\n",
+        ),
+        (
+            "mix test",
+            "mix.exs",
+            MIX,
+            &MIX.replace("\"ecto.create\", \"test\"", "\"ecto.create\""),
+        ),
+        (
+            "mix test",
+            "mix.exs",
+            MIX,
+            &MIX.replace("[\"ecto.create\", \"test\"]", "[]"),
+        ),
+        (
+            "mix check",
+            "mix.exs",
+            MIX,
+            &MIX.replace("      \"credo --strict\",\n", ""),
+        ),
+        (
+            "mix shop.proof",
+            "mix.exs",
+            MIX,
+            &MIX.replace("&all/1, \"shop.all\"", "&all/1"),
+        ),
+        (
+            "mix test",
+            "mix.exs",
+            "def aliases do\n  [setup: [\"deps.get\"]]\nend\n",
+            "def aliases do\n  [setup: [\"deps.get\"], test: \"compile\"]\nend\n",
+        ),
+    ] {
+        if held_of_check(run, path, old, new).is_none() {
+            wrong.push(format!("{run} {path}: {new}"));
+        }
+    }
+    for (run, path, old, new) in [
+        ("npm run proof", "package.json", r#"{"scripts":{"proof":"./all","site":"./a"}}"#, r#"{"scripts":{"proof":"./all","site":"./b"}}"#),
+        ("npm run proof", "package.json", r#"{"scripts":{"proof":"npm run build && npm test","build":"a","test":"./all"}}"#, r#"{"scripts":{"proof":"npm run build && npm test","build":"b","test":"./all"}}"#),
+        ("make proof", "Makefile", "proof: a\n\t./all\na:\n\tb\n", "proof: a c\n\t./all\na:\n\tc\n"),
+        ("make test", "Makefile", "test: build\n\t./all\nbuild:\n\ta\n", "test:\n\t./all\nbuild:\n\ta\n"),
+        ("just proof", "justfile", "proof:\n    ./all\n\nsite:\n    a\n", "proof:\n    ./all\n\nsite:\n    b\n"),
+        ("rake proof", "Rakefile", "task :proof do\n  puts 1\n  sh \"./all\"\nend\n", "task :proof do\n  puts 2\n  sh \"./all\"\nend\n"),
+        ("cargo proof", ".cargo/config.toml", "[alias]\nproof = \"nextest run\"\n", "[build]\njobs = 2\n[env]\nTEST_ROOT = \"a\"\n[alias]\nproof = [\"nextest\", \"run\"]\n"),
+        ("mix test", "mix.exs", MIX, &MIX.replace("[\"ecto.create\", \"test\"]", "[\n        \"ecto.create --quiet\",\n        \"ecto.migrate\",\n        \"test\"\n      ]")),
+        ("mix test", "mix.exs", MIX, &MIX.replace("      test: [\"ecto.create\", \"test\"],\n", "")),
+        ("mix test", "mix.exs", MIX, &MIX.replace("~> 1.7", "~> 1.8").replace("assets.build", "assets.all")),
+        ("mix test", "mix.exs", "def aliases do\n  []\nend\n", "def aliases do\n  [test: [\"ecto.create\", \"test\"]]\nend\n"),
+    ] {
+        if let Some(held) = held_of_check(run, path, old, new) {
+            wrong.push(format!("{run} {path}: {held} by {new}"));
+        }
+    }
+    nothing_wrong(&wrong);
+}
+
+const MIX: &str = r#"defmodule Shop.MixProject do
+  def project do
+    [app: :shop, version: "0.1.0", deps: deps(), aliases: aliases()]
+  end
+
+  defp deps, do: [{:phoenix, "~> 1.7", only: [:dev, :test]}]
+
+  defp aliases do
+    [
+      setup: ["deps.get", "assets.build"],
+      test: ["ecto.create", "test"],
+      check: [
+        "format --check-formatted",
+        "credo --strict",
+        "test"
+      ],
+      "shop.proof": [&all/1, "shop.all"]
+    ]
+  end
+end
+"#;
+
+/// What holds the change of a file beside a check of this command, which passes.
+fn held_of_check(run: &'static str, path: &'static str, old: &str, new: &str) -> Option<String> {
+    let (files, contents) = changed(&[file(path, old, new)]);
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    change.is_of_fixer = false;
+    change.runs.started = run.split(' ').collect();
+    not_accepted(&findings(&change), &BTreeMap::new()).map(Tampering::key)
 }
