@@ -804,10 +804,14 @@ fn looks_at(rule: &GateRule) -> String {
         }
         RuleTerms::Expression { .. } => "by an expression".to_owned(),
     };
+    let inside = match rule.within {
+        Some(_) => " directly in a declaration that another expression names",
+        None => "",
+    };
     let lines = rule
         .of_lines()
         .next()
-        .map(|(side, terms)| format!("{side:?} lines: {}.", what(terms)));
+        .map(|(side, terms)| format!("{side:?} lines{inside}: {}.", what(terms)));
     let path = rule
         .path
         .as_ref()
