@@ -1,7 +1,10 @@
 //! The commands that start tests and other checks: whether one goes, or selects less than before. They stand in tables
 //! of a project's own, each behind the name of a script, a target or an alias.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{CodeLine, Edit, NEAR, Tampering, WORDS, keyed, quoted, source};
 use crate::{
@@ -9,13 +12,21 @@ use crate::{
     source_files::{Pattern, file_name},
 };
 
+/// Lines of a file that is read whole for its targets: hostile changes are large.
+const MOST_LINES: usize = 2_000;
+/// Targets that one is read to need.
+const MOST_NEEDS: usize = 50;
+
 impl Edit<'_> {
     /// Commands that ran tests and go or change; and those of a script or a target that is named as a check, or that a
     /// check's command names, and stays: such a program may have any name. Where the tests are counted, the count shows
     /// whether they still run.
     pub(super) fn commands(&self) -> Vec<Tampering> {
         // A patch may not show the target that a command belongs to.
-        let whole = source::sides(self.change, self.file).filter(|_| !self.is_keyed);
+        let is_read = |sides: &[Vec<CodeLine>; 2]| {
+            !self.is_keyed && sides.iter().all(|lines| lines.len() <= MOST_LINES)
+        };
+        let whole = source::sides(self.change, self.file).filter(is_read);
         let sides = whole.as_ref().unwrap_or(self.sides);
         let [olds, news] = sides.each_ref().map(|lines| self.commands_of(lines));
         let started = self.started(&olds);
@@ -61,27 +72,25 @@ impl Edit<'_> {
     /// The targets that checks start: those of their names, those that their commands name, and what such a target
     /// starts that does nothing else.
     fn started<'t>(&'t self, olds: &'t [TestCommand<'_>]) -> BTreeSet<&'t str> {
-        let names: BTreeSet<&str> = olds.iter().map(|old| old.name).collect();
-        let named =
-            |name: &&str| WORDS.targets.is_match(name) || self.change.runs.started.contains(*name);
-        let mut started: BTreeSet<&str> = names.iter().copied().filter(named).collect();
-        loop {
-            let starts = |target: &str| -> Vec<&str> {
-                let own = olds.iter().filter(|old| old.name == target);
-                let words = || own.clone().flat_map(TestCommand::words);
-                let is_started = |word: &str| started.contains(word) && word != target;
-                match words().all(|word| names.contains(word)) && !words().any(is_started) {
-                    true => words().collect(),
-                    false => Vec::new(),
-                }
-            };
-            let all = started.iter().flat_map(|target| starts(target));
-            let more: Vec<&str> = all.filter(|name| !started.contains(name)).collect();
-            if more.is_empty() {
-                return started;
-            }
-            started.extend(more);
+        let mut words: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for old in olds {
+            words.entry(old.name).or_default().extend(old.words());
         }
+        let is_named =
+            |name: &&str| WORDS.targets.is_match(name) || self.change.runs.started.contains(*name);
+        let named: BTreeSet<&str> = words.keys().copied().filter(is_named).collect();
+        let mut started = named.clone();
+        let mut open: Vec<&str> = named.iter().copied().collect();
+        while let Some(target) = open.pop() {
+            let own = words.get(target).map_or(&[][..], Vec::as_slice);
+            let starts_named = own
+                .iter()
+                .any(|word| *word != target && named.contains(word));
+            if !starts_named && own.iter().all(|word| words.contains_key(word)) {
+                open.extend(own.iter().copied().filter(|word| started.insert(word)));
+            }
+        }
+        started
     }
 
     /// A task that comes under the name of one of the tool's own, which a check starts, and does not call that one.
@@ -265,6 +274,7 @@ fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<TestCommand<'l>> {
         let end = found.get(1).map_or(0, |name| name.end());
         let needs = pattern!(r"[\w.-]+").find_iter(&line.text[end..]);
         let needs = needs.filter(|_| !is_runner && !open.starts_with('.'));
+        let needs = needs.take(MOST_NEEDS);
         needs.for_each(|need| push(open, need.as_str(), true));
     }
     commands
