@@ -1,6 +1,6 @@
 //! Whether the packages of a lock file are the same that their names say.
 //!
-//! JSON, TOML and YAML are read by their parsers, the tools' own formats by the forms of `data/manifests.toml`. An entry
+//! JSON, TOML and YAML are read by their parsers, the tools' own formats by the forms of `data/locks.toml`. An entry
 //! is *another package* where its address or its resolution names another than its key, and has *other contents* where
 //! it has another sum of the same algorithm at the same version.
 
@@ -20,11 +20,19 @@ use crate::{
 /// How deep the tables of a lock file are read.
 const DEEPEST: usize = 24;
 
-/// How the lines of a lock file name a package.
+/// The whole file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EntryForm {
-    pub(super) files: Vec<String>,
+struct LockTable {
+    entries: Vec<EntryForm>,
+}
+
+/// How the lines of a lock file name a package, where no parser reads it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryForm {
+    /// Whole names, in lower case.
+    files: Vec<String>,
     /// A line that begins an entry.
     entry: Pattern,
     /// The names that the entry goes by.
@@ -34,6 +42,8 @@ pub(super) struct EntryForm {
     version: Pattern,
     sums: Pattern,
 }
+
+static TABLE: LazyLock<LockTable> = LazyLock::new(|| data!("locks.toml"));
 
 /// A package of a lock file, as far as it is named.
 #[derive(Default)]
@@ -75,13 +85,9 @@ impl IdentityChange {
 }
 
 /// The packages that are others at the head than at the base.
-pub(super) fn changed_identities(
-    path: &str,
-    [old, new]: [&str; 2],
-    form: Option<&EntryForm>,
-) -> BTreeSet<IdentityChange> {
-    let before = read(path, old, form);
-    let after = read(path, new, form);
+pub(super) fn changed_identities(path: &str, [old, new]: [&str; 2]) -> BTreeSet<IdentityChange> {
+    let before = read(path, old);
+    let after = read(path, new);
     let known: BTreeSet<IdentityChange> = before.iter().flat_map(Locked::others).collect();
     let plain: BTreeSet<&String> = before.iter().flat_map(|entry| &entry.names).collect();
     let is_alias = |change: &IdentityChange| match change {
@@ -100,7 +106,7 @@ pub(super) fn changed_identities(
 
 /// The versions that a lock file has of a package.
 pub(super) fn versions(path: &str, text: &str, name: &str) -> Vec<String> {
-    let entries = read(path, text, super::manifests::entry_form(path));
+    let entries = read(path, text);
     let own = entries
         .into_iter()
         .filter(|entry| entry.names.contains(name));
@@ -203,8 +209,9 @@ fn fold(name: &str) -> String {
 }
 
 /// The packages of a lock file.
-fn read(path: &str, text: &str, form: Option<&EntryForm>) -> Vec<Locked> {
-    if let Some(form) = form {
+fn read(path: &str, text: &str) -> Vec<Locked> {
+    let name = file_name(path).to_lowercase();
+    if let Some(form) = TABLE.entries.iter().find(|form| form.files.contains(&name)) {
         return form.read(text);
     }
     let value = match extension(path) {

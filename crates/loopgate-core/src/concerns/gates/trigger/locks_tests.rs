@@ -1,9 +1,8 @@
 use super::*;
-use crate::concerns::gates::trigger::manifests::entry_form;
 
 /// What changes between two texts of a lock file.
 fn changes(path: &str, old: &str, new: &str) -> Vec<String> {
-    let found = changed_identities(path, [old, new], entry_form(path));
+    let found = changed_identities(path, [old, new]);
     found.iter().map(IdentityChange::shown).collect()
 }
 

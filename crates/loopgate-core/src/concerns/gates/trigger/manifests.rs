@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use serde::Deserialize;
 
 use super::{
-    locks::{EntryForm, IdentityChange, changed_identities},
+    locks::{IdentityChange, changed_identities},
     reading::{ChangedLine, FileReading, has_no_change},
 };
 use crate::{
@@ -29,8 +29,6 @@ struct ManifestTable {
     manifest: Vec<ManifestForm>,
     /// Lock files. Unless configured otherwise, tools ask the hosts that are `others`.
     lock: ManifestForm,
-    /// Lock files in formats of their tools' own.
-    entries: Vec<EntryForm>,
     dependencies: Vec<DependencyForm>,
 }
 
@@ -187,7 +185,6 @@ pub(super) fn other_packages<'a>(
         Some([old, new]) => vec![[old.to_owned(), new.to_owned()]],
         None => sides_of_hunks(reading),
     };
-    let form = entry_form(path);
     let added = || reading.lines.iter().filter(|line| line.is_added);
     let line_of = |change: &IdentityChange| {
         let actual = match change {
@@ -199,7 +196,7 @@ pub(super) fn other_packages<'a>(
     };
     let changes: BTreeSet<IdentityChange> = sides
         .iter()
-        .flat_map(|[old, new]| changed_identities(path, [old, new], form))
+        .flat_map(|[old, new]| changed_identities(path, [old, new]))
         .collect();
     changes
         .into_iter()
@@ -208,15 +205,6 @@ pub(super) fn other_packages<'a>(
             (line, change.shown())
         })
         .collect()
-}
-
-/// How the entries of a lock file are written, where no parser reads it.
-pub(super) fn entry_form(path: &str) -> Option<&'static EntryForm> {
-    let lower = path.to_lowercase();
-    TABLE
-        .entries
-        .iter()
-        .find(|form| is_named(&lower, &form.files))
 }
 
 /// What each hunk of a patch shows of a file at the base and at the head: an entry does not go on in the next.

@@ -122,8 +122,7 @@ fn is_workflow(path: &str) -> bool {
 
 /// Whether a file is data with commands or settings, which is compared by key.
 fn is_keyed(path: &str) -> bool {
-    let is_read =
-        || holds_commands(path) || FileWords::of(path).configure() || is_workflow(path);
+    let is_read = || holds_commands(path) || FileWords::of(path).configure() || is_workflow(path);
     keyed::is_data(path) && is_read()
 }
 
