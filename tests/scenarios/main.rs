@@ -101,7 +101,9 @@ mod played {
     on_both_worlds! {
         weakening:
         a_test_command_that_does_nothing_calls_a_person,
-        a_test_command_of_other_packages_that_does_nothing_calls_a_person,
+        a_test_command_of_python_that_does_nothing_calls_a_person,
+        a_test_command_of_a_task_that_does_nothing_calls_a_person,
+        an_alias_that_does_nothing_calls_a_person,
         a_repair_with_a_test_calls_nobody,
         ignored_failures_call_a_person_once_the_check_is_green,
     }
