@@ -20,7 +20,7 @@ pub(super) const MAX_NAME: usize = 2 * 1024;
 
 /// Collects a text that comes in pieces, keeping its head and its tail; of a stack trace unless it is given another
 /// limit.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Clip {
     head: String,
     tail: String,

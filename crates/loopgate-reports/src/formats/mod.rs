@@ -18,6 +18,7 @@ mod lcov;
 mod linter_json;
 mod llvm_cov;
 mod nextest;
+mod node_crash;
 mod regex_text;
 mod rust_lines;
 mod sarif;

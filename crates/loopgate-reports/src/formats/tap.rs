@@ -14,7 +14,7 @@ use loopgate_core::{
     expressions::Patterns,
 };
 
-use super::tap_yaml::Yaml;
+use super::{node_crash::NodeCrashes, tap_yaml::Yaml};
 use crate::{
     Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Title, Unreadable, Window, numbers, text,
 };
@@ -44,10 +44,7 @@ fn is_statement(line: &str) -> bool {
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     let mut tap = Tap::default();
-    // Nothing of what follows a bail-out is believed.
-    while !tap.levels.is_empty()
-        && let Some(line) = window.line()?
-    {
+    while let Some(line) = window.line()? {
         tap.line(&text::clean(line), out);
     }
     tap.end(out);
@@ -68,6 +65,11 @@ pub(crate) struct Tap {
     above: Clip,
     /// The comments that follow are of a point that need not pass yet.
     in_todo: bool,
+    /// The comment in the line above, with its level.
+    title: Option<(usize, String)>,
+    /// What the producer said when it gave up: nothing of what follows is believed.
+    bail_out: Option<String>,
+    crashes: NodeCrashes,
 }
 
 /// The top, or a subtest.
@@ -117,6 +119,9 @@ impl Default for Tap {
             has_version: false,
             above: Clip::default(),
             in_todo: false,
+            title: None,
+            bail_out: None,
+            crashes: NodeCrashes::default(),
         }
     }
 }
@@ -129,6 +134,9 @@ impl Tap {
 
     /// Whether all that was planned was read, so that a line that is none of TAP's is another tool's.
     pub fn is_over(&self, line: &str) -> bool {
+        if self.has_bailed_out() {
+            return true;
+        }
         let is_comment = line.trim_start().starts_with('#');
         let is_yaml = line.starts_with("  ");
         let planned = self
@@ -142,7 +150,15 @@ impl Tap {
             && !is_statement(line)
     }
 
+    pub const fn has_bailed_out(&self) -> bool {
+        self.bail_out.is_some()
+    }
+
     pub fn line(&mut self, line: &str, out: &mut Collector) {
+        self.crashes.goes_on(line);
+        if self.has_bailed_out() {
+            return self.crashes.begin(line);
+        }
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
         let open = self
@@ -189,6 +205,7 @@ impl Tap {
             }
             self.count_opening(level, out);
             self.close_subtests(&mut point, out);
+            self.entitle(level);
             self.enter(level);
             let here = &mut self.levels[level];
             here.points += 1;
@@ -205,9 +222,7 @@ impl Tap {
             self.plan(plan, level, out);
         } else if let Some(reason) = content.strip_prefix("Bail out!") {
             self.flush(level, out);
-            let case = Case::new("", "(bailed out)", TestState::Errored);
-            let message = || text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE);
-            out.case(case, || Failure::of(ErrorType::Other, message()));
+            self.bail_out = Some(text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE));
             // Nothing more is to be expected of any level.
             self.levels.clear();
         } else if let Some(name) = subtest {
@@ -243,6 +258,22 @@ impl Tap {
         } else if let Some(point) = self.unexplained().filter(|_| indent >= 2) {
             // Mocha shows without a YAML block what went wrong; a brace is text of a value that it shows.
             point.comments.push_line(content);
+        } else if indent == 0 {
+            self.crashes.begin(content);
+        }
+        if !content.is_empty() {
+            let is_title = subtest.is_none() && content.starts_with("# ");
+            self.title = is_title.then(|| (level, text::name(content[1..].trim())));
+        }
+    }
+
+    /// A comment right above the first point of a subtest that nothing announces is its name.
+    fn entitle(&mut self, level: usize) {
+        if let Some((at, title)) = self.title.take()
+            && at + 1 == level
+            && self.levels.len() == level
+        {
+            self.levels[at].announced.get_or_insert(title);
         }
     }
 
@@ -306,7 +337,7 @@ impl Tap {
     fn begin_document(&mut self, out: &mut Collector) {
         let points = self.levels[0].points;
         if self.levels.len() == 1 && points > 0 && self.levels[0].plan == Some((1, points)) {
-            let Level { names, earlier, .. } = self.end_level(out);
+            let Level { names, earlier, .. } = self.end_level(false, out);
             self.levels.push(Level {
                 names,
                 earlier: earlier + points,
@@ -318,7 +349,8 @@ impl Tap {
     /// Closes the levels below a point, which sums them up.
     fn close_subtests(&mut self, point: &mut TestPoint, out: &mut Collector) {
         while self.levels.len() > point.level + 1 {
-            let inner = self.end_level(out);
+            let is_summed_up = self.levels.len() == point.level + 2;
+            let inner = self.end_level(is_summed_up, out);
             let failed = point.subtests == Some(true) || inner.a_point_failed;
             if inner.points > 0 || failed {
                 point.subtests = Some(failed);
@@ -435,8 +467,8 @@ impl Tap {
     }
 
     /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged
-    /// by the point behind it.
-    fn end_level(&mut self, out: &mut Collector) -> Level {
+    /// by the point behind it, and has no end where there is none.
+    fn end_level(&mut self, is_summed_up: bool, out: &mut Collector) -> Level {
         let deepest = self.levels.len() - 1;
         self.count_opening(deepest, out);
         let class = self.class_of(deepest);
@@ -446,13 +478,15 @@ impl Tap {
         let has_plan = level.plan.is_some_and(|(first, _)| first == 1);
         let is_needed = self.levels.is_empty() && is_tap;
         if !has_plan && !is_needed {
-            out.notes.flaw(Flaw::NO_END, || {
-                if class.is_empty() {
-                    "no plan".to_owned()
-                } else {
-                    class
-                }
-            });
+            if !is_summed_up {
+                out.notes.flaw(Flaw::NO_END, || {
+                    if class.is_empty() {
+                        "no plan".to_owned()
+                    } else {
+                        class
+                    }
+                });
+            }
             return level;
         }
         let Some(message) = level.broken_plan() else {
@@ -460,8 +494,17 @@ impl Tap {
         };
         level.a_point_failed = true;
         let case = Case::new(&class, "(the plan)", TestState::Errored);
-        out.case(case, || Failure::of(ErrorType::Other, message));
+        let is_cut = level.plan.is_none();
+        out.case(case, || match self.crashes.texts().next_back() {
+            Some(crash) if is_cut => text::failure(Failure::default(), "", crash.trim()),
+            _ => Failure::of(ErrorType::Other, message),
+        });
         level
+    }
+
+    /// What Node printed elsewhere of errors that nothing caught.
+    pub(super) fn with_crashes(self, crashes: NodeCrashes) -> Self {
+        Self { crashes, ..self }
     }
 
     pub fn end(&mut self, out: &mut Collector) {
@@ -473,9 +516,17 @@ impl Tap {
         {
             out.notes.flaw(Flaw::NO_END, || "a YAML block");
         }
+        if let Some(reason) = self.bail_out.take() {
+            let case = Case::new("", "(bailed out)", TestState::Errored);
+            out.case(case, || match self.crashes.texts().next_back() {
+                Some(crash) => text::failure(Failure::default(), "", crash.trim()),
+                None => Failure::of(ErrorType::Other, reason),
+            });
+            return;
+        }
         self.flush(0, out);
         while !self.levels.is_empty() {
-            self.end_level(out);
+            self.end_level(false, out);
         }
     }
 }
@@ -613,7 +664,7 @@ patterns! {
     HEADING = r"^\s*Failed test '[^\n]*'\n\s*at \S+ line [0-9]+\.\n";
 
     /// What changes from run to run, and Node's mark, are no part of a name: `# time=5.3ms`, `# in 57 ms`, `(0.01s)`.
-    WITHOUT = r"(?:\s+# (?:time=\S+|in [0-9.]+ ?m?s(?:ec)?)|\s+\([0-9.]+ ?m?s\)|\s+# EXPECTED FAILURE)+(?P<brace>\s*\{)?$";
+    WITHOUT = r"(?:\s+# (?:time ?= ?\S+|in [0-9.]+ ?m?s(?:ec)?)|\s+\([0-9.]+ ?m?s\)|\s+# EXPECTED FAILURE)+(?P<brace>\s*\{)?$";
 }
 
 /// Producers that write what went wrong behind the name: Check, Criterion, cmocka.
@@ -735,6 +786,62 @@ mod tests {
                 (Some("other"), None)
             ]
         );
+    }
+
+    fn told(text: &str) -> Vec<(String, String, Option<u32>)> {
+        let failures = crate::read("t", text.as_bytes(), &crate::ReadOptions::default()).failures;
+        failures
+            .into_iter()
+            .map(|failure| {
+                let line = failure.source.as_ref().and_then(|source| source.line);
+                let name = failure.test_name.unwrap_or_default();
+                (name, failure.error_message, line)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_comment_right_above_the_first_point_of_a_subtest_names_it() {
+        let text = "TAP version 13\n\n# adds\n    ok 1 - one\nok 1 - adds # time = 0.4ms\n\n# wrong\n    not ok 1 - two\n\
+                    not ok 2 - wrong # time = 7.1ms\n\n# empty\nnot ok 3 - empty # time = 2ms\n\n1..3\n";
+        let names: Vec<String> = told(text).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(names, ["wrong > two", "empty"]);
+        let read = crate::read("t", text.as_bytes(), &crate::ReadOptions::default());
+        assert!(read.notes.is_empty(), "{:?}", read.notes);
+    }
+
+    const CRASH: &str = "/repo/cart.js:3\ntest('throws', () => { throw new Error('no cart') })\n       ^\n\n\
+        Error: no cart\n    at Test.<anonymous> (/repo/cart.js:3:29)\n\nNode.js v26.12.1\n";
+
+    #[test]
+    fn what_nothing_caught_is_why_a_run_has_no_end() {
+        let cut = format!("TAP version 13\n# adds\nok 1 one\n# throws\n\n{CRASH}");
+        let gave_up = format!("TAP version 13\nok 1 one\nBail out! Unhandled error.\n{CRASH}# x\n");
+        let among = format!(
+            "FAIL a.test.js\n  ● adds\n\n    three is two\n\n      at a.test.js:7:9\n\nTests: 1 failed, 1 total\n{cut}"
+        );
+        for (text, name) in [
+            (&cut, "(the plan)"),
+            (&gave_up, "(bailed out)"),
+            (&among, "(the plan)"),
+        ] {
+            let last = told(text).pop().unwrap();
+            assert_eq!(last, (name.to_owned(), "no cart".to_owned(), Some(3)));
+        }
+        let other = "TAP version 13\nok 1 one\n";
+        assert_eq!(
+            told(other)[0].1,
+            "no plan: 1 tests ran, and the end is missing"
+        );
+    }
+
+    #[test]
+    fn what_follows_a_bail_out_is_not_believed() {
+        let text = "FAIL a.test.js\n  ● adds\n\n    three is two\n\n      at a.test.js:7:9\n\nTests: 1 failed, 1 total\n\
+                    TAP version 13\nok 1 - a\nBail out! no server\n# tests 5\nnot ok 2 - b\n1..2\n\
+                    TAP version 13\nnot ok 1 - c\n1..1\n";
+        let names: Vec<String> = told(text).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(names, ["adds", "(bailed out)", "c"]);
     }
 
     #[test]

@@ -143,6 +143,9 @@ impl Reader {
         if Tap::begins_with(line) {
             out.expect_tests();
             self.is_tap = true;
+            if let Some(mut ended) = self.of_tap.take_if(|tap| tap.has_bailed_out()) {
+                ended.end(out);
+            }
         } else if let Some(tap) = self.of_tap.as_ref().filter(|_| self.is_tap) {
             self.is_tap = line.trim().is_empty() || !tap.is_over(line);
         }
@@ -172,8 +175,11 @@ impl Reader {
             self.of_others.is_some(),
             self.of_tap.is_some(),
         ];
-        if let Some(mut reader) = self.of_tap {
-            reader.end(out);
+        if let Some(reader) = self.of_tap {
+            let printed = self.of_others.as_ref().map(Console::crashes);
+            reader
+                .with_crashes(printed.cloned().unwrap_or_default())
+                .end(out);
         }
         if let Some(reader) = self.of_cargo {
             reader.end(out);

@@ -22,7 +22,7 @@ use self::{
     teamcity::TeamCity,
     tools::{BlockReader, MatchedRow, Means, Part, Row, Section},
 };
-use super::{github_annotations, tap::explained};
+use super::{github_annotations, node_crash::NodeCrashes, tap::explained};
 use crate::{Case, Clip, Collector, Flaw, Mark, Speaker, numbers, severity, text};
 
 /// A tool shows with its own lines that it begins.
@@ -39,8 +39,6 @@ pub(super) const MARK: Mark = Mark::Text {
 
 /// Tests remembered, to separate those that only a list names from those that have a block.
 const MAX_REPORTED: usize = 10_000;
-/// Files of which is kept why Node could not run them.
-const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
 const MAX_FILES: usize = 100;
 /// Annotations remembered, for a text in which nothing else reports a failure.
@@ -127,8 +125,7 @@ pub(super) struct Console {
     /// What CTest shows of a test while it runs, with `-V`.
     shown: Option<RunningProgram>,
     /// What Node printed of each file that it could not run to its end.
-    crashes: Vec<Clip>,
-    in_crash: bool,
+    crashes: NodeCrashes,
     annotations: Vec<Finding>,
     /// The hook that failed last.
     hook: Option<Hook>,
@@ -220,6 +217,11 @@ impl Console {
         self.open.is_none() && self.around.is_none()
     }
 
+    /// The errors that Node printed and nothing caught.
+    pub(super) const fn crashes(&self) -> &NodeCrashes {
+        &self.crashes
+    }
+
     pub fn end(mut self, out: &mut Collector) {
         self.close(out);
         self.close_around(out);
@@ -268,10 +270,7 @@ impl Console {
             None => line,
         };
         // A linter's rows may know its lines too: `SyntaxError: …`.
-        self.in_crash &= !line.starts_with("Node.js v");
-        if let Some(crash) = self.crashes.last_mut().filter(|_| self.in_crash) {
-            crash.push_line(line);
-        }
+        self.crashes.goes_on(line);
         if line.starts_with("##teamcity[")
             && let Some(failed) = self.teamcity.line(line, out)
         {
@@ -556,22 +555,7 @@ impl Console {
                     shown.text.push_line(line);
                 }
             }
-            None if self.in_crash || self.crashes.len() >= MAX_CRASHES => {}
-            None => {
-                // Node prints the place of the source line above an uncaught error, and its own version below it.
-                let is_place = line.rsplit_once(':').is_some_and(|(file, at)| {
-                    let is_file = ["node:internal/", "/", "file:///"]
-                        .iter()
-                        .any(|start| file.starts_with(start));
-                    is_file && !file.contains(' ') && numbers::line(at).is_some()
-                });
-                if is_place {
-                    let mut crash = Clip::default();
-                    crash.push_line(line);
-                    self.crashes.push(crash);
-                    self.in_crash = true;
-                }
-            }
+            None => self.crashes.begin(line),
         }
     }
 
@@ -624,7 +608,7 @@ impl Console {
                 mut failure,
             },
         ) = (tools::tool(at), test);
-        failure = explained(failure, &file, self.crashes.iter().map(Clip::text));
+        failure = explained(failure, &file, self.crashes.texts());
         // It began, and nothing else is there of it.
         let says_nothing = failure.error_message.is_empty() && failure.error_class.is_none();
         if says_nothing && !name.is_empty() {

@@ -1,0 +1,47 @@
+//! What Node prints of errors that nothing catches: the place of the source line above each, and its own version below it.
+
+use crate::{Clip, numbers};
+
+/// Errors of one output that are kept.
+const MOST: usize = 20;
+
+/// The uncaught errors of an output, in their order.
+#[derive(Clone, Default)]
+pub(super) struct NodeCrashes {
+    texts: Vec<Clip>,
+    /// Lines of the last one follow.
+    is_open: bool,
+}
+
+impl NodeCrashes {
+    /// Takes a line if one is being read.
+    pub(super) fn goes_on(&mut self, line: &str) {
+        self.is_open &= !line.starts_with("Node.js v");
+        if let Some(crash) = self.texts.last_mut().filter(|_| self.is_open) {
+            crash.push_line(line);
+        }
+    }
+
+    /// Takes a line that no test's output has, if one begins with it.
+    pub(super) fn begin(&mut self, line: &str) {
+        if self.is_open || self.texts.len() >= MOST {
+            return;
+        }
+        let is_place = line.rsplit_once(':').is_some_and(|(file, at)| {
+            let is_file = ["node:internal/", "/", "file:///"]
+                .iter()
+                .any(|start| file.starts_with(start));
+            is_file && !file.contains(' ') && numbers::line(at).is_some()
+        });
+        if is_place {
+            let mut crash = Clip::default();
+            crash.push_line(line);
+            self.texts.push(crash);
+            self.is_open = true;
+        }
+    }
+
+    pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = String> {
+        self.texts.iter().map(Clip::text)
+    }
+}
