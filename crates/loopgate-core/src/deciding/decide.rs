@@ -26,8 +26,11 @@ use crate::{
     deciding::{Decision, DecisionWord, stages::Walks},
     ids::Timestamp,
     observed::{Hint, Lifecycle, Snapshot},
-    policy::{Context, Policy},
-    state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus, history::HistoryLine},
+    policy::{CapabilityMode, Context, Policy},
+    state::{
+        CapabilityProgress, ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus,
+        history::HistoryLine,
+    },
 };
 
 /// The previous state, on the head that was observed and with what the gates saw of it.
@@ -96,7 +99,10 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
         .run
         .pull_request
         .map(|_| new_run::author(pull_request, inputs.policy));
-    next.concerns.capabilities = capabilities::read(&pull_request.body);
+    next.concerns.capabilities = match inputs.policy.retry.capabilities {
+        CapabilityMode::Off => CapabilityProgress::default(),
+        CapabilityMode::Report | CapabilityMode::Hold => capabilities::read(&pull_request.body),
+    };
     next.run.iteration = next.attempt_number(pull_request.head.sha);
     next.concerns
         .checks

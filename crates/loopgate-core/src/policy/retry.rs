@@ -127,6 +127,7 @@ pub enum Baseline {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CapabilityMode {
+    /// Not read.
     Off,
     /// Shown, never holding.
     Report,

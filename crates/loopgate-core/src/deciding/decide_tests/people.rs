@@ -19,6 +19,19 @@ fn capabilities_that_remain_hold_without_failing_anything() {
 }
 
 #[test]
+fn capabilities_are_shown_or_not_read_as_the_policy_says() {
+    use crate::policy::CapabilityMode::{Off, Report};
+    for (mode, total) in [(Report, 2), (Off, 0)] {
+        let mut story = Story::opened();
+        story.policy.retry.capabilities = mode;
+        story.snapshot.pull_request.body = "## Capabilities\n- [x] up\n- [ ] down\n".to_owned();
+        let decision = story.push(1, &[], &["rounds"]);
+        assert_eq!(decision.action, NextAction::WaitForMerge, "{mode:?}");
+        assert_eq!(decision.view.capabilities.total, total, "{mode:?}");
+    }
+}
+
+#[test]
 fn a_draft_waits_to_be_ready_with_green_verification() {
     let mut story = Story::opened();
     story.snapshot.pull_request.is_draft = true;
