@@ -259,10 +259,13 @@ fn every_room_is_on_the_map() {
                 // Builders for tests may enter every room, and data enters none.
                 continue;
             }
-            assert!(
-                !path.is_dir() || on_the_map.contains(&name.as_str()),
-                "{name} has no place on the map"
-            );
+            // Elsewhere a file is part of the room that it stands in; a concern may be one.
+            let name = match name.strip_suffix(".rs") {
+                Some(file) if src.ends_with("concerns") && file != "mod" => file,
+                Some(_) => continue,
+                None => &name,
+            };
+            assert!(on_the_map.contains(&name), "{name} has no place on the map");
         }
     }
 }

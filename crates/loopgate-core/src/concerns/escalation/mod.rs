@@ -1,4 +1,4 @@
-//! Calling somebody: a human with one question, a senior fixer, or a fixer that works elsewhere.
+//! Calling a person: the causes, whether one still stands, and the one question that is put.
 
 pub mod cause;
 pub mod escalation_call;
