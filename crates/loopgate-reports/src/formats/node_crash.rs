@@ -22,10 +22,10 @@ impl NodeCrashes {
         }
     }
 
-    /// Takes a line that no test's output has, if one begins with it.
-    pub(super) fn begin(&mut self, line: &str) {
+    /// Takes a line if an error begins with it; whether one does.
+    pub(super) fn begin(&mut self, line: &str) -> bool {
         if self.is_open || self.texts.len() >= MOST {
-            return;
+            return false;
         }
         let is_place = line.rsplit_once(':').is_some_and(|(file, at)| {
             let is_file = ["node:internal/", "/", "file:///"]
@@ -39,6 +39,12 @@ impl NodeCrashes {
             self.texts.push(crash);
             self.is_open = true;
         }
+        is_place
+    }
+
+    /// The last one, where Node wrote all of it.
+    pub(super) fn ended(&self) -> Option<String> {
+        self.texts().next_back().filter(|_| !self.is_open)
     }
 
     pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = String> {

@@ -157,7 +157,8 @@ impl Tap {
     pub fn line(&mut self, line: &str, out: &mut Collector) {
         self.crashes.goes_on(line);
         if self.has_bailed_out() {
-            return self.crashes.begin(line);
+            self.crashes.begin(line);
+            return;
         }
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();

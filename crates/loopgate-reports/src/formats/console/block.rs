@@ -13,6 +13,7 @@ const MAX_FINDING_LINES: usize = 60;
 const MAX_NAMES: usize = 50;
 
 /// A block while it is read.
+#[derive(Clone)]
 pub(super) struct Block {
     /// The place of its tool in the table.
     pub tool: usize,

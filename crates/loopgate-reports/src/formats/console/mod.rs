@@ -126,6 +126,9 @@ pub(super) struct Console {
     shown: Option<RunningProgram>,
     /// What Node printed of each file that it could not run to its end.
     crashes: NodeCrashes,
+    /// The open block as it was before what Node printed last: the process may have ended there, with no word of the
+    /// tool's behind it.
+    before_crash: Option<Block>,
     annotations: Vec<Finding>,
     /// The hook that failed last.
     hook: Option<Hook>,
@@ -223,7 +226,11 @@ impl Console {
     }
 
     pub fn end(mut self, out: &mut Collector) {
+        let crash = self.take_last_crash();
         self.close(out);
+        if let Some(crash) = crash {
+            out.problem(|| text::failure(Failure::default(), "", &crash));
+        }
         self.close_around(out);
         self.end_hook(out);
         self.go.end(out);
@@ -544,7 +551,12 @@ impl Console {
         }
         match &mut self.open {
             Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
-            Some(open) => open.push(line),
+            Some(open) => {
+                if self.crashes.begin(line) && !open.is_finding {
+                    self.before_crash = Some(open.clone());
+                }
+                open.push(line);
+            }
             None if self.around.is_some() => {
                 if let Some(around) = &mut self.around {
                     around.push(line);
@@ -555,7 +567,9 @@ impl Console {
                     shown.text.push_line(line);
                 }
             }
-            None => self.crashes.begin(line),
+            None => {
+                self.crashes.begin(line);
+            }
         }
     }
 
@@ -567,8 +581,17 @@ impl Console {
         }
     }
 
+    /// The error by which the process ended in the midst of the open block, which is not about it.
+    fn take_last_crash(&mut self) -> Option<String> {
+        let block = self.before_crash.take()?;
+        let crash = self.crashes.ended()?;
+        self.open = Some(block);
+        Some(crash.trim().to_owned())
+    }
+
     /// The open block is over.
     fn close(&mut self, out: &mut Collector) {
+        self.before_crash = None;
         let Some(block) = self.open.take().filter(|block| !block.is_output) else {
             return;
         };
