@@ -11,6 +11,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use futures::stream::{self, StreamExt as _};
 use loopgate::github::state_apart;
+use loopgate_core::RepoName;
 use loopgate_simulator::{
     CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, ReviewEvent, Simulator,
 };
@@ -120,14 +121,27 @@ fn checked(github: &Simulator, pr: &Pr, conclusion: Conclusion) {
         .unwrap();
 }
 
-/// Plays the story. The process that makes the `nth` request dies before it is carried out. What is left at the end,
-/// and how many requests it took.
-async fn played(place: Place, nth: Option<u32>) -> (Value, usize) {
+/// A GitHub with the repository of the story.
+async fn begun(place: Place) -> (Simulator, RepoName) {
     let github = Simulator::start(Config::default()).await.unwrap();
     let configuration = format!("{CONFIGURATION}{}", place.configuration());
     let repo = github
         .create_repo("acme/widgets", &[(".github/loopgate.yml", &configuration)])
         .unwrap();
+    (github, repo)
+}
+
+fn opened(github: &Simulator, repo: &RepoName) -> Pr {
+    let spec = PullSpec::new("feat: sign in")
+        .file("src/auth/login.rs", "fn login() {}\n")
+        .file("src/lib.rs", "1\n");
+    github.user("alice").open_pull_request(repo, spec).unwrap()
+}
+
+/// Plays the story. The process that makes the `nth` request dies before it is carried out. What is left at the end,
+/// and how many requests it took.
+async fn played(place: Place, nth: Option<u32>) -> (Value, usize) {
+    let (github, repo) = begun(place).await;
     let data = tempfile::tempdir().unwrap();
     let mut process = Process::start(&github, data.path());
     github.set_webhook_url(&process.webhooks);
@@ -138,10 +152,7 @@ async fn played(place: Place, nth: Option<u32>) -> (Value, usize) {
             .often(Often::After(nth - 1));
         github.add_fault(rest);
     }
-    let spec = PullSpec::new("feat: sign in")
-        .file("src/auth/login.rs", "fn login() {}\n")
-        .file("src/lib.rs", "1\n");
-    let pr = github.user("alice").open_pull_request(&repo, spec).unwrap();
+    let pr = opened(&github, &repo);
     process = survives(process, &github, data.path()).await;
     for deed in DEEDS {
         deed(&github, &pr);
@@ -150,6 +161,30 @@ async fn played(place: Place, nth: Option<u32>) -> (Value, usize) {
     let requests = github.requests().len();
     process.kill();
     (left(place, &github, &pr), requests)
+}
+
+/// Plays the story with an older version until so many deeds are done, and with this one from there on.
+async fn led_on(place: Place, older: Option<usize>) -> Value {
+    let (github, repo) = begun(place).await;
+    let data = tempfile::tempdir().unwrap();
+    let mut process = match older {
+        Some(_) => Process::start_older(&github, data.path()),
+        None => Process::start(&github, data.path()),
+    };
+    github.set_webhook_url(&process.webhooks);
+    let pr = opened(&github, &repo);
+    assert!(process.until_idle(&github).await);
+    for (nth, deed) in DEEDS.iter().enumerate() {
+        if Some(nth) == older {
+            process.kill();
+            process = Process::start(&github, data.path());
+            github.set_webhook_url(&process.webhooks);
+        }
+        deed(&github, &pr);
+        assert!(process.until_idle(&github).await);
+    }
+    process.kill();
+    left(place, &github, &pr)
 }
 
 /// Waits for the process to be done, or kills it where it hangs and lets another take over.
@@ -253,4 +288,27 @@ async fn killed_anywhere(place: Place) {
         "{place:?}: killed at {} of {requests} requests: the end is the same",
         chosen.len()
     );
+}
+
+/// `LOOPGATE_OLDER_VERSION` is the program that begins; what an older one wrote keeps its own words, so that only what
+/// came of it is compared.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_that_an_older_version_began_is_led_on() {
+    for (place, older) in [
+        (Place::Ref, 1),
+        (Place::Ref, 3),
+        (Place::Ref, 6),
+        (Place::Comment, 5),
+    ] {
+        let mut ends = [led_on(place, None).await, led_on(place, Some(older)).await];
+        for end in &mut ends {
+            let comments = end["comments"].as_array().unwrap().len();
+            end["comments"] = comments.into();
+            for check in end["checks"].as_array_mut().unwrap() {
+                check.as_array_mut().unwrap().truncate(2);
+            }
+        }
+        let [new, led_on] = ends;
+        assert_eq!(led_on, new, "{place:?}, after {older} deeds");
+    }
 }

@@ -43,6 +43,14 @@ impl Process {
         Self::start_on(github, data, None)
     }
 
+    /// The same with the version that `LOOPGATE_OLDER_VERSION` names, where it names one.
+    pub fn start_older(github: &Simulator, data: &Path) -> Self {
+        match std::env::var_os("LOOPGATE_OLDER_VERSION") {
+            Some(older) => Self::run(older, github, &github.url(), data, &[]),
+            None => Self::start(github, data),
+        }
+    }
+
     /// The same on a PostgreSQL server.
     pub fn start_on(github: &Simulator, data: &Path, database: Option<&str>) -> Self {
         let database: Vec<_> = database
@@ -63,7 +71,17 @@ impl Process {
     }
 
     fn begin(github: &Simulator, api: &str, data: &Path, environment: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(program())
+        Self::run(program(), github, api, data, environment)
+    }
+
+    fn run(
+        program: OsString,
+        github: &Simulator,
+        api: &str,
+        data: &Path,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let mut child = Command::new(program)
             .arg("serve")
             .env("LOOPGATE_APP_ID", github.app_id().to_string())
             .env("LOOPGATE_PRIVATE_KEY", github.app_key().private_pem())

@@ -632,6 +632,10 @@ impl Console {
             },
         ) = (tools::tool(at), test);
         failure = explained(failure, &file, self.crashes.texts());
+        let sums = tool.sums.as_ref();
+        if sums.is_some_and(|sums| sums.is_match(&failure.error_message)) {
+            return;
+        }
         // It began, and nothing else is there of it.
         let says_nothing = failure.error_message.is_empty() && failure.error_class.is_none();
         if says_nothing && !name.is_empty() {
@@ -642,10 +646,6 @@ impl Console {
             true => name.clone(),
             false => format!("{class}\n{name}"),
         };
-        let sums = tool.sums.as_ref();
-        if sums.is_some_and(|sums| sums.is_match(&failure.error_message)) {
-            return;
-        }
         if tool.repeats && !name.is_empty() && self.is_reported(&file, &key) {
             return;
         }
