@@ -22,6 +22,8 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
 const MAX_EXTENSIONS: usize = 200;
 /// Bytes of results that wait for what they refer to, and as many of what they may refer to.
 const MAX_HELD: usize = 16 * 1024 * 1024;
+/// Bases that lie in each other.
+const MAX_BASES: usize = 8;
 /// Errors of the tool itself that are kept of one invocation.
 const MAX_ERRORS: usize = 5;
 
@@ -39,6 +41,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         "runs[].tool.extensions[].name",
         "runs[].invocations[].toolExecutionNotifications[]",
         "runs[].invocations[].toolConfigurationNotifications[]",
+        "runs[].originalUriBaseIds",
     ];
     let mut run = SarifRun {
         known: KnownObjects::default(),
@@ -95,8 +98,9 @@ struct KnownObjects {
     components: Vec<Component>,
     /// The first rule of each id.
     by_id: HashMap<String, RuleAt>,
-    /// Where the artifacts lie.
-    artifacts: Vec<Option<String>>,
+    artifacts: Vec<Json>,
+    /// What places may be relative to, by its id.
+    bases: Json,
     /// What invocations set for rules that may not be known yet, and how many invocations there were.
     overrides: Vec<(usize, Json)>,
     invocations: usize,
@@ -122,7 +126,11 @@ type RuleAt = (usize, usize);
 impl KnownObjects {
     /// Remembers a value that results may refer to, if there is room.
     fn take(&mut self, path: usize, value: Json, size: usize) {
-        let at = if path < 6 { 0 } else { 1 + self.extensions };
+        let at = if (6..10).contains(&path) {
+            1 + self.extensions
+        } else {
+            0
+        };
         if self.held + size > MAX_HELD || at > MAX_EXTENSIONS {
             return;
         }
@@ -131,9 +139,7 @@ impl KnownObjects {
             .resize_with(self.components.len().max(at + 1), Component::default);
         let component = &mut self.components[at];
         match path {
-            1 => self
-                .artifacts
-                .push(value.text("location/uri").map(Cow::into_owned)),
+            1 => self.artifacts.push(value),
             3 => self.overrides.push((self.invocations, value)),
             4 | 6 => {
                 let id = text::name(&value.text("id").unwrap_or_default());
@@ -144,7 +150,8 @@ impl KnownObjects {
             }
             5 | 7 => component.strings = value,
             8 => component.guid = value,
-            _ => component.name = value,
+            9 => component.name = value,
+            _ => self.bases = value,
         }
     }
 
@@ -230,17 +237,33 @@ impl KnownObjects {
         filled.or_else(|| Some(text::clipped(&rule?.text("shortDescription/text")?, 500)))
     }
 
+    /// Where an artifact lies, below the bases that are relative themselves: a base that is not is the root of a checkout,
+    /// wherever that was (SARIF 2.1.0, 3.14.14).
+    fn uri(&self, artifact: &Json) -> Option<String> {
+        let mut uri = artifact.text("uri")?.into_owned();
+        let mut place = artifact;
+        for _ in 0..MAX_BASES {
+            let Some(id) = place.text("uriBaseId").filter(|_| is_relative(&uri)) else {
+                break;
+            };
+            place = self.bases.get(&id);
+            if let Some(base) = place.text("uri").filter(|base| is_relative(base)) {
+                uri.insert_str(0, &base);
+            }
+        }
+        Some(uri)
+    }
+
     /// Where a result stands.
     fn location(&self, result: &Json) -> Option<SourceLocation> {
         let location = result.at("locations/0");
         let artifact = location.at("physicalLocation/artifactLocation");
         let by_index = || {
-            Some(Cow::Borrowed(
-                self.artifacts.get(artifact.index("index")?)?.as_deref()?,
-            ))
+            let listed = self.artifacts.get(artifact.index("index")?)?;
+            self.uri(listed.at("location"))
         };
-        let uri = artifact
-            .text("uri")
+        let uri = self
+            .uri(artifact)
             .or_else(by_index)
             .filter(|uri| !uri.is_empty())?;
         Some(SourceLocation {
@@ -404,9 +427,52 @@ fn filled(text: &str, arguments: &Json) -> String {
     BRACED.replace_all(text, fill).into_owned()
 }
 
+/// Whether a URI has no scheme and begins at no root.
+fn is_relative(uri: &str) -> bool {
+    let scheme = uri.split(['/', '?', '#']).next().unwrap_or_default();
+    !uri.starts_with('/') && !scheme.contains(':')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_lie_below_their_bases() {
+        let known = KnownObjects {
+            bases: serde_json::from_value(serde_json::json!({
+                "ROOT": { "uri": "file:///work/" },
+                "PACKAGES": { "uri": "packages/", "uriBaseId": "ROOT" },
+                "SHOP": { "uri": "shop%20a/", "uriBaseId": "PACKAGES" },
+                "UNKNOWN": {},
+                "ROUND": { "uri": "x/", "uriBaseId": "ROUND" },
+            }))
+            .unwrap(),
+            artifacts: vec![
+                serde_json::from_value(serde_json::json!({
+                    "location": { "uri": "b.js", "uriBaseId": "PACKAGES" }
+                }))
+                .unwrap(),
+            ],
+            ..KnownObjects::default()
+        };
+        let file = |artifact: serde_json::Value| {
+            let result = serde_json::json!({ "locations": [
+                { "physicalLocation": { "artifactLocation": artifact } }
+            ] });
+            let result = serde_json::from_value(result).unwrap();
+            known.location(&result).unwrap().file
+        };
+        let based =
+            |uri: &str, base: &str| file(serde_json::json!({ "uri": uri, "uriBaseId": base }));
+        assert_eq!(based("a.js", "ROOT"), "a.js");
+        assert_eq!(based("a.js", "SHOP"), "packages/shop a/a.js");
+        assert_eq!(based("file:///srv/a.js", "SHOP"), "/srv/a.js");
+        assert_eq!(based("a.js", "UNKNOWN"), "a.js");
+        assert_eq!(based("a.js", "%SRCROOT%"), "a.js");
+        assert_eq!(based("a.js", "ROUND"), "x/x/x/x/x/x/x/x/a.js");
+        assert_eq!(file(serde_json::json!({ "index": 0 })), "packages/b.js");
+    }
 
     #[test]
     fn uris() {
