@@ -110,7 +110,7 @@ impl<'a> Case<'a> {
 /// What a report holds, as far as it is to be kept.
 #[derive(Default)]
 pub(super) struct Collector {
-    options: ReadOptions,
+    pub options: ReadOptions,
     pub notes: Notes,
     pub framework: Option<TestFramework>,
     /// Grows with what is read. It has results once it turned out to be one of tests, even of none.

@@ -42,7 +42,7 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
     };
     let (format, ended) = match recognised {
         Ok(format) => {
-            let ended = formats::parser(format)(&mut window, options, &mut out);
+            let ended = formats::parser(format)(&mut window, &mut out);
             out.notes.flaws(
                 Flaw::REPAIRED_TEXT,
                 window.repaired,
@@ -54,7 +54,7 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
         }
         // A tool's text may begin further down than is looked at to recognise it.
         Err(Unreadable::Unrecognised) if !is_document(window.text()) => {
-            match formats::parser(ReportFormat::Console)(&mut window, options, &mut out) {
+            match formats::parser(ReportFormat::Console)(&mut window, &mut out) {
                 Ok(()) if out.holds_nothing() => (None, Err(Unreadable::Unrecognised)),
                 ended => (Some(ReportFormat::Console), ended),
             }

@@ -2,11 +2,12 @@
 
 use loopgate_core::evidence::FindingSeverity;
 
-use crate::{Collector, Flaw, Mark, Tag, Token, Unreadable, Xml, numbers, severity, text};
+use crate::{Collector, Flaw, Mark, Tag, Token, Unreadable, Window, Xml, numbers, severity, text};
 
 pub(super) const MARK: Mark = Mark::Root(|name, _| name == "checkstyle");
 
-pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    let mut xml = Xml::new(window);
     let mut file = None;
     loop {
         match xml.next(&mut out.notes)? {

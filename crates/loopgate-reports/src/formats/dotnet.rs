@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use loopgate_core::evidence::{ErrorType, Failure, TestId, TestState};
 
 use crate::{
-    Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Place, Tag, Title, Token, Unreadable, Xml,
-    numbers, text,
+    Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Place, Tag, Title, Token, Unreadable, Window,
+    Xml, numbers, text,
 };
 
 pub(super) const TRX: Mark = Mark::Root(|name, tag| {
@@ -22,7 +22,8 @@ pub(super) const NUNIT: Mark = Mark::Root(|name, tag| {
 });
 pub(super) const XUNIT: Mark = Mark::Root(|name, _| name == "assemblies");
 
-pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    let mut xml = Xml::new(window);
     out.expect_tests();
     let mut run = DotnetRun::default();
     loop {

@@ -34,146 +34,96 @@ pub(super) use sarif::is_old_sarif;
 pub(super) use tap::Tap;
 
 use self::coverage_xml::{CLOVER, COBERTURA, JACOCO};
-use crate::{Collector, Mark, ReadOptions, Unreadable, Window, Xml};
+use crate::{Collector, Mark, Unreadable, Window};
 
 /// Reads the rest of the window as a report.
-type Parse = fn(&mut Window<'_>, &ReadOptions, &mut Collector) -> Result<(), Unreadable>;
+type Parse = fn(&mut Window<'_>, &mut Collector) -> Result<(), Unreadable>;
 
 /// By what each format is recognised, of which the first counts whose mark is there, and how it is read.
 pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
-    (Format::Junit, junit::MARK, |window, _, out| {
-        junit::parse(window, out)
+    (Format::Junit, junit::MARK, junit::parse),
+    (Format::Trx, dotnet::TRX, dotnet::parse),
+    (Format::NunitXml, dotnet::NUNIT, dotnet::parse),
+    (Format::XunitXml, dotnet::XUNIT, dotnet::parse),
+    (Format::Checkstyle, checkstyle::MARK, checkstyle::parse),
+    (Format::Jacoco, coverage_xml::JACOCO_MARK, |window, out| {
+        coverage_xml::parse(&JACOCO, window, out)
     }),
-    (Format::Trx, dotnet::TRX, |window, _, out| {
-        dotnet::parse(&mut Xml::new(window), out)
+    (Format::Clover, coverage_xml::CLOVER_MARK, |window, out| {
+        coverage_xml::parse(&CLOVER, window, out)
     }),
-    (Format::NunitXml, dotnet::NUNIT, |window, _, out| {
-        dotnet::parse(&mut Xml::new(window), out)
-    }),
-    (Format::XunitXml, dotnet::XUNIT, |window, _, out| {
-        dotnet::parse(&mut Xml::new(window), out)
-    }),
-    (Format::Checkstyle, checkstyle::MARK, |window, _, out| {
-        checkstyle::parse(&mut Xml::new(window), out)
-    }),
-    (
-        Format::Jacoco,
-        coverage_xml::JACOCO_MARK,
-        |window, _, out| coverage_xml::parse(&JACOCO, window, out),
-    ),
-    (
-        Format::Clover,
-        coverage_xml::CLOVER_MARK,
-        |window, _, out| coverage_xml::parse(&CLOVER, window, out),
-    ),
     (
         Format::Cobertura,
         coverage_xml::COBERTURA_MARK,
-        |window, _, out| coverage_xml::parse(&COBERTURA, window, out),
+        |window, out| coverage_xml::parse(&COBERTURA, window, out),
     ),
-    (Format::RuffJson, linter_json::RUFF, |window, _, out| {
+    (Format::RuffJson, linter_json::RUFF, |window, out| {
         linter_json::parse(&["[]"], window, out)
     }),
-    (Format::EslintJson, linter_json::ESLINT, |window, _, out| {
+    (Format::EslintJson, linter_json::ESLINT, |window, out| {
         linter_json::parse(&["[]"], window, out)
     }),
-    (Format::Tap, tap::MARK, |window, _, out| {
-        tap::parse(window, out)
-    }),
-    (Format::Lcov, lcov::MARK, |window, _, out| {
-        lcov::parse(window, out)
-    }),
-    (Format::GoCover, go_cover::MARK, |window, _, out| {
-        go_cover::parse(window, out)
-    }),
-    (Format::GoTestJson, go_test::MARK, |window, _, out| {
-        go_test::parse(window, out)
-    }),
+    (Format::Tap, tap::MARK, tap::parse),
+    (Format::Lcov, lcov::MARK, lcov::parse),
+    (Format::GoCover, go_cover::MARK, go_cover::parse),
+    (Format::GoTestJson, go_test::MARK, go_test::parse),
     (
         Format::CargoMessages,
         rust_lines::MESSAGES,
-        |window, _, out| tool_text::parse(true, window, out),
+        |window, out| tool_text::parse(true, window, out),
     ),
-    (
-        Format::LibtestJson,
-        rust_lines::LIBTEST,
-        |window, _, out| tool_text::parse(true, window, out),
-    ),
+    (Format::LibtestJson, rust_lines::LIBTEST, |window, out| {
+        tool_text::parse(true, window, out)
+    }),
     (
         Format::GolangciJson,
         linter_json::GOLANGCI,
-        |window, _, out| linter_json::parse(&["Issues[]"], window, out),
+        |window, out| linter_json::parse(&["Issues[]"], window, out),
     ),
-    (Format::MypyJson, linter_json::MYPY, |window, _, out| {
+    (Format::MypyJson, linter_json::MYPY, |window, out| {
         linter_json::parse(&[], window, out)
     }),
-    (Format::DartJson, test_json::DART, |window, _, out| {
-        test_json::dart(window, out)
-    }),
-    (Format::Sarif, sarif::MARK, |window, _, out| {
-        sarif::parse(window, out)
-    }),
-    (Format::LlvmCovJson, llvm_cov::MARK, |window, _, out| {
-        llvm_cov::parse(window, out)
-    }),
-    (Format::JestJson, test_json::JEST, |window, _, out| {
-        test_json::jest(window, out)
-    }),
+    (Format::DartJson, test_json::DART, test_json::dart),
+    (Format::Sarif, sarif::MARK, sarif::parse),
+    (Format::LlvmCovJson, llvm_cov::MARK, llvm_cov::parse),
+    (Format::JestJson, test_json::JEST, test_json::jest),
     (
         Format::PlaywrightJson,
         test_json::PLAYWRIGHT,
-        |window, _, out| test_json::parse(window, out),
+        test_json::parse,
     ),
-    (Format::MochaJson, test_json::MOCHA, |window, _, out| {
-        test_json::parse(window, out)
-    }),
-    (Format::RspecJson, test_json::RSPEC, |window, _, out| {
-        test_json::parse(window, out)
-    }),
-    (Format::Ctrf, test_json::CTRF, |window, _, out| {
-        test_json::parse(window, out)
-    }),
+    (Format::MochaJson, test_json::MOCHA, test_json::parse),
+    (Format::RspecJson, test_json::RSPEC, test_json::parse),
+    (Format::Ctrf, test_json::CTRF, test_json::parse),
     (
         Format::CucumberJson,
         cucumber_json::MARK,
-        |window, _, out| cucumber_json::parse(window, out),
+        cucumber_json::parse,
     ),
-    (Format::LinterJson, linter_json::ANY, |window, _, out| {
-        linter_json::parse_any(window, out)
-    }),
-    (Format::CargoTest, cargo_test::MARK, |window, _, out| {
+    (Format::LinterJson, linter_json::ANY, linter_json::parse_any),
+    (Format::CargoTest, cargo_test::MARK, |window, out| {
         tool_text::parse(true, window, out)
     }),
     (
         Format::PythonUnittest,
         Mark::Line(console::is_unittest),
-        |window, _, out| tool_text::parse(false, window, out),
+        |window, out| tool_text::parse(false, window, out),
     ),
-    (Format::Console, console::MARK, |window, _, out| {
+    (Format::Console, console::MARK, |window, out| {
         tool_text::parse(false, window, out)
     }),
     (
         Format::GithubAnnotations,
         github_annotations::MARK,
-        |window, _, out| github_annotations::parse(window, out),
+        github_annotations::parse,
     ),
-    (
-        Format::Regex,
-        Mark::Configured,
-        |window, options, out| match &options.pattern {
-            Some(pattern) => regex_text::parse(window, pattern, out),
-            None => Err(Unreadable::NoPattern),
-        },
-    ),
+    (Format::Regex, Mark::Configured, regex_text::parse),
 ];
 
 /// What reads reports of that format.
 pub(super) fn parser(format: Format) -> Parse {
     let row = FORMATS.iter().find(|(known, ..)| *known == format);
-    row.map_or(
-        |_, _, _| Err(Unreadable::Unrecognised),
-        |(_, _, parse)| *parse,
-    )
+    row.map_or(|_, _| Err(Unreadable::Unrecognised), |(_, _, parse)| *parse)
 }
 
 #[cfg(test)]

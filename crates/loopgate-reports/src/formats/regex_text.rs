@@ -1,13 +1,10 @@
 //! Plain text, of which a configured expression shows what a failure looks like.
 
-use crate::{Collector, MAX_MESSAGE, Pattern, Unreadable, Window, numbers, severity, text};
+use crate::{Collector, MAX_MESSAGE, Unreadable, Window, numbers, severity, text};
 use loopgate_core::evidence::{Failure, Finding, FindingSeverity, SourceLocation};
 
-pub(super) fn parse(
-    window: &mut Window<'_>,
-    pattern: &Pattern,
-    out: &mut Collector,
-) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    let pattern = out.options.pattern.clone().ok_or(Unreadable::NoPattern)?;
     while let Some(line) = window.line()? {
         let line = text::clean(line);
         let Some(found) = pattern.0.captures(&line) else {
