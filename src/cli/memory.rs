@@ -18,7 +18,7 @@ use crate::{
 };
 use loopgate_core::{
     FailureId, RepoName,
-    memory::{Card, Memory, MemoryLine, Recurring, Retention},
+    memory::{Card, Memory, MemoryLine, Recurring},
     policy::MemoryPolicy,
 };
 
@@ -105,10 +105,7 @@ pub async fn run(arguments: &MemoryArguments) -> CommandResult {
     let configured = here
         .as_ref()
         .and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
-    let days = configured
-        .map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory)
-        .retention_days;
-    let retention = Retention { days };
+    let policy = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory);
     if arguments.repository.is_none() && here.is_none() {
         return Err(CliError::bad_data(
             "not inside a git repository: name one on GitHub with --repository",
@@ -116,10 +113,10 @@ pub async fn run(arguments: &MemoryArguments) -> CommandResult {
     }
     match RunSource::open(arguments.repository.as_ref()).await? {
         RunSource::OnGithub(objects) => {
-            carry_out(&objects, retention, None, &arguments.command).await
+            carry_out(&objects, &policy, None, &arguments.command).await
         }
         RunSource::Here(objects) => {
-            carry_out(&objects, retention, here.as_ref(), &arguments.command).await
+            carry_out(&objects, &policy, here.as_ref(), &arguments.command).await
         }
     }
 }
@@ -127,11 +124,11 @@ pub async fn run(arguments: &MemoryArguments) -> CommandResult {
 /// `here` is the working tree, where the memory is that of the repository here.
 async fn carry_out<G: ListObjects>(
     objects: &G,
-    retention: Retention,
+    policy: &MemoryPolicy,
     here: Option<&Checkout>,
     command: &MemoryCommand,
 ) -> CommandResult {
-    let store = &MemoryStore::new(objects, retention, Utc::now());
+    let store = &MemoryStore::new(objects, policy, Utc::now());
     let memory = store.load().await?;
     match command {
         MemoryCommand::Query(query) => {
@@ -258,20 +255,10 @@ impl QueryArguments {
 
 /// What a repository remembers of these words.
 pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result<Value, CliError> {
-    let retention = Retention {
-        days: MemoryPolicy::default().retention_days,
-    };
+    let (usual, now) = (&MemoryPolicy::default(), Utc::now());
     let memory = match RunSource::open(repository).await? {
-        RunSource::OnGithub(objects) => {
-            MemoryStore::new(&objects, retention, Utc::now())
-                .load()
-                .await?
-        }
-        RunSource::Here(objects) => {
-            MemoryStore::new(&objects, retention, Utc::now())
-                .load()
-                .await?
-        }
+        RunSource::OnGithub(objects) => MemoryStore::new(&objects, usual, now).load().await?,
+        RunSource::Here(objects) => MemoryStore::new(&objects, usual, now).load().await?,
     };
     Ok(render::memory_found(
         &memory.search(words),

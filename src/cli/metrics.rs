@@ -46,18 +46,11 @@ pub async fn run(arguments: &MetricsArguments) -> CommandResult {
         RunSource::OnGithub(objects) => lines(&objects, window).await?,
         RunSource::Here(objects) => {
             let mut all = lines(&objects, window).await?;
-            let whole = Window {
-                from: window.before().from,
-                to: window.to,
+            let here = RunLines {
+                objects: &objects,
+                name: RefName::local_metrics(),
             };
-            all.extend(
-                RunLines {
-                    objects: &objects,
-                    name: RefName::local_metrics(),
-                }
-                .read(whole)
-                .await?,
-            );
+            all.extend(here.read(window.with_before()).await?);
             all
         }
     };
@@ -80,16 +73,11 @@ pub async fn run(arguments: &MetricsArguments) -> CommandResult {
 
 /// The lines of runs that ended in the window or in the time before it, and those of the open runs.
 async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLine>, CliError> {
-    let whole = Window {
-        from: window.before().from,
-        to: window.to,
-    };
-    let mut lines = RunLines {
+    let of_repository = RunLines {
         objects,
         name: RefName::metrics(),
-    }
-    .read(whole)
-    .await?;
+    };
+    let mut lines = of_repository.read(window.with_before()).await?;
     let (open, left_out) = each_run(objects, MOST_OPEN, |name, tip| async move {
         let recorded = StateStore::new(objects, name).recorded(tip).await?;
         Ok(recorded.map(|(state, history)| {

@@ -21,7 +21,6 @@ use loopgate_core::{
     concerns::tampering,
     deciding::{Decision, MemoryAnswers},
     evidence::{CheckEvidence, EVIDENCE_SCHEMA, Evidence},
-    memory::Retention,
     observed::{
         Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Content, FileAt, Head,
         Lifecycle, PullRequest, ReceivedEvidence, Snapshot,
@@ -87,10 +86,7 @@ pub(super) async fn look_up(
     snapshot: &Snapshot,
     policy: &Policy,
 ) -> MemoryAnswers {
-    let retention = Retention {
-        days: policy.memory.retention_days,
-    };
-    let store = MemoryStore::new(repository, retention, Utc::now());
+    let store = MemoryStore::new(repository, &policy.memory, Utc::now());
     let Ok(memory) = store.load().await else {
         return MemoryAnswers::default();
     };

@@ -59,10 +59,10 @@ struct RecordedRun {
 }
 
 impl<'g, G: ListObjects> MemoryStore<'g, G> {
-    pub const fn new(objects: &'g G, retention: Retention, now: Timestamp) -> Self {
+    pub fn new(objects: &'g G, retention: impl Into<Retention>, now: Timestamp) -> Self {
         Self {
             objects,
-            retention,
+            retention: retention.into(),
             now,
         }
     }

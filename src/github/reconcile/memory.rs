@@ -185,13 +185,7 @@ impl DebugMemory {
             return Ok(Memory::default());
         }
         let objects = client.repo(repository).objects();
-        let store = MemoryStore::new(
-            &objects,
-            Retention {
-                days: policy.memory.retention_days,
-            },
-            now,
-        );
+        let store = MemoryStore::new(&objects, &policy.memory, now);
         let (tip, memory) = store.cards().await?;
         let until = tip.is_none().then(|| now + ABSENCE_IS_BELIEVED_FOR);
         self.with(repository, |of| of.without_cards_until = until);

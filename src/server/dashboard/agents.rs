@@ -41,8 +41,7 @@ use crate::{
     },
 };
 use loopgate_core::{
-    InstallationId, PrNumber, RepoName, UserId, commands::Command, memory::Retention,
-    policy::MemoryPolicy,
+    InstallationId, PrNumber, RepoName, UserId, commands::Command, policy::MemoryPolicy,
 };
 
 /// Bytes of a request at most.
@@ -270,10 +269,8 @@ impl AgentTools {
             }
             Call::Memory(input) => {
                 let objects = loops.objects(installation, repository);
-                let retention = Retention {
-                    days: MemoryPolicy::default().retention_days,
-                };
-                let store = MemoryStore::new(&objects, retention, self.admin.services.clock.now());
+                let usual = &MemoryPolicy::default();
+                let store = MemoryStore::new(&objects, usual, self.admin.services.clock.now());
                 let memory = store.load().await.map_err(not_now)?;
                 Ok(Some(memory_found(
                     &memory.search(&input.words),

@@ -42,7 +42,6 @@ use crate::{
 use loopgate_core::{
     InstallationId, Login, PrNumber, RepoName, Sha,
     deciding::Part,
-    memory::Retention,
     metrics::{Report, Window, newest},
     policy::MemoryPolicy,
 };
@@ -380,12 +379,9 @@ async fn of_repository(
         let (loops, installation) = whose(&admin, &repository).await?;
         let objects = loops.objects(installation, &repository);
         if page == "memory" {
-            let retention = Retention {
-                days: MemoryPolicy::default().retention_days,
-            };
-            let memory = MemoryStore::new(&objects, retention, admin.services.clock.now())
-                .load()
-                .await?;
+            let usual = &MemoryPolicy::default();
+            let store = MemoryStore::new(&objects, usual, admin.services.clock.now());
+            let memory = store.load().await?;
             return Ok(reply.with(StatusCode::OK, &MemoryPage::of(&repository, &memory)));
         }
         // Up to the last full hour, so that the page is the same for an hour; what ended since is counted all the same.
@@ -393,8 +389,8 @@ async fn of_repository(
         let hour = now.duration_trunc(TimeDelta::hours(1)).unwrap_or(now);
         let window = Window::back(hour, METRICS_OF);
         let whole = Window {
-            from: window.before().from,
             to: now,
+            ..window.with_before()
         };
         let lines = RunLines {
             objects: &objects,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::{
     ids::{Malformed, Timestamp},
+    policy::MemoryPolicy,
     untrusted::without_secrets,
 };
 
@@ -66,6 +67,14 @@ words! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     pub days: u32,
+}
+
+impl From<&MemoryPolicy> for Retention {
+    fn from(policy: &MemoryPolicy) -> Self {
+        Self {
+            days: policy.retention_days,
+        }
+    }
 }
 
 impl Retention {

@@ -39,6 +39,14 @@ impl Window {
         }
     }
 
+    /// Together with the time as long right before.
+    pub fn with_before(self) -> Self {
+        Self {
+            from: self.before().from,
+            to: self.to,
+        }
+    }
+
     /// As long, right before.
     pub fn before(self) -> Self {
         Self {
