@@ -4,8 +4,6 @@
 //! a resume does. Edits of a program that was at work are put aside first (see [`Session::clear_leftovers`]), and a
 //! commit that was made but not noted is recognised by the run and attempt in its message.
 
-use chrono::Utc;
-
 use super::session::{Progress, Session};
 use crate::{
     cli::CliError,
@@ -13,7 +11,7 @@ use crate::{
 };
 use loopgate_core::{
     concerns::verdict::evaluate,
-    reflex::{self, Produced, Turn},
+    reflex::{self, Produced},
     state::{RunStatus, Step},
 };
 
@@ -31,17 +29,16 @@ impl Session<'_> {
         self.print_step();
         let progress = match self.state.run.step {
             Step::Plan => {
-                self.save_or_break(
-                    Turn::on(&self.state, Utc::now()).planned(loop_plan(&self.state)),
-                )
-                .await?
+                self.save_or_break(self.turn().planned(loop_plan(&self.state)))
+                    .await?
             }
             Step::ProducePrepare => self.produce_and_prepare().await?,
             Step::Prepare => self.prepare(None).await?,
             Step::Evaluate => self.evaluate().await?,
             Step::Critique => {
                 let view = self.judged().await?.decision.view.clone();
-                let turn = Turn::on(&self.state, Utc::now())
+                let turn = self
+                    .turn()
                     .critiqued(&loop_critique(&view), &view.evaluation);
                 self.save_or_break(turn).await?
             }
@@ -82,7 +79,7 @@ impl Session<'_> {
         let policy = self.governed();
         let rules = evaluate::rules(&policy, self.reflex().settings.task_type);
         let checks = reflex::prepared_checks(&policy, &rules, self.state.run.phase);
-        let turn = Turn::on(&self.state, Utc::now()).prepared(produced.as_ref(), checks, &policy);
+        let turn = self.turn().prepared(produced.as_ref(), checks, &policy);
         self.save_or_break(turn).await
     }
 

@@ -24,7 +24,7 @@ use loopgate_core::{
     },
     deciding::{Decision, MemoryAnswers, decide},
     evidence::{CheckEvidence, Environment, Evidence},
-    memory::{AppliedFix, Retention},
+    memory::AppliedFix,
     observed::{ChangedFile, ChangedFiles, Snapshot},
     policy::{Context, Phase, Policy, Trigger},
     reflex::{Evaluated, Turn},
@@ -122,7 +122,7 @@ impl Session<'_> {
             .lines
             .extend(decision.memory_line(&snapshot));
         let judged = Judged { decision, snapshot };
-        let progress = self.save(turn, attempt).await?;
+        let progress = self.save_attempt(turn, attempt).await?;
         self.record(policy).await;
         self.print_iteration(&judged);
         self.judged = Some(judged);
@@ -340,10 +340,7 @@ impl Session<'_> {
             return;
         }
         let notes: MemoryNotes = std::mem::take(&mut self.to_remember);
-        let retention = Retention {
-            days: policy.memory.retention_days,
-        };
-        let memory = MemoryStore::new(&self.workspace.repository, retention, Utc::now());
+        let memory = MemoryStore::new(&self.workspace.repository, &policy.memory, Utc::now());
         if let Err(error) = memory.record(&notes).await {
             output::note_line(format_args!(
                 "The debug memory could not be written: {error}."

@@ -235,8 +235,8 @@ async fn resume(
         if let (Some(_), Some(edits)) = (&accepted, edits) {
             session.take_over(edits)?;
         }
-        let turn = Turn::on(&session.state, Utc::now()).resumed(person(), accepted, None);
-        session.save(turn, None).await?;
+        let turn = session.turn().resumed(person(), accepted, None);
+        session.save(turn).await?;
     }
     Ok(session
         .workspace
@@ -324,8 +324,8 @@ async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments) -> CommandR
     let never = Interrupt::new();
     let mut session = Session::open(workspace, &alias, None, never).await?;
     if !session.state.run.has_ended() {
-        let turn = Turn::on(&session.state, Utc::now()).stopped(arguments.reason.clone(), person());
-        session.save(turn, None).await?;
+        let turn = session.turn().stopped(arguments.reason.clone(), person());
+        session.save(turn).await?;
     }
     let state = &session.state;
     output::show(&report::document(state), || {
@@ -507,7 +507,7 @@ impl Session<'_> {
         };
         let call = render::loop_dispute(&dispute, failures);
         let turn = Turn::on(&state, at).disputed(dispute, call, &policy);
-        self.save(turn, None).await.map(Ok)
+        self.save(turn).await.map(Ok)
     }
 
     /// What a workflow's loop knows is gone with its job, so an empty commit takes the dispute to the pull request.
@@ -555,8 +555,8 @@ impl Session<'_> {
             }
         };
         let weakened = self.weakening(self.state.head.sha)?;
-        let turn = Turn::on(&self.state, Utc::now()).settled(failure, outcome, person(), &weakened);
+        let turn = self.turn().settled(failure, outcome, person(), &weakened);
         let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;
-        self.save(turn, None).await.map(drop)
+        self.save(turn).await.map(drop)
     }
 }

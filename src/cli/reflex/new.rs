@@ -177,7 +177,7 @@ pub async fn run(workspace: &LocalWorkspace, mut arguments: NewLoopArguments) ->
     let never = Interrupt::new();
     let mut session = Session::open(workspace, &alias, Some(state), never).await?;
     let turn = Turn::on(&session.state, now).begun();
-    session.save(turn, None).await?;
+    session.save(turn).await?;
     workspace
         .repository
         .enter_task(&local_workspace::task_ref(&alias))

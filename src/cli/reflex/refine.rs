@@ -112,8 +112,7 @@ impl Session<'_> {
             "uncommitted changes".to_owned()
         };
         let fix = fix_record(self.state.run.iteration, artifact.commit, subject, &files);
-        self.save(Turn::on(&self.state, Utc::now()).refined(fix), None)
-            .await
+        self.save(self.turn().refined(fix)).await
     }
 
     /// HEAD has moved since the evaluation: the fix was committed before the process died, or somebody committed.
@@ -132,8 +131,7 @@ impl Session<'_> {
                 FixMaker::Fixer
             };
         }
-        self.save(Turn::on(&self.state, Utc::now()).refined(fix), None)
-            .await
+        self.save(self.turn().refined(fix)).await
     }
 
     fn subject_of(&self, commit: Sha) -> Result<String, CliError> {
@@ -333,14 +331,14 @@ impl Session<'_> {
                     description.unwrap_or_default()
                 )];
                 let cause = Trigger::AmbiguousRequirement;
-                let turn = Turn::on(&self.state, Utc::now());
+                let turn = self.turn();
                 let turn = if reflex::lacks_only_a_test(&self.state) {
                     turn.refused(&[cause], loop_missing_test(&change, notes), policy)
                 } else {
                     let causes = [cause, Trigger::NoChange];
                     turn.refused(&causes, loop_call(cause, notes), policy)
                 };
-                self.save(turn, None).await
+                self.save(turn).await
             }
             EditVerdict::Refuse(refusals) => {
                 let diff = self.workspace.worktree.diff(edits.head.tree, edits.tree)?;
@@ -355,12 +353,10 @@ impl Session<'_> {
                     aside_ref(&self.alias)
                 ));
                 let cause = Trigger::Tampering;
-                let turn = Turn::on(&self.state, Utc::now()).refused(
-                    &[cause],
-                    loop_call(cause, notes),
-                    policy,
-                );
-                self.save(turn.with_diff(&diff, DIFF_LINES), None).await
+                let turn = self
+                    .turn()
+                    .refused(&[cause], loop_call(cause, notes), policy);
+                self.save(turn.with_diff(&diff, DIFF_LINES)).await
             }
             EditVerdict::Take { outside } => {
                 let commit = self
@@ -386,8 +382,7 @@ impl Session<'_> {
                     ..fix_record(self.state.run.iteration, commit, subject, &edits.files)
                 };
                 self.print_fixed(&fix);
-                self.save(Turn::on(&self.state, Utc::now()).refined(fix), None)
-                    .await
+                self.save(self.turn().refined(fix)).await
             }
         }
     }
@@ -529,8 +524,7 @@ impl Session<'_> {
                 tree: before,
                 since: Utc::now(),
             };
-            self.save(Turn::on(&self.state, Utc::now()).calling(calling), None)
-                .await?;
+            self.save(self.turn().calling(calling)).await?;
         }
         let held = self
             .loaded
@@ -631,12 +625,7 @@ impl Session<'_> {
             "Half-made edits of iteration {}, interrupted\n",
             self.state.run.iteration
         );
-        if self
-            .workspace
-            .worktree
-            .put_aside(&edits, &aside_ref(&self.alias), &message)?
-            .is_some()
-        {
+        if self.put_aside(&edits, &message)?.is_some() {
             note_line(format_args!(
                 "Half-made edits were put aside: git show {}",
                 aside_ref(&self.alias)

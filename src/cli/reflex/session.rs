@@ -175,15 +175,15 @@ impl<'g> Session<'g> {
         turn: Result<Turn, Breach>,
     ) -> Result<Progress, CliError> {
         match turn {
-            Ok(turn) => self.save(turn, None).await,
+            Ok(turn) => self.save(turn).await,
             Err(breach) => self.break_off(loop_breach(&breach)).await,
         }
     }
 
     pub(super) async fn break_off(&mut self, why: String) -> Result<Progress, CliError> {
         output::note_line(format_args!("This step went wrong: {why}."));
-        let turn = Turn::on(&self.state, Utc::now()).broke(why);
-        self.save(turn, None).await
+        let turn = self.turn().broke(why);
+        self.save(turn).await
     }
 
     /// Calls a person instead of going on.
@@ -192,17 +192,25 @@ impl<'g> Session<'g> {
         cause: Trigger,
         notes: Vec<String>,
     ) -> Result<Progress, CliError> {
-        let turn = Turn::on(&self.state, Utc::now()).refused(
-            &[cause],
-            loop_call(cause, notes),
-            &self.governed(),
-        );
-        self.save(turn, None).await
+        let turn = self
+            .turn()
+            .refused(&[cause], loop_call(cause, notes), &self.governed());
+        self.save(turn).await
+    }
+
+    /// A transition from where the loop stands now.
+    pub(super) fn turn(&self) -> Turn {
+        Turn::on(&self.state, Utc::now())
+    }
+
+    /// Saves a transition that is no attempt.
+    pub(super) async fn save(&mut self, turn: Turn) -> Result<Progress, CliError> {
+        self.save_attempt(turn, None).await
     }
 
     /// Saves a transition. Should somebody have saved since (a git process that outlived a killed loop), what they
     /// saved counts, and this transition is dropped: the loop goes on from there.
-    pub(super) async fn save(
+    pub(super) async fn save_attempt(
         &mut self,
         turn: Turn,
         attempt: Option<(String, String)>,
