@@ -32,12 +32,7 @@ pub fn moment(at: Timestamp) -> String {
 
 /// `1 test`, `2 tests`.
 pub fn count(n: impl TryInto<u64>, one: &str) -> String {
-    let n = n.try_into().unwrap_or(u64::MAX);
-    if n == 1 {
-        format!("1 {one}")
-    } else {
-        format!("{n} {one}s")
-    }
+    plural(n, one, &format!("{one}s"))
 }
 
 /// `once`, `twice`, `3 times`.
