@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::{
-    deciding::{NextAction, Post},
+    deciding::NextAction,
     fixtures::*,
     ids::{CheckRunId, WorkflowRunId},
     observed::{ACTIONS, Actor, ExternalCheck, Hint, ReceivedEvidence},
@@ -213,17 +213,6 @@ fn a_button_pressed_again_minutes_later_is_heard() {
 fn trouble_that_comes_back_calls_anew() {
     let mut story = Story::opened();
     story.push(1, &[], &["a", "b"]);
-    let posts = |story: &Story| {
-        story
-            .last
-            .as_ref()
-            .unwrap()
-            .surface
-            .posts
-            .iter()
-            .map(Post::key)
-            .collect::<Vec<_>>()
-    };
     for (test, other, call) in [("a", "b", ""), ("b", "a", ":2")] {
         // The head that passed is run again, and something is down.
         story.snapshot.evidence = vec![evidence(sha(1), &[test], &[other])];
@@ -237,14 +226,14 @@ fn trouble_that_comes_back_calls_anew() {
         for _ in 0..3 {
             story.decide();
             assert_eq!(
-                posts(&story),
+                story.posts(),
                 [format!("escalation:external_dependency_down:1{call}")],
                 "no look releases what lasts"
             );
         }
         story.snapshot.evidence = vec![crate::fixtures::evidence(sha(1), &[], &["a", "b"])];
         story.decide();
-        assert!(story.state.people.blocked.is_none() && posts(&story).is_empty());
+        assert!(story.state.people.blocked.is_none() && story.posts().is_empty());
     }
 }
 

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::{
         concerns::fixer::fix_request::Whom,
-        deciding::{NextAction, Post},
+        deciding::NextAction,
         fixtures::Story,
         policy::{CommandFixer, CommitAuthor, Fixer, TriggerPolicy, Whole},
         state::history::{CommandRun, Event, HistoryLine, OwnCommand},
@@ -95,18 +95,6 @@ mod tests {
         story
     }
 
-    fn posts(story: &Story) -> Vec<String> {
-        story
-            .last
-            .as_ref()
-            .unwrap()
-            .surface
-            .posts
-            .iter()
-            .map(Post::key)
-            .collect()
-    }
-
     fn cause(story: &Story) -> Option<Trigger> {
         story
             .state
@@ -137,14 +125,14 @@ mod tests {
             "no human was called"
         );
         assert_eq!(
-            posts(&story),
+            story.posts(),
             ["fix-senior:3"],
             "and the other fixer is not asked at the same time"
         );
         assert_eq!(cause(&story), None);
         story.decide();
         assert_eq!(
-            posts(&story),
+            story.posts(),
             ["fix-senior:3"],
             "the same comment, found again"
         );
@@ -163,7 +151,7 @@ mod tests {
         assert_eq!(cause(&story), None, "its push is not judged yet");
         story.push(4, &["a"], &[]);
         assert_eq!(cause(&story), Some(Trigger::SameError));
-        assert_eq!(posts(&story), ["escalation:same_error:4"]);
+        assert_eq!(story.posts(), ["escalation:same_error:4"]);
         // Once in a run: after a resume the next cause is a human's at once.
         story.comment("bob", "/loop resume");
         (5..=7).for_each(|head| drop(story.push(head, &["a"], &[]).clone()));
@@ -180,7 +168,7 @@ mod tests {
         assert_eq!(cause(&story), None);
         story.decide();
         assert_eq!(cause(&story), Some(Trigger::SameError));
-        assert_eq!(posts(&story), ["escalation:same_error:3"]);
+        assert_eq!(story.posts(), ["escalation:same_error:3"]);
         story.push(4, &[], &["a"]);
         assert_eq!(cause(&story), None, "late help is help");
     }

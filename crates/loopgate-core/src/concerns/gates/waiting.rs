@@ -70,7 +70,7 @@ mod tests {
     use super::OverdueGate;
     use crate::{
         concerns::escalation::Cause,
-        deciding::{CheckRunPlan, NextAction, Post},
+        deciding::{CheckRunPlan, NextAction},
         fixtures::*,
         observed::Conclusion,
         policy::{Recipient, Trigger},
@@ -88,18 +88,6 @@ mod tests {
         story
     }
 
-    fn posts(story: &Story) -> Vec<String> {
-        story
-            .last
-            .as_ref()
-            .unwrap()
-            .surface
-            .posts
-            .iter()
-            .map(Post::key)
-            .collect()
-    }
-
     fn after(story: &mut Story, hours: i64) {
         story.now += TimeDelta::hours(hours);
         story.decide();
@@ -109,15 +97,15 @@ mod tests {
     fn approvers_are_reminded_once_and_then_a_human_is_called() {
         let mut story = asked();
         let request = "gate:security:1".to_owned();
-        assert_eq!(posts(&story), std::slice::from_ref(&request));
+        assert_eq!(story.posts(), std::slice::from_ref(&request));
         after(&mut story, 23);
-        assert_eq!(posts(&story), std::slice::from_ref(&request));
+        assert_eq!(story.posts(), std::slice::from_ref(&request));
         after(&mut story, 1);
         let reminder = "gate-reminder:security:1".to_owned();
-        assert_eq!(posts(&story), [request.clone(), reminder.clone()]);
+        assert_eq!(story.posts(), [request.clone(), reminder.clone()]);
         after(&mut story, 47);
         assert_eq!(
-            posts(&story),
+            story.posts(),
             [request.clone(), reminder.clone()],
             "the same reminder, found again by its marker"
         );
@@ -131,7 +119,7 @@ mod tests {
             }
         );
         assert_eq!(
-            posts(&story),
+            story.posts(),
             [request, reminder, "escalation:gate_timeout:1".to_owned()]
         );
         let escalation = decision.view.escalation.as_ref().unwrap();
@@ -206,16 +194,16 @@ mod tests {
         story.snapshot.pull_request.is_draft = true;
         story.push(1, &[], &["rounds"]);
         after(&mut story, 100);
-        assert_eq!(posts(&story), ["gate:security:1"]);
+        assert_eq!(story.posts(), ["gate:security:1"]);
         story.snapshot.pull_request.is_draft = false;
         after(&mut story, 1);
         assert_eq!(
-            posts(&story),
+            story.posts(),
             ["gate:security:1"],
             "the time begins when people are asked"
         );
         after(&mut story, 24);
-        assert_eq!(posts(&story).len(), 2);
+        assert_eq!(story.posts().len(), 2);
     }
 
     #[test]
@@ -240,7 +228,7 @@ mod tests {
         );
         story.now = asked + TimeDelta::minutes(5);
         story.decide();
-        assert_eq!(posts(&story).len(), 2);
+        assert_eq!(story.posts().len(), 2);
         assert_eq!(
             story.last.as_ref().unwrap().revisit_at,
             Some(asked + TimeDelta::minutes(9))
@@ -261,9 +249,9 @@ mod tests {
         story.comment("bob", "security approved");
         story.touch("src/lib.rs", "steal();");
         story.push(2, &[], &["rounds"]);
-        assert_eq!(posts(&story), ["gate:security:2"]);
+        assert_eq!(story.posts(), ["gate:security:2"]);
         after(&mut story, 23);
-        assert_eq!(posts(&story).len(), 1);
+        assert_eq!(story.posts().len(), 1);
     }
 
     #[test]

@@ -50,8 +50,7 @@ const PASSED: CheckProgress = CheckProgress::Completed {
 };
 
 fn calls(story: &Story) -> Vec<String> {
-    let last = story.last.as_ref().unwrap();
-    let posts = last.surface.posts.iter().map(Post::key);
+    let posts = story.posts().into_iter();
     posts.filter(|key| key.starts_with("escalation:")).collect()
 }
 
