@@ -3,179 +3,50 @@
 use crate::kit::*;
 use loopgate_core::observed::ReviewVerdict;
 
-/// The comment by alice, and what she reads about it.
-#[track_caller]
-fn stands(body: &str, told: &str) {
-    let mut talk = Talk::opened();
-    talk.says("alice", body);
-    talk.is(Closed, told);
-}
-
+/// Where a phrase may be an example, it does not count.
 #[test]
-fn quoted() {
-    stands(
-        "> security approved",
-        "😕 alice’s comment does not count: it stands in a quote, where it may be an example. Write `security \
-         approved` as plain text.",
-    );
-}
-
-#[test]
-fn nested_quoted() {
-    stands(
-        "> > security approved",
-        "😕 alice’s comment does not count: it stands in a quote, where it may be an example. Write `security \
-         approved` as plain text.",
-    );
-}
-
-#[test]
-fn below_a_quote_without_a_blank_line() {
-    stands(
-        "> Is it fine?\nsecurity approved",
-        "😕 alice’s comment does not count: it stands in a quote, where it may be an example. Write `security \
-         approved` as plain text.",
-    );
-}
-
-#[test]
-fn in_a_quoted_e_mail() {
-    stands(
-        "On 20 Nov 2026, Bob wrote:\n\nsecurity approved",
-        "😕 alice’s comment does not count: it stands in a quoted e-mail, where it may be an example. Write \
-         `security approved` as plain text.",
-    );
-}
-
-#[test]
-fn fenced() {
-    stands(
-        "```\nsecurity approved\n```",
-        "😕 alice’s comment does not count: it stands in code, where it may be an example. Write `security approved` \
-         as plain text.",
-    );
-}
-
-#[test]
-fn indented() {
-    stands(
-        "    security approved",
-        "😕 alice’s comment does not count: it stands in code, where it may be an example. Write `security approved` \
-         as plain text.",
-    );
-}
-
-#[test]
-fn inline_code() {
-    stands(
-        "`security approved`",
-        "😕 alice’s comment does not count: it stands in code, where it may be an example. Write `security approved` \
-         as plain text.",
-    );
-}
-
-#[test]
-fn a_heading() {
-    stands(
-        "# security approved",
-        "😕 alice’s comment does not count: it stands in a heading, where it may be an example. Write `security \
-         approved` as plain text.",
-    );
-}
-
-#[test]
-fn a_link_that_began_on_an_earlier_line() {
-    for body in [
-        "[\nsee this\n](https://example.com)security approved",
-        "[x\n](https://example.com) security approved",
+fn where_it_may_be_an_example() {
+    for (body, place) in [
+        ("> security approved", "a quote"),
+        ("> > security approved", "a quote"),
+        ("> Is it fine?\nsecurity approved", "a quote"),
+        (
+            "On 20 Nov 2026, Bob wrote:\n\nsecurity approved",
+            "a quoted e-mail",
+        ),
+        ("```\nsecurity approved\n```", "code"),
+        ("    security approved", "code"),
+        ("`security approved`", "code"),
+        ("# security approved", "a heading"),
+        (
+            "[\nsee this\n](https://example.com)security approved",
+            "a link",
+        ),
+        ("[x\n](https://example.com) security approved", "a link"),
+        ("[security approved](https://example.com)", "a link"),
+        ("[\n](https://example.com)security approved", "a link"),
+        ("![security approved](x.png)", "an image's description"),
+        ("| a |\n|---|\n| security approved |", "a table"),
+        ("<!-- security approved -->", "an HTML comment"),
+        (
+            "```suggestion\nsecurity approved\n```",
+            "a suggestion block",
+        ),
+        ("~~security approved~~", "struck-through text"),
+        ("- [x] security approved", "a task-list item"),
+        (
+            "<details><summary>Review</summary>\n\nsecurity approved\n\n</details>",
+            "a closed details block",
+        ),
     ] {
-        stands(
-            body,
-            "😕 alice’s comment does not count: it stands in a link, where it may be an example. Write `security \
-             approved` as plain text.",
+        let mut talk = Talk::opened();
+        talk.says("alice", body);
+        let told = format!(
+            "😕 alice’s comment does not count: it stands in {place}, where it may be an example. Write `security \
+             approved` as plain text."
         );
+        talk.is(Closed, &told);
     }
-}
-
-#[test]
-fn link_text() {
-    stands(
-        "[security approved](https://example.com)",
-        "😕 alice’s comment does not count: it stands in a link, where it may be an example. Write `security \
-         approved` as plain text.",
-    );
-}
-
-#[test]
-fn behind_a_link_that_began_on_the_line_before() {
-    stands(
-        "[\n](https://example.com)security approved",
-        "😕 alice’s comment does not count: it stands in a link, where it may be an example. Write `security \
-         approved` as plain text.",
-    );
-}
-
-#[test]
-fn an_images_description() {
-    stands(
-        "![security approved](x.png)",
-        "😕 alice’s comment does not count: it stands in an image's description, where it may be an example. Write \
-         `security approved` as plain text.",
-    );
-}
-
-#[test]
-fn a_table_cell() {
-    stands(
-        "| a |\n|---|\n| security approved |",
-        "😕 alice’s comment does not count: it stands in a table, where it may be an example. Write `security \
-         approved` as plain text.",
-    );
-}
-
-#[test]
-fn an_html_comment() {
-    stands(
-        "<!-- security approved -->",
-        "😕 alice’s comment does not count: it stands in an HTML comment, where it may be an example. Write \
-         `security approved` as plain text.",
-    );
-}
-
-#[test]
-fn a_suggestion_block() {
-    stands(
-        "```suggestion\nsecurity approved\n```",
-        "😕 alice’s comment does not count: it stands in a suggestion block, where it may be an example. Write \
-         `security approved` as plain text.",
-    );
-}
-
-#[test]
-fn struck_through() {
-    stands(
-        "~~security approved~~",
-        "😕 alice’s comment does not count: it stands in struck-through text, where it may be an example. Write \
-         `security approved` as plain text.",
-    );
-}
-
-#[test]
-fn a_task_list_item() {
-    stands(
-        "- [x] security approved",
-        "😕 alice’s comment does not count: it stands in a task-list item, where it may be an example. Write \
-         `security approved` as plain text.",
-    );
-}
-
-#[test]
-fn a_closed_details_block() {
-    stands(
-        "<details><summary>Review</summary>\n\nsecurity approved\n\n</details>",
-        "😕 alice’s comment does not count: it stands in a closed details block, where it may be an example. Write \
-         `security approved` as plain text.",
-    );
 }
 
 #[test]

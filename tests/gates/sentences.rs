@@ -59,39 +59,19 @@ fn no_gate() {
 }
 
 #[test]
-fn zero_width() {
-    reads(
+fn letters_that_only_look_like_the_phrases() {
+    for body in [
         "security appr\u{200b}oved",
-        "😕 alice’s comment does not count: some of its letters only look like the phrase’s. Type `security \
-         approved` in plain letters.",
-    );
-}
-
-#[test]
-fn a_homoglyph() {
-    reads(
         "sеcurity approved",
-        "😕 alice’s comment does not count: some of its letters only look like the phrase’s. Type `security \
-         approved` in plain letters.",
-    );
-}
-
-#[test]
-fn full_width() {
-    reads(
         "ｓｅｃｕｒｉｔｙ ａｐｐｒｏｖｅｄ",
-        "😕 alice’s comment does not count: some of its letters only look like the phrase’s. Type `security \
-         approved` in plain letters.",
-    );
-}
-
-#[test]
-fn right_to_left_marks() {
-    reads(
         "\u{202e}security approved",
-        "😕 alice’s comment does not count: some of its letters only look like the phrase’s. Type `security \
-         approved` in plain letters.",
-    );
+    ] {
+        reads(
+            body,
+            "😕 alice’s comment does not count: some of its letters only look like the phrase’s. Type `security \
+             approved` in plain letters.",
+        );
+    }
 }
 
 /// What people type for the phrase, and what an approver is told.
@@ -339,34 +319,18 @@ fn counts(body: &str) {
 }
 
 #[test]
-fn trailing_spaces() {
-    counts("security approved   ");
-}
-
-#[test]
-fn crlf() {
-    counts("Fine.\r\nsecurity approved\r\nThanks.\r\n");
-}
-
-#[test]
-fn non_breaking_spaces() {
-    counts("security\u{a0}approved");
-}
-
-#[test]
-fn an_emoji_and_a_shortcode() {
-    counts("security approved 🎉");
-    counts("security approved :tada:");
-}
-
-#[test]
-fn any_case_and_emphasis() {
-    counts("**SECURITY** Approved!");
-}
-
-#[test]
-fn as_a_command() {
-    counts("/approve security");
+fn spaces_case_emphasis_and_emoji_change_nothing() {
+    for body in [
+        "security approved   ",
+        "Fine.\r\nsecurity approved\r\nThanks.\r\n",
+        "security\u{a0}approved",
+        "security approved 🎉",
+        "security approved :tada:",
+        "**SECURITY** Approved!",
+        "/approve security",
+    ] {
+        counts(body);
+    }
 }
 
 #[test]
