@@ -6,7 +6,7 @@ use loopgate::github::{
     Secret, Setup, Target,
 };
 use loopgate_core::{InstallationId, RepoName, Sha, Timestamp, observed::Hint, state::LoopState};
-use loopgate_simulator::{Clock, Config, Pr, Simulator};
+use loopgate_simulator::{Clock, Config, Pr, PullSpec, Simulator};
 use serde_json::{Value, json};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
@@ -56,6 +56,12 @@ impl Bench {
             github,
             clock,
         }
+    }
+
+    /// The pull request that alice opens.
+    pub fn opens(&self, spec: PullSpec) -> Pr {
+        let alice = self.sim.user("alice");
+        alice.open_pull_request(&self.repo, spec).unwrap()
     }
 
     pub fn client(&self) -> Client {

@@ -43,11 +43,7 @@ async fn five_gates_three_teams_and_500_comments_cost_ten_reads_and_one_for_each
             "CREATE TABLE accounts (id INT);\n",
         )
         .file("Dockerfile", "FROM scratch\n");
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change)
-        .unwrap();
+    let pr = bench.opens(change);
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
     for number in 0..500 {

@@ -279,11 +279,7 @@ fn change() -> PullSpec {
 
 /// A pull request that has failed once, whose check `unit` was skipped, and that was closed.
 async fn closed(bench: &Bench, reconcile: &Reconcile) -> Pr {
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     bench.decided(reconcile, &pr).await;
     bench.checked(&pr, "failed");
     bench.decided(reconcile, &pr).await;

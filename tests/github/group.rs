@@ -22,11 +22,7 @@ gates:
 
 /// A pull request whose checks pass.
 async fn green(bench: &Bench, reconcile: &Reconcile, path: &str) -> Pr {
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, PullSpec::new(path).file(path, "x\n"))
-        .unwrap();
+    let pr = bench.opens(PullSpec::new(path).file(path, "x\n"));
     let head = bench.sim.head(&pr).unwrap();
     for check in ["build", "unit"] {
         let passes = CheckSpec::concluded(check, Conclusion::Success);

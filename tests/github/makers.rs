@@ -54,11 +54,7 @@ impl Play {
             .push_to(&bench.repo, "main", base)
             .unwrap();
         let spec = PullSpec::new("Check tokens").file(AUTH, LINES.replace("fn b", "fn checked_b"));
-        let pr = bench
-            .sim
-            .user("alice")
-            .open_pull_request(&bench.repo, spec)
-            .unwrap();
+        let pr = bench.opens(spec);
         let reconcile = Reconcile::new(bench.github.clone());
         let play = Self {
             bench,
@@ -160,11 +156,7 @@ async fn an_approver_pushes_before_the_opening_under_the_authors_name() {
         .push_to(&bench.repo, "feature", commit)
         .unwrap();
     let spec = PullSpec::new("Check tokens").branch("feature");
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, spec)
-        .unwrap();
+    let pr = bench.opens(spec);
     let play = Play {
         reconcile: Reconcile::new(bench.github.clone()),
         bench,

@@ -64,11 +64,7 @@ fn opened(bench: &Bench, branch: &str, base: &str, file: Option<&str>) -> Pr {
     let spec = file.map_or(spec.clone(), |file| {
         spec.file(file, "fn check_token() {}\n")
     });
-    bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, spec)
-        .unwrap()
+    bench.opens(spec)
 }
 
 #[tokio::test]

@@ -150,11 +150,7 @@ async fn a_first_look_costs_twenty_reads_and_an_unchanged_one_ten_that_are_free(
         .admin()
         .grant_team(&team, &bench.repo, Role::Write)
         .unwrap();
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, auth_change())
-        .unwrap();
+    let pr = bench.opens(auth_change());
     bench.sim.user("bob").comment(&pr, "looks good").unwrap();
     let observer = Observer::new(bench.github.clone());
     bench.github.identity(&bench.client()).await.unwrap();
@@ -213,11 +209,7 @@ fn paths(bench: &Bench) -> Vec<String> {
 #[tokio::test]
 async fn a_repository_without_configuration_costs_four_reads_once_it_is_known() {
     let bench = Bench::with_config(None).await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, auth_change())
-        .unwrap();
+    let pr = bench.opens(auth_change());
     let observer = Observer::new(bench.github.clone());
     assert!(bench.observe(&observer, &pr).await.unwrap().is_none());
     bench.sim.forget_requests();
@@ -248,11 +240,7 @@ async fn the_last_good_configuration_governs_while_the_newest_is_wrong() {
     let bench = Bench::new().await;
     let olga = bench.sim.user("olga");
     let good = bench.sim.sha(&bench.repo, "main").unwrap();
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, auth_change())
-        .unwrap();
+    let pr = bench.opens(auth_change());
     for broken in ["version: 1\nmood: good\n", "version: 1\nnonsense: 2\n"] {
         olga.push_to(&bench.repo, "main", commit(broken)).unwrap();
     }
@@ -269,11 +257,7 @@ async fn the_last_good_configuration_governs_while_the_newest_is_wrong() {
 #[tokio::test]
 async fn presets_govern_where_nothing_was_ever_good() {
     let bench = Bench::with_config(Some("version: [")).await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, auth_change())
-        .unwrap();
+    let pr = bench.opens(auth_change());
     let observer = Observer::new(bench.github.clone());
     let observed = bench.observe(&observer, &pr).await.unwrap().unwrap();
     assert!(matches!(
@@ -290,11 +274,7 @@ async fn the_pull_requests_own_configuration_is_not_read() {
         ".github/loopgate.yml",
         "version: 1\ngates: { security: off }\n",
     );
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, relaxed)
-        .unwrap();
+    let pr = bench.opens(relaxed);
     let observer = Observer::new(bench.github.clone());
     let observed = bench.observe(&observer, &pr).await.unwrap().unwrap();
     assert!(
@@ -404,11 +384,7 @@ async fn required_approvals_come_from_the_base_branchs_rules() {
         .admin()
         .protect(&bench.repo, "main", rules)
         .unwrap();
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, auth_change())
-        .unwrap();
+    let pr = bench.opens(auth_change());
     let observer = Observer::new(bench.github.clone());
     let observed = bench.observe(&observer, &pr).await.unwrap().unwrap();
     assert_eq!(observed.snapshot.required_approvals, 2);
@@ -417,11 +393,7 @@ async fn required_approvals_come_from_the_base_branchs_rules() {
 #[tokio::test]
 async fn a_check_with_our_name_by_another_app_is_reported_and_not_believed() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, auth_change())
-        .unwrap();
+    let pr = bench.opens(auth_change());
     let head = bench.sim.pull_request(&pr).unwrap().head_sha;
     let forged = CheckSpec::concluded("loopgate / gates", Conclusion::Success);
     bench
@@ -459,11 +431,7 @@ async fn a_check_with_our_name_by_another_app_is_reported_and_not_believed() {
 #[tokio::test]
 async fn rights_that_cannot_be_looked_up_are_none_with_the_reason() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, auth_change())
-        .unwrap();
+    let pr = bench.opens(auth_change());
     bench
         .sim
         .user("bob")
@@ -495,11 +463,7 @@ async fn rights_that_cannot_be_looked_up_are_none_with_the_reason() {
 #[tokio::test]
 async fn what_is_not_there_is_not_found_and_a_limit_ends_it() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, auth_change())
-        .unwrap();
+    let pr = bench.opens(auth_change());
     let observer = Observer::new(bench.github.clone());
     let missing = loopgate_simulator::Pr {
         number: loopgate_core::PrNumber::new(99),

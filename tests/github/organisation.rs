@@ -27,11 +27,7 @@ fn defaults(bench: &Bench, text: &str) -> RepoName {
 
 fn opened(bench: &Bench) -> Pr {
     let spec = PullSpec::new("Check tokens").file("src/auth/token.rs", "fn check() {}\n");
-    bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, spec)
-        .unwrap()
+    bench.opens(spec)
 }
 
 async fn governed(

@@ -102,11 +102,7 @@ pub fn change() -> PullSpec {
 async fn a_new_pull_request_is_greeted_with_everything_it_needs() {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     let summary = bench.decided(&reconcile, &pr).await;
     assert_eq!(
@@ -152,11 +148,7 @@ async fn a_new_pull_request_is_greeted_with_everything_it_needs() {
 async fn an_unchanged_pull_request_costs_ten_free_reads_and_no_write() {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     bench
         .sim
         .user("bob")
@@ -190,11 +182,7 @@ async fn an_unchanged_pull_request_costs_ten_free_reads_and_no_write() {
 async fn a_first_turn_costs_twenty_one_reads() {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     bench.github.identity(&bench.client()).await.unwrap();
     bench
         .client()
@@ -290,11 +278,7 @@ async fn check_runs_of_a_superseded_head_are_cancelled() {
 #[tokio::test]
 async fn a_repository_that_has_not_switched_it_on_gets_nothing() {
     let bench = Bench::with_config(None).await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     for _ in 0..2 {
         assert_eq!(
@@ -318,11 +302,7 @@ async fn a_repository_that_has_not_switched_it_on_gets_nothing() {
 async fn two_processes_at_once_agree_on_one_state_and_one_surface() {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let (one, two) = (bench.github.clone(), app(&bench.sim, &bench.clock));
     let (one, two) = (Reconcile::new(one), Reconcile::new(two));
     futures::join!(bench.run(&one, &pr), bench.run(&two, &pr));
@@ -351,11 +331,7 @@ async fn a_reviewer_that_github_refuses_is_told_and_does_not_stop_the_rest() {
         CONFIG
     );
     let bench = Bench::with_config(Some(&config)).await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     let summary = bench.decided(&reconcile, &pr).await;
     let what: Vec<_> = summary
@@ -388,11 +364,7 @@ async fn a_reviewer_that_github_refuses_is_told_and_does_not_stop_the_rest() {
 #[tokio::test]
 async fn a_state_somebody_broke_is_recovered_and_people_are_told() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     let run = bench.decided(&reconcile, &pr).await.run_id;
     bench.checked(&pr, "failed");
@@ -432,16 +404,8 @@ async fn a_merged_branch_is_deleted_where_the_configuration_says_so() {
         CONFIG
     )))
     .await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
-    let other = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
+    let other = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     for pr in [&pr, &other] {
         bench.run(&reconcile, pr).await;
@@ -473,11 +437,7 @@ async fn a_merged_branch_is_deleted_where_the_configuration_says_so() {
 #[tokio::test]
 async fn a_merge_completes_the_run_which_is_folded_and_left_alone() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
     bench.sim.user("olga").merge(&pr).unwrap();
@@ -508,11 +468,7 @@ async fn a_merge_completes_the_run_which_is_folded_and_left_alone() {
 async fn a_configuration_that_a_commit_took_away_takes_labels_and_requests_with_it() {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone()).staying();
     // Who is asked is recorded by the look that the request itself causes.
     bench.decided(&reconcile, &pr).await;
@@ -604,11 +560,7 @@ async fn a_reopened_pull_request_gets_its_run_back() {
 #[tokio::test]
 async fn a_rate_limit_is_handed_up_with_the_time_to_come_back() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     bench.sim.add_fault(
         RequestFault::on("/git/trees", Harm::secondary_limit(90))
             .unwrap()
@@ -633,22 +585,14 @@ async fn a_turn_that_broke_off_anywhere_is_healed_by_the_next() {
     let whole = {
         let bench = Bench::new().await;
         security_team(&bench.sim, &bench);
-        let pr = bench
-            .sim
-            .user("alice")
-            .open_pull_request(&bench.repo, change())
-            .unwrap();
+        let pr = bench.opens(change());
         bench.run(&Reconcile::new(bench.github.clone()), &pr).await;
         settled(&bench, &pr)
     };
     for nth in 0..12 {
         let bench = Bench::new().await;
         security_team(&bench.sim, &bench);
-        let pr = bench
-            .sim
-            .user("alice")
-            .open_pull_request(&bench.repo, change())
-            .unwrap();
+        let pr = bench.opens(change());
         // The nth write is carried out, but its answer is lost, as when the process dies.
         let spare = RequestFault::on("/repos/", Harm::Delay(std::time::Duration::ZERO)).unwrap();
         bench
@@ -677,11 +621,7 @@ async fn a_turn_that_broke_off_anywhere_is_healed_by_the_next() {
 async fn comments_that_follow_from_what_another_process_saved_just_now_are_left_to_it() {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let other = Reconcile::new(app(&bench.sim, &bench.clock));
     bench.clock.advance(TimeDelta::seconds(2));
     // One process saves, and is slow to show it: here it never does.
@@ -731,11 +671,7 @@ pub fn settled(bench: &Bench, pr: &Pr) -> String {
 #[tokio::test]
 async fn a_commit_on_the_base_branch_that_leaves_the_configuration_alone_changes_nothing() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
     bench.run(&reconcile, &pr).await;
@@ -755,11 +691,7 @@ async fn a_commit_on_the_base_branch_that_leaves_the_configuration_alone_changes
 #[tokio::test]
 async fn a_head_that_the_api_does_not_show_yet_is_looked_at_again_soon() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
     let newer = Hint::HeadSeen {
@@ -790,11 +722,7 @@ fn stale(path: &str, times: u32) -> RequestFault {
 #[tokio::test]
 async fn what_an_event_told_is_waited_for_until_the_api_shows_it() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone()).staying();
     // From here on the simulator remembers what it answered.
     bench.sim.add_fault(stale("/comments", 0));
@@ -833,11 +761,7 @@ async fn what_an_event_told_is_waited_for_until_the_api_shows_it() {
 #[tokio::test]
 async fn what_was_posted_is_not_posted_again_while_the_list_lags_behind() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     // Listed once before anything was posted, so that there is something old to show.
     bench.sim.add_fault(stale("/comments|/check-runs", 0));
     let client = bench.github.client(Some(bench.installation()));
@@ -875,11 +799,7 @@ async fn what_was_posted_is_not_posted_again_while_the_list_lags_behind() {
 #[tokio::test]
 async fn a_configuration_that_seemed_absent_is_looked_for_again() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let absent = Harm::status(StatusCode::NOT_FOUND);
     let once = RequestFault::on("contents/.github/loopgate.yml", absent)
         .unwrap()
@@ -905,11 +825,7 @@ async fn a_configuration_that_seemed_absent_is_looked_for_again() {
 #[tokio::test]
 async fn rights_that_could_not_be_read_are_asked_for_within_seconds() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
     bench.sim.user("olga").comment(&pr, "/loop retry").unwrap();
@@ -932,11 +848,7 @@ async fn rights_that_could_not_be_read_are_asked_for_within_seconds() {
 async fn retry_has_github_run_the_workflow_again_once() {
     let bench = Bench::new().await;
     let spec = PullSpec::new("Count").file("src/lib.rs", "// One.\n");
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, spec)
-        .unwrap();
+    let pr = bench.opens(spec);
     bench.checked(&pr, "failed");
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
@@ -972,11 +884,7 @@ async fn retry_has_github_run_the_workflow_again_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_save_that_comes_second_looks_again_where_the_first_saw_another_head() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     // Processes of their own: within one, writes wait for each other.
     let [slow, quick] = [(); 2].map(|()| Reconcile::new(app(&bench.sim, &bench.clock)));
     bench.decided(&quick, &pr).await;
@@ -1099,11 +1007,7 @@ async fn beyond_five_hundred_creations_an_hour_comments_wait_and_verdicts_appear
     let mut pulls = Vec::new();
     for nth in 0..110 {
         let spec = change().branch(&format!("branch-{nth}"));
-        let pr = bench
-            .sim
-            .user("alice")
-            .open_pull_request(&bench.repo, spec)
-            .unwrap();
+        let pr = bench.opens(spec);
         let outcome = bench.run(&reconcile, &pr).await;
         let run = bench
             .view(&pr)
@@ -1146,11 +1050,7 @@ async fn an_archived_repository_is_not_written_to_until_it_is_back() {
     let bench = Bench::new().await;
     let reconcile = Reconcile::new(bench.github.clone());
     let spec = PullSpec::new("feat: sign in").file("src/auth/login.rs", "// In.\n");
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, spec)
-        .unwrap();
+    let pr = bench.opens(spec);
     bench.sim.admin().archive_repo(&bench.repo, true).unwrap();
     bench.sim.forget_requests();
     assert_eq!(

@@ -14,11 +14,7 @@ use crate::{
 async fn looked_at(refused: Option<(Method, &str, StatusCode)>, for_ever: bool) -> String {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = Reconcile::new(bench.github.clone()).staying();
     if let Some((method, path, status)) = refused {
         bench.sim.add_fault(

@@ -18,11 +18,7 @@ async fn reviewed(severity: &str) -> (Bench, Pr) {
         .sim
         .install_another("coderabbitai", AppId::new(347_564), InstallationId::new(77))
         .unwrap();
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     (bench, pr)
 }
 
@@ -61,11 +57,7 @@ async fn threads_are_asked_for_where_a_reviewer_is_configured() {
     bench.decided(&reconcile, &pr).await;
     assert_eq!(questions(&bench), 1);
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     bench
         .decided(&Reconcile::new(bench.github.clone()), &pr)
         .await;

@@ -26,11 +26,7 @@ gates:
 /// A pull request under the security gate whose check passes.
 async fn gated(bench: &Bench, reconcile: &Reconcile) -> Pr {
     let spec = PullSpec::new("feat: renew").file("src/auth/token.rs", "fn renew() {}\n");
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, spec)
-        .unwrap();
+    let pr = bench.opens(spec);
     bench.run(reconcile, &pr).await;
     let passes = CheckSpec::concluded("unit", Conclusion::Success);
     bench

@@ -57,11 +57,7 @@ fn with_state(body: &str, documents: &BTreeMap<String, String>) -> String {
 
 /// A pull request that has failed once, and the id of its run.
 async fn failed_once(bench: &Bench, reconcile: &Reconcile) -> (Pr, String) {
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let run = bench.decided(reconcile, &pr).await.run_id;
     bench.checked(&pr, "failed");
     bench.run(reconcile, &pr).await;
@@ -80,11 +76,7 @@ fn configure(bench: &Bench, text: String) {
 #[tokio::test]
 async fn a_run_is_kept_in_the_comment_and_no_ref_is_made() {
     let bench = Bench::with_config(Some(&in_comment())).await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let reconcile = server(&bench);
     let first = bench.decided(&reconcile, &pr).await;
     bench.checked(&pr, "failed");
@@ -120,11 +112,7 @@ async fn a_run_is_kept_in_the_comment_and_no_ref_is_made() {
 async fn an_unchanged_pull_request_costs_free_reads_alone() {
     let bench = Bench::with_config(Some(&in_comment())).await;
     security_team(&bench.sim, &bench);
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     bench.checked(&pr, "failed");
     let reconcile = server(&bench);
     for _ in 0..3 {
@@ -147,16 +135,8 @@ async fn an_unchanged_pull_request_costs_free_reads_alone() {
 #[tokio::test]
 async fn what_somebody_wrote_into_the_state_gains_nothing() {
     let bench = Bench::with_config(Some(&in_comment())).await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
-    let other = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change().branch("other"))
-        .unwrap();
+    let pr = bench.opens(change());
+    let other = bench.opens(change().branch("other"));
     let reconcile = server(&bench);
     for pr in [&pr, &other] {
         bench.checked(pr, "failed");
@@ -214,11 +194,7 @@ async fn what_somebody_wrote_into_the_state_gains_nothing() {
 #[tokio::test]
 async fn the_comment_is_read_again_before_it_is_written() {
     let bench = Bench::with_config(Some(&in_comment())).await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let [slow, quick] = [(); 2].map(|()| server(&bench));
     bench.decided(&quick, &pr).await;
     bench.checked(&pr, "failed");
@@ -260,11 +236,7 @@ async fn the_comment_is_read_again_before_it_is_written() {
 #[tokio::test]
 async fn two_processes_at_once_agree_on_one_comment_in_the_end() {
     let bench = Bench::with_config(Some(&in_comment())).await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let [one, two] = [(); 2].map(|()| server(&bench));
     futures::join!(bench.run(&one, &pr), bench.run(&two, &pr));
     bench.checked(&pr, "failed");
@@ -285,11 +257,7 @@ async fn a_turn_that_broke_off_anywhere_is_healed_by_the_next() {
     let whole = {
         let bench = Bench::with_config(Some(&in_comment())).await;
         security_team(&bench.sim, &bench);
-        let pr = bench
-            .sim
-            .user("alice")
-            .open_pull_request(&bench.repo, change())
-            .unwrap();
+        let pr = bench.opens(change());
         bench.run(&server(&bench), &pr).await;
         settled(&bench, &pr)
     };
@@ -297,11 +265,7 @@ async fn a_turn_that_broke_off_anywhere_is_healed_by_the_next() {
         for harm in [Harm::Drop, Harm::DropAnswer] {
             let bench = Bench::with_config(Some(&in_comment())).await;
             security_team(&bench.sim, &bench);
-            let pr = bench
-                .sim
-                .user("alice")
-                .open_pull_request(&bench.repo, change())
-                .unwrap();
+            let pr = bench.opens(change());
             let spare =
                 RequestFault::on("/repos/", Harm::Delay(std::time::Duration::ZERO)).unwrap();
             bench
@@ -481,11 +445,7 @@ async fn ten_attempts_take_a_fraction_of_the_comment() {
 #[tokio::test]
 async fn where_no_ref_may_be_written_people_are_told_of_the_comment() {
     let bench = Bench::new().await;
-    let pr = bench
-        .sim
-        .user("alice")
-        .open_pull_request(&bench.repo, change())
-        .unwrap();
+    let pr = bench.opens(change());
     let forbidden = RequestFault::on("/git/", Harm::status(http::StatusCode::FORBIDDEN)).unwrap();
     bench.sim.add_fault(forbidden.method(http::Method::POST));
     bench.decided(&server(&bench), &pr).await;
