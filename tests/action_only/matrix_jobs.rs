@@ -76,6 +76,12 @@ impl Matrix {
             .unwrap();
     }
 
+    fn pass_all_but_windows(&self) {
+        for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
+            self.end(job, Conclusion::Success);
+        }
+    }
+
     /// Ends the run with these documents.
     async fn ended(&self, conclusion: Conclusion, documents: &[Value]) -> Option<Conclusion> {
         let artifact = |(nth, document): (usize, &Value)| {
@@ -94,6 +100,18 @@ impl Matrix {
             .unwrap();
         self.actions.settle().await;
         self.verify()
+    }
+
+    async fn ends_green(&self, conclusion: Conclusion, documents: &[Value]) {
+        let verify = self.ended(conclusion, documents).await;
+        assert_eq!(verify, Some(Conclusion::Success), "{}", self.status());
+    }
+
+    /// Ends the run, which must not pass; the text of the status comment then.
+    async fn ends_not_green(&self, conclusion: Conclusion, documents: &[Value]) -> String {
+        let verify = self.ended(conclusion, documents).await;
+        assert_ne!(verify, Some(Conclusion::Success), "{conclusion:?}");
+        self.status()
     }
 
     fn verify(&self) -> Option<Conclusion> {
@@ -142,16 +160,10 @@ async fn a_matrix_job_that_dies_is_named_and_never_green() {
         Conclusion::Failure,
     ] {
         let matrix = Matrix::new().await;
-        for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
-            matrix.end(job, Conclusion::Success);
-        }
+        matrix.pass_all_but_windows();
         matrix.end(MATRIX_JOBS[2], end);
         let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
-        assert_ne!(
-            matrix.ended(end, &documents).await,
-            Some(Conclusion::Success),
-            "{end:?}"
-        );
+        matrix.ends_not_green(end, &documents).await;
         let status = matrix.status();
         assert!(
             status.contains("❌ lost") && status.contains("test (windows)"),
@@ -171,9 +183,7 @@ async fn a_matrix_job_whose_runner_is_lost_is_named_and_repeated_alone() {
         "loop: { external_retry: { workflows: { first_wait: 6h, longest_wait: 6h } } }\n",
     )
     .await;
-    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
-        matrix.end(job, Conclusion::Success);
-    }
+    matrix.pass_all_but_windows();
     let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
     // It dies, and dies once more when it is repeated.
     for brought in [documents.as_slice(), &[]] {
@@ -181,11 +191,7 @@ async fn a_matrix_job_whose_runner_is_lost_is_named_and_repeated_alone() {
             .github
             .lose_runner(&matrix.pr.repo, matrix.run, MATRIX_JOBS[2])
             .unwrap();
-        assert_ne!(
-            matrix.ended(Conclusion::Failure, brought).await,
-            Some(Conclusion::Success)
-        );
-        let status = matrix.status();
+        let status = matrix.ends_not_green(Conclusion::Failure, brought).await;
         assert!(
             status.contains("the job test (windows) lost its runner without evidence"),
             "{status}"
@@ -198,81 +204,53 @@ async fn a_matrix_job_whose_runner_is_lost_is_named_and_repeated_alone() {
         matrix.retry().await;
     }
     assert_eq!(matrix.reruns(), 2);
-    let again = [matrix.document(2, 3, &[])];
-    assert_eq!(
-        matrix.ended(Conclusion::Success, &again).await,
-        Some(Conclusion::Success),
-        "{}",
-        matrix.status()
-    );
+    matrix
+        .ends_green(Conclusion::Success, &[matrix.document(2, 3, &[])])
+        .await;
 }
 
 /// A lost runner is trouble outside the code: after a minute the matrix job is repeated without anybody asking.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_matrix_job_whose_runner_is_lost_is_repeated_by_itself() {
     let matrix = Matrix::new().await;
-    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
-        matrix.end(job, Conclusion::Success);
-    }
+    matrix.pass_all_but_windows();
     let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
     matrix
         .github
         .lose_runner(&matrix.pr.repo, matrix.run, MATRIX_JOBS[2])
         .unwrap();
-    assert_ne!(
-        matrix.ended(Conclusion::Failure, &documents).await,
-        Some(Conclusion::Success)
-    );
+    matrix.ends_not_green(Conclusion::Failure, &documents).await;
     matrix.actions.schedule().await;
     matrix.actions.settle().await;
     assert_eq!(matrix.reruns(), 1);
-    let again = [matrix.document(2, 2, &[])];
-    assert_eq!(
-        matrix.ended(Conclusion::Success, &again).await,
-        Some(Conclusion::Success),
-        "{}",
-        matrix.status()
-    );
+    matrix
+        .ends_green(Conclusion::Success, &[matrix.document(2, 2, &[])])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_matrix_job_that_is_repeated_counts_by_its_newest_execution() {
     let matrix = Matrix::new().await;
-    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
-        matrix.end(job, Conclusion::Success);
-    }
+    matrix.pass_all_but_windows();
     let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
-    assert_ne!(
-        matrix.ended(Conclusion::Failure, &documents).await,
-        Some(Conclusion::Success)
-    );
+    matrix.ends_not_green(Conclusion::Failure, &documents).await;
     matrix.retry().await;
-    assert_ne!(
-        matrix.ended(Conclusion::Failure, &[]).await,
-        Some(Conclusion::Success),
-        "it dies once more"
-    );
+    matrix.ends_not_green(Conclusion::Failure, &[]).await;
     assert!(
         matrix.status().contains("test (windows)"),
         "{}",
         matrix.status()
     );
     matrix.retry().await;
-    let again = [matrix.document(2, 3, &[])];
-    assert_eq!(
-        matrix.ended(Conclusion::Success, &again).await,
-        Some(Conclusion::Success),
-        "{}",
-        matrix.status()
-    );
+    matrix
+        .ends_green(Conclusion::Success, &[matrix.document(2, 3, &[])])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_matrix_job_that_failed_and_dies_when_it_is_repeated_is_lost() {
     let matrix = Matrix::new().await;
-    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
-        matrix.end(job, Conclusion::Success);
-    }
+    matrix.pass_all_but_windows();
     let documents =
         [0, 1, 2].map(|nth| matrix.document(nth, 1, if nth == 2 { &["opens_paths"] } else { &[] }));
     assert_eq!(
@@ -280,11 +258,7 @@ async fn a_matrix_job_that_failed_and_dies_when_it_is_repeated_is_lost() {
         Some(Conclusion::Failure)
     );
     matrix.retry().await;
-    assert_ne!(
-        matrix.ended(Conclusion::Failure, &[]).await,
-        Some(Conclusion::Success)
-    );
-    let status = matrix.status();
+    let status = matrix.ends_not_green(Conclusion::Failure, &[]).await;
     assert!(
         status.contains("❌ lost") && status.contains("test (windows)"),
         "its older word is no word: {status}"
@@ -299,12 +273,7 @@ async fn jobs_that_are_no_matrix_jobs_do_not_matter() {
     for matrix_job in MATRIX_JOBS {
         matrix.end(matrix_job, Conclusion::Success);
     }
-    assert_eq!(
-        matrix.ended(Conclusion::Failure, &documents).await,
-        Some(Conclusion::Success),
-        "{}",
-        matrix.status()
-    );
+    matrix.ends_green(Conclusion::Failure, &documents).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -312,11 +281,7 @@ async fn evidence_that_contradicts_other_evidence_is_refused() {
     let matrix = Matrix::new().await;
     let mut documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, &[])).to_vec();
     documents.push(matrix.document(1, 1, &["opens_paths"]));
-    assert_ne!(
-        matrix.ended(Conclusion::Success, &documents).await,
-        Some(Conclusion::Success)
-    );
-    let status = matrix.status();
+    let status = matrix.ends_not_green(Conclusion::Success, &documents).await;
     assert!(
         status.contains("contradict each other: one says"),
         "{status}"
@@ -348,9 +313,7 @@ async fn evidence_of_an_older_action_counts_where_its_run_succeeded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_matrix_job_that_was_interrupted_is_named_and_never_green() {
     let matrix = Matrix::new().await;
-    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
-        matrix.end(job, Conclusion::Success);
-    }
+    matrix.pass_all_but_windows();
     matrix.end(MATRIX_JOBS[2], Conclusion::Cancelled);
     let mut documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, &[]));
     documents[2]["extent"] = "interrupted".into();
@@ -358,52 +321,38 @@ async fn a_matrix_job_that_was_interrupted_is_named_and_never_green() {
         check["outcome"] = "cancelled".into();
         check["results"] = Value::Null;
     }
-    assert_ne!(
-        matrix.ended(Conclusion::Cancelled, &documents).await,
-        Some(Conclusion::Success)
-    );
-    let status = matrix.status();
+    let status = matrix
+        .ends_not_green(Conclusion::Cancelled, &documents)
+        .await;
     assert!(
         status.contains("❌ lost") && status.contains("test (windows) was interrupted"),
         "{status}"
     );
     // Only the lost matrix job is repeated.
     matrix.retry().await;
-    let again = [matrix.document(2, 2, &[])];
-    assert_eq!(
-        matrix.ended(Conclusion::Success, &again).await,
-        Some(Conclusion::Success),
-        "{}",
-        matrix.status()
-    );
+    matrix
+        .ends_green(Conclusion::Success, &[matrix.document(2, 2, &[])])
+        .await;
 }
 
 /// A job is cancelled, and a step with `if: always()` still uploads evidence that says that all passed.
 #[tokio::test(flavor = "multi_thread")]
 async fn evidence_of_a_cancelled_job_is_never_green() {
     let matrix = Matrix::new().await;
-    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
-        matrix.end(job, Conclusion::Success);
-    }
+    matrix.pass_all_but_windows();
     matrix.end(MATRIX_JOBS[2], Conclusion::Cancelled);
     let documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, &[]));
-    assert_ne!(
-        matrix.ended(Conclusion::Cancelled, &documents).await,
-        Some(Conclusion::Success)
-    );
-    let status = matrix.status();
+    let status = matrix
+        .ends_not_green(Conclusion::Cancelled, &documents)
+        .await;
     assert!(
         status.contains("❌ lost") && status.contains("test (windows) was interrupted"),
         "{status}"
     );
     matrix.retry().await;
-    let again = [matrix.document(2, 2, &[])];
-    assert_eq!(
-        matrix.ended(Conclusion::Success, &again).await,
-        Some(Conclusion::Success),
-        "{}",
-        matrix.status()
-    );
+    matrix
+        .ends_green(Conclusion::Success, &[matrix.document(2, 2, &[])])
+        .await;
 }
 
 /// A test check that passed without a test is refused, by that sentence.
@@ -415,11 +364,7 @@ async fn a_test_check_that_passed_without_a_test_is_refused() {
         check["results"] = json!({ "total": 0, "passed": 0, "failed": 0, "errors": 0, "skipped": 0, "flaky": 0,
             "duration_ms": 0, "coverage_percent": null });
     }
-    assert_ne!(
-        matrix.ended(Conclusion::Success, &documents).await,
-        Some(Conclusion::Success)
-    );
-    let status = matrix.status();
+    let status = matrix.ends_not_green(Conclusion::Success, &documents).await;
     assert!(
         status.contains("it says that unit passed without a test"),
         "{status}"
