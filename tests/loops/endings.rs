@@ -14,11 +14,7 @@ fn a_failure_without_a_known_next_step_is_repaired_too() {
     project.commit("A test that fails");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(
-        ran.out.contains("calc: completed after 2 iterations"),
-        "{}",
-        ran.out
-    );
+    ran.prints("calc: completed after 2 iterations");
     let critique = project.git(&["log", "--format=%s", "refs/loopgate/task/calc"]);
     assert!(
         critique.contains("iteration 1: critique, 1 item"),
@@ -55,14 +51,10 @@ fn a_test_that_the_branch_broke_and_mended_is_the_test_of_the_change() {
     let project = broken_on_a_branch("cat > /dev/null\nsed -i 's/sum=1/sum=0/' calc.sh\n");
     begin_on_a_branch(&project);
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(
-        ran.out.contains("calc: completed after 2 iterations"),
-        "{}",
-        ran.out
-    );
+    ran.prints("calc: completed after 2 iterations");
     let mut query = project.loopgate(&["memory", "query", "adds"]);
     let known = Ran::of(query.output().expect("the program")).ended_with(0);
-    assert!(known.out.contains("in calc.sh"), "{}", known.out);
+    known.prints("in calc.sh");
 }
 
 #[test]
@@ -119,11 +111,7 @@ fn a_tool_that_names_only_failing_tests_completes_the_loop() {
         project.commit("A test that fails");
         project.begin(&[]);
         let ran = project.run(&["run"]).ended_with(0);
-        assert!(
-            ran.out.contains("calc: completed after 2 iterations"),
-            "{}",
-            ran.out
-        );
+        ran.prints("calc: completed after 2 iterations");
     }
 }
 
@@ -139,7 +127,7 @@ fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
         "── Iteration 1/4 | Phase A | Score: 0.00 | FAIL ──",
         "── Iteration 3/4 | Phase B | Score: 1.00 | PASS ──",
     ] {
-        assert!(ran.out.contains(head), "{}", ran.out);
+        ran.prints(head);
     }
     assert_eq!(
         ran.out
@@ -147,12 +135,7 @@ fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
             .count(),
         2
     );
-    assert!(
-        ran.out
-            .contains("calc: completed after 3 iterations: every threshold is reached"),
-        "{}",
-        ran.out
-    );
+    ran.prints("calc: completed after 3 iterations: every threshold is reached");
 
     let log = project.git(&["log", "--format=%an %s", "main"]);
     assert_eq!(
@@ -207,12 +190,7 @@ fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
         second["started_at"].as_str() < second["ended_at"].as_str(),
         "{second}"
     );
-    assert!(
-        ran.out
-            .contains("Changed: fix(calc): begin the sum at 0 (+1/-1 in calc.sh)\n"),
-        "{}",
-        ran.out
-    );
+    ran.prints("Changed: fix(calc): begin the sum at 0 (+1/-1 in calc.sh)\n");
     assert_eq!(second["fix_applied"]["diff_summary"], json!("+1/-1"));
     assert_eq!(second["fix_applied"]["files_modified"], json!(["calc.sh"]));
     let log = project.git(&["log", "--reverse", "--format=%s", "refs/loopgate/task/calc"]);
@@ -255,18 +233,9 @@ fn a_fixer_that_deletes_the_tests_is_stopped_and_nothing_of_it_is_committed() {
     let project = Project::fixed_by(CHEATS, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(
-        ran.out
-            .contains("calc: blocked: tests or configuration were tampered with — you decide"),
-        "{}",
-        ran.out
-    );
+    ran.prints("calc: blocked: tests or configuration were tampered with — you decide");
     for test in ["test_adds", "test_greatest"] {
-        assert!(
-            ran.out.contains(&format!("the test “{test}” is removed")),
-            "{}",
-            ran.out
-        );
+        ran.prints(&format!("the test “{test}” is removed"));
     }
     assert!(
         ran.out.contains("| -test_adds() {"),
@@ -284,11 +253,7 @@ fn a_fixer_that_deletes_the_tests_is_stopped_and_nothing_of_it_is_committed() {
     let ran = project
         .run(&["resume", "--accept", "tampering"])
         .ended_with(0);
-    assert!(
-        ran.out.contains("completed after 2 iterations"),
-        "{}",
-        ran.out
-    );
+    ran.prints("completed after 2 iterations");
     assert_eq!(
         project.git(&["log", "-1", "--format=%s", "main"]),
         project.status()["fixes"][0]["subject"]
@@ -312,16 +277,8 @@ sed -i 's/^test_adds().*/test_adds() { wanted=6; check "adds all numbers" "$want
     project.commit("The sum alone");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(
-        ran.err.contains("The fixer changed tests, or what decides which run: the checks run with them as they were."),
-        "{}",
-        ran.err
-    );
-    assert!(
-        ran.out.contains("calc: completed after 2 iterations"),
-        "{}",
-        ran.out
-    );
+    ran.notes("The fixer changed tests, or what decides which run: the checks run with them as they were.");
+    ran.prints("calc: completed after 2 iterations");
     assert!(project.read("tests/test_calc.sh").contains("wanted=6"));
 }
 
@@ -333,11 +290,7 @@ fn a_repair_without_which_the_tests_as_they_were_fail_is_refused() {
     let project = Project::fixed_by(stands_in, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(
-        ran.out.contains("fail with the file as it was before"),
-        "{}",
-        ran.out
-    );
+    ran.prints("fail with the file as it was before");
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
 }
@@ -364,12 +317,7 @@ fn unnamed_failures_return() {
     let checks = "build: { kind: build, run: cp tests/test_calc.c built }\n    unit: { kind: test, needs: [build], run: sh check.sh }";
     project.write(".gitignore", "built\n");
     let ran = refused(&project, checks);
-    assert!(
-        ran.out
-            .contains("tests/test_calc.c: the checks fail with the file as it was before"),
-        "{}",
-        ran.out
-    );
+    ran.prints("tests/test_calc.c: the checks fail with the file as it was before");
 }
 
 /// Whether a linter's settings are why the linter passes is seen by the linter, not by the tests.
@@ -383,12 +331,7 @@ fn a_rule_that_is_switched_off_is_refused() {
     project.write(".lintrc", "F401: on\n");
     let checks = "lint: { kind: lint, run: sh lint.sh }\n    unit: { kind: test, run: \"true\" }";
     let ran = refused(&project, checks);
-    assert!(
-        ran.out
-            .contains(".lintrc: the checks fail with the file as it was before"),
-        "{}",
-        ran.out
-    );
+    ran.prints(".lintrc: the checks fail with the file as it was before");
 }
 
 #[test]
@@ -409,11 +352,7 @@ fn a_fixer_that_commits_by_itself_is_judged_all_the_same() {
     let project = Project::fixed_by(&format!("{REPAIRS}{commit}"), "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(
-        ran.err.contains("The fixer committed by itself, up to "),
-        "{}",
-        ran.err
-    );
+    ran.notes("The fixer committed by itself, up to ");
     assert_eq!(
         project.git(&["log", "--format=%s", "main"]),
         "fix(calc): compare with every number\nfix(calc): begin the sum at 0\nThe project"
@@ -422,12 +361,7 @@ fn a_fixer_that_commits_by_itself_is_judged_all_the_same() {
     let project = Project::fixed_by(&format!("{CHEATS}git checkout -qb theirs\n{commit}"), "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(
-        ran.err
-            .contains("The fixer checked out theirs: HEAD is back where the loop works."),
-        "{}",
-        ran.err
-    );
+    ran.notes("The fixer checked out theirs: HEAD is back where the loop works.");
     assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"));
     assert_eq!(project.git(&["symbolic-ref", "--short", "HEAD"]), "main");
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
@@ -440,12 +374,7 @@ fn a_fixer_that_deletes_the_record_of_the_loop_changes_nothing_of_it() {
     let project = Project::fixed_by(&format!("{REPAIRS}{forget}"), "  budget: { attempts: 1 }\n");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(
-        ran.err
-            .contains("The fixer changed refs/loopgate/task/calc, where this loop is kept"),
-        "{}",
-        ran.err
-    );
+    ran.notes("The fixer changed refs/loopgate/task/calc, where this loop is kept");
     let status = project.status();
     assert_eq!(
         (&status["blocked"]["trigger"], &status["iteration"]),
@@ -468,13 +397,7 @@ fn a_loop_goes_on_where_it_began() {
     project.git(&["checkout", "-qb", "other"]);
     for command in ["run", "next", "resume"] {
         let refused = project.run(&[command]).ended_with(65);
-        assert!(
-            refused
-                .err
-                .contains("works on main, and other is checked out here: `git switch main`"),
-            "{}",
-            refused.err
-        );
+        refused.notes("works on main, and other is checked out here: `git switch main`");
     }
     project.git(&["checkout", "-q", "main"]);
     project.run(&["run"]).ended_with(0);
@@ -490,12 +413,7 @@ fn a_bug_that_a_test_shows_already_needs_no_further_test() {
         ])
         .ended_with(0);
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(
-        ran.out
-            .contains("calc: completed after 3 iterations: every threshold is reached"),
-        "{}",
-        ran.out
-    );
+    ran.prints("calc: completed after 3 iterations: every threshold is reached");
 }
 
 #[test]
@@ -506,12 +424,7 @@ fn a_fixer_that_edits_the_configuration_is_stopped() {
     );
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(
-        ran.out
-            .contains(".github/loopgate.yml is not for a fixer to edit"),
-        "{}",
-        ran.out
-    );
+    ran.prints(".github/loopgate.yml is not for a fixer to edit");
     assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"));
     assert!(
         project.read("calc.sh").contains("sum=1"),
@@ -528,13 +441,7 @@ fn a_fixer_that_does_nothing_calls_a_person() {
         project.status()["blocked"],
         json!({ "trigger": "ambiguous_requirement", "also": ["no_change"] })
     );
-    assert!(
-        ran.out.contains(
-            "The fixer ended without changing a file. Its description: “I see nothing wrong”"
-        ),
-        "{}",
-        ran.out
-    );
+    ran.prints("The fixer ended without changing a file. Its description: “I see nothing wrong”");
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
 }
 
@@ -585,13 +492,10 @@ fn a_fixer_that_never_gets_it_right_is_bounded() {
         json!({ "threshold": 0.8, "score": 0.0, "gap": 0.8, "failed_fail_rules": 1, "blocking_rule_ids": ["unit"],
                 "passed_rules": 0, "total_rules": 1 })
     );
-    assert!(ran.out.contains("Distance to success"), "{}", ran.out);
+    ran.prints("Distance to success");
     let again = project.run(&["resume", "calc"]).ended_with(1);
-    assert!(
-        again.out.contains("is over") && again.out.contains("loopgate loop new"),
-        "{}",
-        again.out
-    );
+    again.prints("is over");
+    again.prints("loopgate loop new");
 }
 
 #[test]
@@ -604,12 +508,7 @@ fn a_fixer_that_fails_twice_ends_the_loop_with_a_phase_error() {
         (&status["status"], &status["stop"]["reason"]),
         (&json!("failed"), &json!("phase_error"))
     );
-    assert!(
-        ran.out
-            .contains("the fixer ended with exit code 7; it printed “no key”"),
-        "{}",
-        ran.out
-    );
+    ran.prints("the fixer ended with exit code 7; it printed “no key”");
     let events = project
         .history()
         .into_iter()
@@ -644,11 +543,7 @@ fn without_a_fixer_the_author_mends_and_the_loop_goes_on() {
     let project = Project::with("", "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(1);
-    assert!(
-        ran.out.contains("It is yours to fix:\n  - unit: "),
-        "{}",
-        ran.out
-    );
+    ran.prints("It is yours to fix:\n  - unit: ");
     let ran = project.run(&["run"]).ended_with(1);
     assert_eq!(
         project.status()["iteration"],
@@ -674,7 +569,7 @@ fn without_a_fixer_the_author_mends_and_the_loop_goes_on() {
     );
     project.commit("Find the greatest");
     let ran = project.run(&["run"]).ended_with(0);
-    assert!(ran.out.contains("Find the greatest"), "{}", ran.out);
+    ran.prints("Find the greatest");
     assert_eq!(project.status()["fixes"][1]["by"], json!("person"));
 }
 
@@ -742,12 +637,7 @@ fn a_fixer_gets_feedback_but_no_tokens_and_never_runs_on_a_fork() {
         .env("GITHUB_REPOSITORY", "acme/calc");
     command.env("GITHUB_EVENT_PATH", fork.beside("event.json"));
     let ran = Ran::of(command.output().unwrap()).ended_with(1);
-    assert!(
-        ran.err
-            .contains("a fixer never runs on a pull request from a fork"),
-        "{}",
-        ran.err
-    );
+    ran.notes("a fixer never runs on a pull request from a fork");
     assert_eq!(fork.git(&["log", "--format=%s", "main"]), "The project");
 }
 
@@ -757,12 +647,7 @@ fn edits_of_the_author_are_never_swept_into_a_fix() {
     project.begin(&[]);
     project.write("calc.sh", &format!("# mine\n{}", project.read("calc.sh")));
     let ran = project.run(&["run"]).ended_with(65);
-    assert!(
-        ran.err
-            .contains("calc.sh has changes that are not committed"),
-        "{}",
-        ran.err
-    );
+    ran.notes("calc.sh has changes that are not committed");
     project.git(&["checkout", "-q", "calc.sh"]);
     project.write("notes.txt", "untracked, and somebody's own");
     project.run(&["run"]).ended_with(0);
@@ -801,11 +686,8 @@ fn a_task_command_produces_a_document() {
     );
     let ran = project.run(&["run"]).ended_with(0);
     // What the task is measured by must pass, whatever kind of check its name says.
-    assert!(
-        ran.out.contains("Failed: docs") && ran.out.contains("completed after 2 iterations"),
-        "{}",
-        ran.out
-    );
+    ran.prints("Failed: docs");
+    ran.prints("completed after 2 iterations");
     let document = "guide.md:\n\n# How to repair calc\nIt adds.\n";
     assert!(ran.out.ends_with(document), "{}", ran.out);
     assert!(
@@ -844,7 +726,7 @@ fn a_score_that_stands_still_stops_the_loop() {
         ran.out
     );
     assert_eq!(status["iteration"], json!(3), "twice in a row takes three");
-    assert!(ran.out.contains("Distance to success"), "{}", ran.out);
+    ran.prints("Distance to success");
 }
 
 #[test]
@@ -866,11 +748,7 @@ fn what_fails_for_reasons_outside_the_code_is_not_for_the_fixer() {
         (&json!(1), &json!(0)),
         "it cost nothing"
     );
-    assert!(
-        ran.out.contains("unit failed for reasons outside the code"),
-        "{}",
-        ran.out
-    );
+    ran.prints("unit failed for reasons outside the code");
     std::fs::write(project.beside("back"), "").unwrap();
     project.run(&["resume"]).ended_with(0);
 }
@@ -888,11 +766,7 @@ fn a_fixer_that_makes_tests_disappear_is_stopped_although_they_pass() {
         "{}",
         ran.out
     );
-    assert!(
-        ran.out.contains("fewer tests run now: 3 before, 1 after"),
-        "{}",
-        ran.out
-    );
+    ran.prints("fewer tests run now: 3 before, 1 after");
 }
 
 /// Says that the failing test is wrong.
@@ -907,23 +781,9 @@ fn a_fixer_that_disputes_pauses_the_loop_until_a_person_settles_it() {
     let project = Project::fixed_by(DISPUTES, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(
-        ran.out.contains("calc: blocked: a failure is disputed"),
-        "{}",
-        ran.out
-    );
-    assert!(
-        ran.out
-            .contains("fixer says that the test is wrong: the sum begins at 1. Who is right?"),
-        "{}",
-        ran.out
-    );
-    assert!(
-        ran.out
-            .contains("which expects `6`: write `loopgate loop resume --settle test`"),
-        "{}",
-        ran.out
-    );
+    ran.prints("calc: blocked: a failure is disputed");
+    ran.prints("fixer says that the test is wrong: the sum begins at 1. Who is right?");
+    ran.prints("which expects `6`: write `loopgate loop resume --settle test`");
     assert_eq!(
         project.git(&["status", "--porcelain"]),
         "",
@@ -937,22 +797,13 @@ fn a_fixer_that_disputes_pauses_the_loop_until_a_person_settles_it() {
     );
 
     let ran = project.run(&["resume"]).ended_with(64);
-    assert!(
-        ran.err
-            .contains("a failure is disputed: say who is right with --settle test"),
-        "{}",
-        ran.err
-    );
+    ran.notes("a failure is disputed: say who is right with --settle test");
     project
         .run(&["resume", "--settle", "somebody"])
         .ended_with(64);
     project.script("fixer", REPAIRS);
     let ran = project.run(&["resume", "--settle", "test"]).ended_with(0);
-    assert!(
-        ran.out.contains("calc: completed after 3 iterations"),
-        "{}",
-        ran.out
-    );
+    ran.prints("calc: completed after 3 iterations");
     let events: Vec<String> = project
         .history()
         .into_iter()
@@ -969,12 +820,7 @@ fn a_fixer_that_disputes_pauses_the_loop_until_a_person_settles_it() {
     project.begin(&[]);
     project.run(&["run"]).ended_with(2);
     let ran = project.run(&["resume", "--settle", "test"]).ended_with(1);
-    assert!(
-        ran.err
-            .contains("was settled before: alice said that the test is right"),
-        "{}",
-        ran.err
-    );
+    ran.notes("was settled before: alice said that the test is right");
 
     // What a workflow's loop knows ends with its job: the dispute goes to the pull request in a commit.
     let project = Project::fixed_by(DISPUTES, "");
@@ -1009,11 +855,7 @@ fn the_person_at_the_terminal_may_dispute_and_settle() {
     project.begin(&[]);
     project.run(&["run"]).ended_with(1);
     let refused = Ran::of(dispute("3fa9c01b").output().unwrap()).ended_with(65);
-    assert!(
-        refused.err.contains("there is no failure"),
-        "{}",
-        refused.err
-    );
+    refused.notes("there is no failure");
     let kept: serde_json::Value =
         serde_json::from_str(&project.git(&["show", "refs/loopgate/task/calc:attempts/001.json"]))
             .unwrap();
@@ -1022,12 +864,7 @@ fn the_person_at_the_terminal_may_dispute_and_settle() {
         .unwrap();
     Ran::of(dispute(&fingerprint[..8]).output().unwrap()).ended_with(0);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(
-        ran.out
-            .contains("alice says that the test is wrong: 7 is right"),
-        "{}",
-        ran.out
-    );
+    ran.prints("alice says that the test is wrong: 7 is right");
     let ran = project
         .run(&["resume", "--settle", "neither the sum begins at 2"])
         .ended_with(1);
@@ -1050,13 +887,7 @@ fn what_another_job_committed_is_judged_before_it_is_pushed() {
     judged(&|project| project.write("calc.sh", "total() { echo 6; }\n")).ended_with(0);
     let refused =
         judged(&|project| project.write(".github/workflows/x.yml", "on: push\n")).ended_with(2);
-    assert!(
-        refused
-            .err
-            .contains(".github/workflows/x.yml is not for a fixer to edit"),
-        "{}",
-        refused.err
-    );
+    refused.notes(".github/workflows/x.yml is not for a fixer to edit");
     let weaker = |project: &Project| {
         let tests = project
             .read("tests/test_calc.sh")
@@ -1081,7 +912,7 @@ fn what_another_job_committed_is_judged_before_it_is_pushed() {
         ),
     ] {
         let refused = judged(&|project| project.write(path, text)).ended_with(2);
-        assert!(refused.err.contains(path), "{}", refused.err);
+        refused.notes(path);
     }
     judged(&|project| project.write("parse.sh", "parse() { cat; }\n")).ended_with(0);
 }

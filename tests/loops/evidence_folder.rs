@@ -28,12 +28,7 @@ fn a_working_tree_that_passes_is_pushed_next_and_merged_by_nobody() {
     verify(&project, &[]).ended_with(0);
     let mut feedback = project.loopgate(&["feedback"]);
     let said = Ran::of(feedback.output().expect("the program")).ended_with(0);
-    assert!(
-        said.out
-            .contains("Next: author: push it, and open a pull request"),
-        "{}",
-        said.out
-    );
+    said.prints("Next: author: push it, and open a pull request");
     assert!(!said.out.contains("merge"), "{}", said.out);
 }
 

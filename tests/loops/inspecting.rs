@@ -20,10 +20,10 @@ fn inspect(project: &Project, arguments: &[&str], stdin: Stdio) -> Ran {
 fn a_state_is_shown_from_wherever_it_is() {
     let project = Project::fixed_by(REPAIRS, "");
     let none = inspect(&project, &[], Stdio::null()).ended_with(65);
-    assert!(none.err.contains("no loop is active here"), "{}", none.err);
+    none.notes("no loop is active here");
     project.begin(&[]);
     let active = inspect(&project, &[], Stdio::null()).ended_with(0);
-    assert!(active.out.contains("calc"), "{}", active.out);
+    active.prints("calc");
     project.run(&["run"]).ended_with(0);
 
     // As `git fetch origin 'refs/loopgate/*:refs/loopgate/*'` leaves it.
@@ -90,32 +90,14 @@ fn a_state_is_shown_from_wherever_it_is() {
 fn what_is_no_state_is_said_to_be_none() {
     let project = Project::with("", "");
     let unknown = inspect(&project, &["99"], Stdio::null()).ended_with(65);
-    assert!(
-        unknown
-            .err
-            .contains("no ref refs/loopgate/task/99 or refs/loopgate/pr/99"),
-        "{}",
-        unknown.err
-    );
+    unknown.notes("no ref refs/loopgate/task/99 or refs/loopgate/pr/99");
     project.git(&["update-ref", "refs/loopgate/pr/7", "HEAD"]);
     let empty = inspect(&project, &["7"], Stdio::null()).ended_with(65);
-    assert!(
-        empty
-            .err
-            .contains("refs/loopgate/pr/7 holds no loop-state.json"),
-        "{}",
-        empty.err
-    );
+    empty.notes("refs/loopgate/pr/7 holds no loop-state.json");
     for text in ["", "{", "[]", "{\"schema\": 3}"] {
         project.write("state.json", text);
         let broken = inspect(&project, &["state.json"], Stdio::null()).ended_with(65);
-        assert!(
-            broken
-                .err
-                .contains("state.json holds no loop state that can be read"),
-            "{}",
-            broken.err
-        );
+        broken.notes("state.json holds no loop state that can be read");
     }
 }
 
@@ -137,11 +119,8 @@ fn a_failure_is_found_at_the_end_of_a_large_log() {
         )
     };
     let found = inspect("log").ended_with(0);
-    assert!(
-        found.out.contains("src/cart.py") && found.out.contains("the total is wrong"),
-        "{}",
-        found.out
-    );
+    found.prints("src/cart.py");
+    found.prints("the total is wrong");
     project.write("empty", "\n");
     assert!(
         inspect("empty")
@@ -175,10 +154,7 @@ fn where_ci_is_followed_the_usual_checks_run_here() {
         .output()
         .expect("the program");
     let ran = Ran::of(verify).ended_with(0);
-    assert!(
-        ran.err.contains("follows it on the pull request") && ran.err.contains("Found Rust"),
-        "{}",
-        ran.err
-    );
+    ran.notes("follows it on the pull request");
+    ran.notes("Found Rust");
     assert!(!ran.err.contains("loopgate init"), "{}", ran.err);
 }

@@ -259,6 +259,18 @@ impl Ran {
         assert_eq!(self.code, Some(code), "{}\n{}", self.out, self.err);
         self
     }
+
+    /// Holds that these words stand on standard output.
+    #[track_caller]
+    pub fn prints(&self, words: &str) {
+        assert!(self.out.contains(words), "{}", self.out);
+    }
+
+    /// Holds that these words stand on standard error.
+    #[track_caller]
+    pub fn notes(&self, words: &str) {
+        assert!(self.err.contains(words), "{}", self.err);
+    }
 }
 
 /// What a script writes into a pipe, once it does; gives up after a minute.

@@ -54,10 +54,10 @@ fn what_a_check_plants_does_not_run_gets_no_token_and_is_said() {
     let ran = with_tokens(&project, &["verify"]).ended_with(1);
     let sentence = "While the checks ran, git's settings here got `filter.evil.clean` and `filter.evil.smudge`. \
                     Loopgate's own git leaves that out and has changed nothing";
-    assert!(ran.err.contains(sentence), "{}", ran.err);
+    ran.notes(sentence);
     // The next process knows too, in the text and in the document that programs read.
     let ran = with_tokens(&project, &["feedback"]).ended_with(1);
-    assert!(ran.out.contains(sentence), "{}", ran.out);
+    ran.prints(sentence);
     let ran = with_tokens(&project, &["feedback", "--format", "json"]).ended_with(1);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     let settings = json!(["filter.evil.clean", "filter.evil.smudge"]);
@@ -68,7 +68,7 @@ fn what_a_check_plants_does_not_run_gets_no_token_and_is_said() {
     assert_eq!(document["planted"][0]["settings"], settings);
     let mut hook = project.loopgate(&["agent-stop", "--for", "claude-code"]);
     let ran = Ran::of(hook.output().expect("the program")).ended_with(0);
-    assert!(ran.out.contains("got `filter.evil.clean`"), "{}", ran.out);
+    ran.prints("got `filter.evil.clean`");
     assert_nothing_ran(&project);
     assert_eq!(project.git(&["config", "filter.evil.clean"]), "../driver");
     // A person who takes it out hears no more of it.

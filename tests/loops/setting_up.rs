@@ -27,24 +27,17 @@ fn answered(project: &Project, arguments: &[&str], answers: &str) -> Ran {
 fn criteria_and_limit_are_confirmed_or_nothing_is_begun() {
     let project = Project::with("", "");
     let ran = answered(&project, &["new", "fix: the sum"], "").ended_with(64);
-    assert!(ran.err.contains("not confirmed"), "{}", ran.err);
+    ran.notes("not confirmed");
     assert_eq!(project.git(&["for-each-ref", "refs/loopgate"]), "");
     let ran = answered(&project, &["init", "fix: the sum"], "yes\n2\nyes\nyes\n").ended_with(0);
-    assert!(
-        ran.err.contains("Type        bug_fix") && ran.err.contains("Checks      unit"),
-        "{}",
-        ran.err
-    );
+    ran.notes("Type        bug_fix");
+    ran.notes("Checks      unit");
     assert_eq!(
         ran.out,
         "fix-the-sum is set up: at most 2 iterations.\nRun it: loopgate loop run\n"
     );
     let questions = answered(&project, &["new", "better sums"], "refactor\n").ended_with(64);
-    assert!(
-        questions.err.contains("There is not enough to go by."),
-        "{}",
-        questions.err
-    );
+    questions.notes("There is not enough to go by.");
     project
         .run(&[
             "new",
@@ -57,11 +50,7 @@ fn criteria_and_limit_are_confirmed_or_nothing_is_begun() {
         ])
         .ended_with(0);
     let ran = project.run(&["status", "tidy", "--format", "json"]);
-    assert!(
-        ran.out.contains("\"title\": \"refactor: the sum\""),
-        "{}",
-        ran.out
-    );
+    ran.prints("\"title\": \"refactor: the sum\"");
 }
 
 #[test]
@@ -75,7 +64,7 @@ fn the_active_loop_is_a_symbolic_ref_that_goes_with_its_end() {
     let again = project
         .run(&["new", "repair calc", "--alias", "calc", "--yes"])
         .ended_with(65);
-    assert!(again.err.contains("is not over"), "{}", again.err);
+    again.notes("is not over");
     project.run(&["new", "repair calc", "--yes"]).ended_with(0);
     project.run(&["new", "repair calc", "--yes"]).ended_with(0);
     let listed: Value =
@@ -88,16 +77,10 @@ fn the_active_loop_is_a_symbolic_ref_that_goes_with_its_end() {
         "repair-calc-2: stopped by a person: “no longer wanted”\n"
     );
     let refused = project.run(&["run"]).ended_with(65);
-    assert!(
-        refused
-            .err
-            .contains("no loop is active; name one of calc, repair-calc, repair-calc-2"),
-        "{}",
-        refused.err
-    );
+    refused.notes("no loop is active; name one of calc, repair-calc, repair-calc-2");
 
     let refused = project.run(&["clean", "calc", "--yes"]).ended_with(65);
-    assert!(refused.err.contains("is not over"), "{}", refused.err);
+    refused.notes("is not over");
     answered(&project, &["clean", "repair-calc-2"], "no\n").ended_with(64);
     project.run(&["clean", "--all", "--yes"]).ended_with(0);
     let left = project.git(&["for-each-ref", "--format=%(refname)", "refs/loopgate/task"]);
@@ -124,7 +107,7 @@ fn outside_a_repository_a_loop_says_how_to_start_one() {
         .output()
         .unwrap();
     let ran = Ran::of(output).ended_with(65);
-    assert!(ran.err.contains("git init"), "{}", ran.err);
+    ran.notes("git init");
 }
 
 #[test]
@@ -146,11 +129,7 @@ fn what_is_over_is_still_looked_at_without_its_name() {
             .contains("stopped")
     );
     let refused = project.run(&["run"]).ended_with(65);
-    assert!(
-        refused.err.contains("no loop is active; name one of calc"),
-        "{}",
-        refused.err
-    );
+    refused.notes("no loop is active; name one of calc");
     let cleaned = project
         .run(&["clean", "--all", "--yes", "--format", "json"])
         .ended_with(0);

@@ -69,17 +69,8 @@ async fn who_asks_an_agent_does_not_approve_what_it_made() {
         .expect("an assignment");
     world.person("bob").says(&pr, "security approved").await;
     let look = world.look(&pr);
-    assert_eq!(
-        look.concluded("loopgate / gates"),
-        Some("action_required"),
-        "{look:?}"
-    );
-    assert!(
-        look.status()
-            .contains("bob asked the coding agent for this pull request"),
-        "{}",
-        look.status()
-    );
+    look.concludes("loopgate / gates", Some("action_required"));
+    look.tells("bob asked the coding agent for this pull request");
     world.person("carol").says(&pr, "security approved").await;
     assert_eq!(
         world.look(&pr).concluded("loopgate / gates"),
@@ -207,11 +198,7 @@ async fn another_base_governs_itself_and_excuses_nothing_on_the_way_back() {
         "{look:?}"
     );
     assert_eq!(world.state(&pr)["failures"]["total"], json!(3));
-    assert!(
-        look.status().contains("the same error keeps coming back"),
-        "{}",
-        look.status()
-    );
+    look.tells("the same error keeps coming back");
 }
 
 /// Anybody who never lets the checks end makes no attempt: nothing is claimed, nothing grows but the list of heads.
@@ -231,11 +218,7 @@ async fn pushing_on_while_checks_run_is_waited_out() {
         look.has_label("loop:verifying") && look.comments.len() == 1,
         "{look:?}"
     );
-    assert!(
-        look.status().contains("Waiting for build and unit"),
-        "{}",
-        look.status()
-    );
+    look.tells("Waiting for build and unit");
     // The first that is let end counts.
     fails(&world, &pr, "expected 3, got 4").await;
     assert_eq!(world.state(&pr)["failures"]["total"], json!(1));
@@ -321,11 +304,7 @@ async fn deleting_the_hidden_ref_is_told_and_wins_no_attempts() {
                 .unwrap();
             pushes(&world, &pr, nth).await;
             let look = world.look(&pr);
-            assert!(
-                look.status().contains("its ref was deleted"),
-                "{}",
-                look.status()
-            );
+            look.tells("its ref was deleted");
         }
         fails(&world, &pr, message).await;
     }
@@ -563,11 +542,7 @@ async fn a_broken_base_is_not_the_authors_to_mend() {
     let (look, state) = (world.look(&pr), world.state(&pr));
     assert_eq!(state["failures"]["total"], json!(0));
     println!("{}", look.status());
-    assert!(
-        !look.status().contains("alice fixes it"),
-        "{}",
-        look.status()
-    );
+    look.leaves_out("alice fixes it");
 }
 
 /// Another system's check that says no more on the head than on the base: nothing tells the two failures apart.
@@ -660,16 +635,8 @@ async fn a_run_without_evidence_is_named() {
     // What a later run brings counts.
     world.ci_tests(&pr, &[], &["adds"]).await;
     let look = world.look(&pr);
-    assert_eq!(
-        look.concluded("loopgate / verify"),
-        Some("success"),
-        "{look:?}"
-    );
-    assert!(
-        !look.status().contains("uploaded no evidence"),
-        "{}",
-        look.status()
-    );
+    look.concludes("loopgate / verify", Some("success"));
+    look.leaves_out("uploaded no evidence");
 }
 
 /// Edits whose events were lost: GitHub is asked who made them. What closes a gate counts from its writer only.

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{Method, StatusCode};
 use loopgate_core::UserId;
-use loopgate_simulator::{CommitSpec, Harm, PullSpec, RequestFault, Role};
+use loopgate_simulator::{Harm, PullSpec, RequestFault, Role};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
@@ -20,17 +20,10 @@ verify:
 
 /// A private repository with one open loop.
 async fn loop_in(world: &World, name: &str) -> loopgate_core::RepoName {
-    let github = world.simulator();
-    let repo = github
-        .create_private_repo(name, &[("src/lib.rs", "// Lib.\n")])
-        .expect("a repository");
-    let configured = CommitSpec::new("Configure").file(".github/loopgate.yml", CONFIGURATION);
-    github
-        .user("olga")
-        .push_to(&repo, "main", configured)
-        .expect("a push");
+    let repo = world.private_repository(name, CONFIGURATION);
     let spec = PullSpec::new("feat: zeppelins").file("src/lib.rs", "// 1\n");
-    github
+    world
+        .simulator()
         .user("alice")
         .open_pull_request(&repo, spec)
         .expect("a pull");

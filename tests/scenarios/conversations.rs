@@ -62,7 +62,7 @@ pub async fn a_pull_request_that_touches_auth_is_welcomed(world: World) {
         1,
         "{look:?}"
     );
-    assert!(look.status().contains("security"), "{}", look.status());
+    look.tells("security");
     assert_eq!(look.comments.len(), 2, "{look:?}");
     for name in BOTH {
         let check = look.check(name);
@@ -77,11 +77,7 @@ pub async fn a_pull_request_that_touches_auth_is_welcomed(world: World) {
         .ci_reports(&pr, &[Passes("ci / build"), Passes("ci / test")])
         .await;
     let look = world.look(&pr);
-    assert_eq!(
-        look.concluded("loopgate / verify"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / verify", Some("success"));
     assert_ne!(
         look.concluded("loopgate / gates"),
         Some("success"),
@@ -117,11 +113,7 @@ pub async fn only_the_right_person_opens_the_gate(world: World) {
         .await;
     let look = world.look(&pr);
     assert!(!look.has_label("needs:security-review"), "{look:?}");
-    assert_eq!(
-        look.concluded("loopgate / gates"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / gates", Some("success"));
     assert!(
         !world
             .reactions(&pr, approval)
@@ -150,12 +142,8 @@ pub async fn failures_come_back_as_feedback_and_the_third_calls_a_person(world: 
     fails(&world, &pr).await;
     let look = world.look(&pr);
     assert!(look.has_label("loop:retry"), "{look:?}");
-    assert!(look.status().contains("src/lib.rs:3"), "{}", look.status());
-    assert_eq!(
-        look.concluded("loopgate / verify"),
-        Some("failure"),
-        "{look:?}"
-    );
+    look.tells("src/lib.rs:3");
+    look.concludes("loopgate / verify", Some("failure"));
 
     for nth in [1, 2] {
         let before = world.look(&pr);
@@ -198,11 +186,7 @@ pub async fn failures_come_back_as_feedback_and_the_third_calls_a_person(world: 
         .await;
     let look = world.look(&pr);
     assert!(look.has_label("loop:passed"), "{look:?}");
-    assert_eq!(
-        look.concluded("loopgate / verify"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / verify", Some("success"));
     assert_eq!(
         look.marked("<!-- loopgate:escalation:").len(),
         1,
@@ -251,11 +235,7 @@ pub async fn a_wrong_configuration_is_named_and_the_last_good_one_governs(world:
     world.person("bob").says(&pr, "security approved").await;
     let look = world.look(&pr);
     assert!(!look.has_label("needs:security-review"), "{look:?}");
-    assert_eq!(
-        look.concluded("loopgate / gates"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / gates", Some("success"));
 
     world
         .person("olga")

@@ -62,10 +62,9 @@ pub async fn one_word_settles_it(world: World) {
         &neither,
     ];
     is_called(&world, &pr, "disputed", 1, &told).await;
-    assert_eq!(
-        world.look(&pr).concluded("loopgate / verify"),
-        Some("action_required")
-    );
+    world
+        .look(&pr)
+        .concludes("loopgate / verify", Some("action_required"));
     // It costs no attempt, however often the same fails; and its author does not settle it.
     for nth in 1..=4 {
         pushes(&world, &pr, nth).await;
@@ -73,12 +72,7 @@ pub async fn one_word_settles_it(world: World) {
     }
     world.person("alice").says(&pr, "/loop settle code").await;
     let look = world.look(&pr);
-    assert!(
-        look.status()
-            .contains("for a maintainer or the people called to settle"),
-        "{}",
-        look.status()
-    );
+    look.tells("for a maintainer or the people called to settle");
     world.person("alice").says(&pr, "/loop resume").await;
     assert!(
         world.look(&pr).status().contains(&format!("write {test}")),
@@ -96,30 +90,19 @@ pub async fn one_word_settles_it(world: World) {
     goes_on(&world, &pr);
     let look = world.look(&pr);
     assert!(look.has_label("loop:retry"), "{look:?}");
-    assert!(
-        look.status()
-            .contains("olga settled it: the test is right."),
-        "{}",
-        look.status()
-    );
+    look.tells("olga settled it: the test is right.");
     // The same is answered from memory.
     world
         .person("alice")
         .says(&pr, &format!("/loop dispute {id} but really"))
         .await;
     let look = world.look(&pr);
-    assert!(
-        look.status()
-            .contains("was settled before: olga said that the test is right"),
-        "{}",
-        look.status()
-    );
+    look.tells("was settled before: olga said that the test is right");
     pushes(&world, &pr, 5).await;
     passes(&world, &pr).await;
-    assert_eq!(
-        world.look(&pr).concluded("loopgate / verify"),
-        Some("success")
-    );
+    world
+        .look(&pr)
+        .concludes("loopgate / verify", Some("success"));
 }
 
 /// Mending the failure without touching its test ends it, and so does nothing else by itself.
@@ -222,11 +205,7 @@ pub async fn the_author_of_the_test_settles_what_an_agent_disputes(world: World)
     passes(&world, &pr).await;
     crate::memory::is_recorded(&world, &pr).await;
     let look = world.look(&pr);
-    assert_eq!(
-        look.concluded("loopgate / verify"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / verify", Some("success"));
 
     let next = alice
         .opens(&repo, "feat: more sums", &[("src/more.rs", &version(1))])

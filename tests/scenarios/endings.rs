@@ -37,11 +37,7 @@ pub async fn every_threshold_is_reached_and_it_is_merged(world: World) {
         as_words("completed", "threshold_reached")
     );
     let look = world.look(&pr);
-    assert!(
-        look.status().contains("Merged by olga after 2 attempts"),
-        "{}",
-        look.status()
-    );
+    look.tells("Merged by olga after 2 attempts");
     assert_eq!(world.state(&pr)["state"], json!("COMPLETE"));
 }
 
@@ -61,11 +57,7 @@ pub async fn what_is_left_may_be_minor(world: World) {
         .await;
     assert_eq!(ended(&world, &pr), as_words("passed", "no_major_issues"));
     let look = world.look(&pr);
-    assert_eq!(
-        look.concluded("loopgate / verify"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / verify", Some("success"));
     assert!(
         look.status().contains("0.83"),
         "the score is shown as it is: {}",
@@ -81,11 +73,7 @@ pub async fn the_limit_says_how_far_it_is_to_success(world: World) {
     assert_eq!(ended(&world, &pr), as_words("escalated", "iteration_limit"));
     let look = world.look(&pr);
     // Both for people and for programs.
-    assert!(
-        look.status().contains("\"distance_to_success\""),
-        "{}",
-        look.status()
-    );
+    look.tells("\"distance_to_success\"");
     for key in [
         "threshold",
         "score",
@@ -115,23 +103,10 @@ pub async fn at_the_limit_nobody_is_called_where_nobody_is_wanted(world: World) 
     assert_eq!(ended(&world, &pr), as_words("failed", "iteration_limit"));
     let look = world.look(&pr);
     assert!(calls(&look).is_empty(), "{look:?}");
-    assert!(
-        look.status().contains("Failed: all 2 attempts are used up"),
-        "{}",
-        look.status()
-    );
-    assert!(
-        look.status()
-            .contains("Nobody is called, since `escalation_on_max` is off"),
-        "{}",
-        look.status()
-    );
-    assert!(
-        look.status().contains("\"distance_to_success\""),
-        "{}",
-        look.status()
-    );
-    assert_eq!(look.concluded("loopgate / verify"), Some("failure"));
+    look.tells("Failed: all 2 attempts are used up");
+    look.tells("Nobody is called, since `escalation_on_max` is off");
+    look.tells("\"distance_to_success\"");
+    look.concludes("loopgate / verify", Some("failure"));
     // What the comment promises.
     world.person("bob").says(&pr, "/loop resume").await;
     pushes(&world, &pr, 5).await;
@@ -198,16 +173,8 @@ pub async fn a_person_stops_it_and_takes_it_up_again(world: World) {
         .await;
     assert_eq!(ended(&world, &pr), as_words("stopped", "user_stop"));
     let look = world.look(&pr);
-    assert!(
-        look.status().contains("The loop was stopped by bob"),
-        "{}",
-        look.status()
-    );
-    assert!(
-        look.status().contains("not this quarter"),
-        "{}",
-        look.status()
-    );
+    look.tells("The loop was stopped by bob");
+    look.tells("not this quarter");
     // Nothing that happens goes round the loop any more.
     for nth in 1..3 {
         pushes(&world, &pr, nth).await;

@@ -82,21 +82,13 @@ pub async fn they_are_waited_for(world: World) {
         "{}",
         look.status()
     );
-    assert!(
-        look.status().contains("wait_for_run_approval"),
-        "{}",
-        look.status()
-    );
-    assert_eq!(look.concluded("loopgate / verify"), None, "{look:?}");
+    look.tells("wait_for_run_approval");
+    look.concludes("loopgate / verify", None);
     assert!(calls(&look).is_empty(), "{look:?}");
     // Somebody lets it run: its time begins, and what it brings counts.
     world.ci_tests(&pr, &[], &["adds"]).await;
     let look = world.look(&pr);
-    assert_eq!(
-        look.concluded("loopgate / verify"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / verify", Some("success"));
 }
 
 /// Where the repository wishes it, an approval of a commit's security gate lets its workflows run too. An
@@ -135,16 +127,8 @@ async fn an_approval_of_the_security_gate_lets_those_of_its_commit_run() {
         .expect("its end");
     world.settle().await;
     let look = world.look(&pr);
-    assert_eq!(
-        look.concluded("loopgate / verify"),
-        Some("success"),
-        "{look:?}"
-    );
-    assert_eq!(
-        look.concluded("loopgate / gates"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / verify", Some("success"));
+    look.concludes("loopgate / gates", Some("success"));
 
     let push = CommitSpec::new("More").files(&[("src/other.rs", "fn other() {}\n")]);
     world
@@ -154,18 +138,9 @@ async fn an_approval_of_the_security_gate_lets_those_of_its_commit_run() {
         .expect("a push");
     is_held(&world, &pr).await;
     let look = world.look(&pr);
-    assert_eq!(
-        look.concluded("loopgate / gates"),
-        Some("success"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / gates", Some("success"));
     assert!(asked(&world) == 1 && waits(&look), "{}", look.status());
-    assert!(
-        look.status()
-            .contains("`security approved` by one of the gate's approvers"),
-        "{}",
-        look.status()
-    );
+    look.tells("`security approved` by one of the gate's approvers");
     world.person("carol").says(&pr, "security approved").await;
     assert!(
         asked(&world) == 2 && !waits(&world.look(&pr)),
@@ -200,11 +175,7 @@ async fn nothing_else_lets_them_run() {
         world.person("bob").says(pr, "security approved").await;
         let look = world.look(pr);
         assert!(asked(&world) == 0 && waits(&look), "{}", look.status());
-        assert!(
-            !look.status().contains("does the same"),
-            "{}",
-            look.status()
-        );
+        look.leaves_out("does the same");
     }
     let (fork, _) = opened(
         &world,

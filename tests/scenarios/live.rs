@@ -2,7 +2,7 @@
 
 use futures::FutureExt as _;
 use loopgate_core::RepoName;
-use loopgate_simulator::{CommitSpec, PullSpec, Role};
+use loopgate_simulator::{PullSpec, Role};
 
 use crate::world::{
     ADDRESS, Browser, World,
@@ -19,15 +19,7 @@ verify:
 
 /// A private repository with a configuration.
 async fn repository(world: &World, name: &str) -> RepoName {
-    let github = world.simulator();
-    let repo = github
-        .create_private_repo(name, &[("src/lib.rs", "// Lib.\n")])
-        .expect("a repository");
-    let configured = CommitSpec::new("Configure").file(".github/loopgate.yml", CONFIGURATION);
-    github
-        .user("olga")
-        .push_to(&repo, "main", configured)
-        .expect("a push");
+    let repo = world.private_repository(name, CONFIGURATION);
     world.settle().await;
     repo
 }

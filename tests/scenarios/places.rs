@@ -201,11 +201,8 @@ pub async fn what_is_said_elsewhere_is_not_said_here(world: World) {
         .await;
     let look = world.look(&pr);
     assert!(look.has_label("needs:security-review"), "{look:?}");
-    assert!(
-        look.status().contains("bob’s") && look.status().contains("nothing is decided there"),
-        "{}",
-        look.status()
-    );
+    look.tells("bob’s");
+    look.tells("nothing is decided there");
 }
 
 pub async fn edited_deleted_and_hidden_words_open_nothing(world: World) {
@@ -235,12 +232,7 @@ pub async fn edited_deleted_and_hidden_words_open_nothing(world: World) {
         .await;
     let look = world.look(&pr);
     assert_eq!(status(&world, &pr, "security"), "requested");
-    assert!(
-        look.status()
-            .contains("of bob that had counted was changed afterwards"),
-        "{}",
-        look.status()
-    );
+    look.tells("of bob that had counted was changed afterwards");
 
     // Deleted, and hidden, of which no event tells.
     let word = world.person("bob").says(&pr, "security approved").await;
@@ -259,11 +251,7 @@ pub async fn edited_deleted_and_hidden_words_open_nothing(world: World) {
     let look = world
         .after(TimeDelta::minutes(16), &pr, "the next look", is_closed)
         .await;
-    assert!(
-        look.status().contains("a moderator has hidden it"),
-        "{}",
-        look.status()
-    );
+    look.tells("a moderator has hidden it");
     assert_ne!(
         look.concluded("loopgate / gates"),
         Some("success"),

@@ -5,7 +5,7 @@ use std::process::Command;
 use chrono::TimeDelta;
 use http::StatusCode;
 use loopgate_core::RepoName;
-use loopgate_simulator::{CommitSpec, Harm, PullSpec, RequestFault, Role};
+use loopgate_simulator::{Harm, PullSpec, RequestFault, Role};
 use serde_json::Value;
 
 use crate::world::{ADDRESS, Browser, World};
@@ -20,16 +20,9 @@ verify:
 
 /// A private repository with one open loop.
 async fn loop_in(world: &World, name: &str, title: &str) -> RepoName {
-    let github = world.simulator();
-    let repo = github
-        .create_private_repo(name, &[("src/lib.rs", "// Lib.\n")])
-        .expect("a repository");
-    let configured = CommitSpec::new("Configure").file(".github/loopgate.yml", CONFIGURATION);
-    github
-        .user("olga")
-        .push_to(&repo, "main", configured)
-        .expect("a push");
-    github
+    let repo = world.private_repository(name, CONFIGURATION);
+    world
+        .simulator()
         .user("alice")
         .open_pull_request(&repo, PullSpec::new(title).file("src/lib.rs", "// 1\n"))
         .expect("a pull");

@@ -45,20 +45,20 @@ pub async fn a_check_that_never_reports_calls_a_person_once(world: World) {
     let look = world.look(&pr);
     assert_eq!(first_line(&look), "### ⏳ Waiting for integration");
     says(&look, "If nothing is heard of it for 1 h, olga is asked.");
-    assert_eq!(look.concluded(VERIFY), None, "{look:?}");
+    look.concludes(VERIFY, None);
 
     let look = world
         .after(TimeDelta::minutes(61), &pr, "the call", is_blocked)
         .await;
     let sentences = ["**Reason**: integration did not report within 1 h", "@olga"];
     is_called(&world, &pr, "no_report", 0, &sentences).await;
-    assert_eq!(look.concluded(VERIFY), Some("action_required"), "{look:?}");
+    look.concludes(VERIFY, Some("action_required"));
     assert_eq!(world.state(&pr)["attempts"], json!([]), "no attempt");
 
     // Late, and it counts as any.
     world.ci_reports(&pr, &[Passes("integration")]).await;
     goes_on(&world, &pr);
-    assert_eq!(world.look(&pr).concluded(VERIFY), Some("success"));
+    world.look(&pr).concludes(VERIFY, Some("success"));
 
     // It reported in between, so its next silence calls again.
     pushes(&world, &pr, 1).await;
@@ -96,7 +96,7 @@ pub async fn beside_a_failure_it_is_not_the_authors(world: World) {
     let look = world
         .after(TimeDelta::minutes(61), &pr, "the verdict", is_over)
         .await;
-    assert_eq!(look.concluded(VERIFY), Some("failure"), "{look:?}");
+    look.concludes(VERIFY, Some("failure"));
     assert!(
         look.check(VERIFY).title.contains("failed: unit"),
         "{look:?}"
@@ -122,7 +122,7 @@ pub async fn a_skipped_job_reports_its_own_name(world: World) {
         .ci_reports(&pr, &[Passes("ci / build"), Passes("ci / test"), skipped])
         .await;
     let look = world.look(&pr);
-    assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
+    look.concludes(VERIFY, Some("success"));
     says(&look, "a job was skipped by its own condition");
 }
 
@@ -176,7 +176,7 @@ pub async fn a_filter_of_paths_is_understood(world: World) {
         &look,
         "**unit** ⏭️ does not run on this change: `paths-ignore` of ci.yml",
     );
-    assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
+    look.concludes(VERIFY, Some("success"));
 
     let code = [("src/lib.rs", "// More widgets.\n")];
     let pr = alice.opens(&repo, "feat: more", &code).await;
@@ -203,7 +203,7 @@ pub async fn a_filter_of_branches_is_no_pass_for_code(world: World) {
         &look,
         "test does not run on this change (`branches` of ci.yml), and nothing of its kind ran on this head",
     );
-    assert_eq!(look.concluded(VERIFY), None, "{look:?}");
+    look.concludes(VERIFY, None);
     world.wait(TimeDelta::hours(3));
     world.settle().await;
     assert_eq!(calls(&world.look(&pr)), [""; 0]);
@@ -212,7 +212,7 @@ pub async fn a_filter_of_branches_is_no_pass_for_code(world: World) {
         .says(&pr, "/loop resume --accept skipped")
         .await;
     let look = world.look(&pr);
-    assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
+    look.concludes(VERIFY, Some("success"));
 }
 
 /// Followed jobs of GitHub Actions.
@@ -234,7 +234,7 @@ pub async fn a_conflict_is_said_at_once_and_is_the_authors(world: World) {
         first_line(&look),
         "### ⏳ integration cannot start: conflict with main — alice, please resolve it"
     );
-    assert_eq!(look.concluded(VERIFY), Some("action_required"), "{look:?}");
+    look.concludes(VERIFY, Some("action_required"));
     says(&look, "\"login\": \"alice\"");
     world.wait(TimeDelta::hours(3));
     world.settle().await;
@@ -253,7 +253,7 @@ pub async fn a_word_that_skips_ci_is_said(world: World) {
     passes(&world, &pr).await;
     let look = world.look(&pr);
     says(&look, "a commit whose message does not say `[skip ci]`");
-    assert_eq!(look.concluded(VERIFY), Some("action_required"), "{look:?}");
+    look.concludes(VERIFY, Some("action_required"));
 }
 
 /// GitHub ends a run by itself at its limit, and names a job only when it begins.
@@ -274,7 +274,7 @@ pub async fn a_run_that_is_queued_for_two_hours_is_waited_for(world: World) {
         "of `.github/workflows/e2e.yml` that may bring it has waited for a runner or its turn since",
     );
     assert_eq!(calls(&look), [""; 0]);
-    assert_eq!(look.concluded(VERIFY), None, "{look:?}");
+    look.concludes(VERIFY, None);
     // It ends without the job.
     world.the_queued_run_ends(&pr, run).await;
     world
@@ -291,8 +291,8 @@ pub async fn a_run_whose_place_another_takes_fails_nobody(world: World) {
         .a_run_takes_its_place(&pr, ".github/workflows/e2e.yml", "integration")
         .await;
     let look = world.look(&pr);
-    assert_eq!(look.concluded(VERIFY), Some("success"), "{look:?}");
-    assert!(!look.status().contains("cancelled"), "{look:?}");
+    look.concludes(VERIFY, Some("success"));
+    look.leaves_out("cancelled");
     assert_eq!(calls(&look), [""; 0]);
     let attempts = world.state(&pr)["attempts"].take();
     assert_eq!(attempts.as_array().map(Vec::len), Some(1), "{attempts}");

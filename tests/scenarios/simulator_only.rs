@@ -117,7 +117,7 @@ async fn the_only_person_with_write_access_accepts_what_their_change_weakens() {
     let look = world.look(&pr);
     assert!(look.has_label("loop:passed"), "{look:?}");
     let sentence = "olga, the only person with write access, accepted that tests/sums.rs: the test “adds” is removed.";
-    assert!(look.status().contains(sentence), "{}", look.status());
+    look.tells(sentence);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -231,7 +231,7 @@ async fn a_team_of_an_enterprise_opens_a_gate() {
     assert_eq!(gates(&world).as_deref(), Some("action_required"));
     let look = world.look(&pr);
     let gone = "does not count: the account ghost is suspended or gone";
-    assert!(look.status().contains(gone), "{look:?}");
+    look.tells(gone);
     let asked = world.requests();
     assert!(!asked.iter().any(|it| it.contains("/ghost")), "{asked:?}");
 }

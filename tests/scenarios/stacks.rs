@@ -61,17 +61,8 @@ pub async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom(world
 
     // The stack's base governs: its configuration, its names. What the bottom changes is the bottom's alone.
     let look = world.look(&middle);
-    assert_eq!(
-        look.concluded("loopgate / gates"),
-        Some("action_required"),
-        "{look:?}"
-    );
-    assert!(
-        look.status()
-            .contains(&format!("2 of 3 in its stack, on #{}", bottom.number)),
-        "{}",
-        look.status()
-    );
+    look.concludes("loopgate / gates", Some("action_required"));
+    look.tells(&format!("2 of 3 in its stack, on #{}", bottom.number));
     assert!(
         look.has_label("needs:security-review") && !look.status().contains("payments"),
         "{look:?}"
@@ -128,7 +119,7 @@ pub async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom(world
             .contains(&waits(&bottom)),
         "{look:?}"
     );
-    assert_eq!(look.concluded("loopgate / verify"), None, "{look:?}");
+    look.concludes("loopgate / verify", None);
     green(&world, &bottom).await;
     assert!(passes(&world.look(&top), None), "{:?}", world.look(&top));
 
@@ -156,20 +147,12 @@ pub async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom(world
         green(&world, layer).await;
     }
     let look = world.look(&middle);
-    assert!(
-        look.status().contains("It is 2 of 3 in its stack."),
-        "{}",
-        look.status()
-    );
+    look.tells("It is 2 of 3 in its stack.");
     assert!(
         !look.has_label("needs:security-review") && look.has_label("needs:payments-review"),
         "{look:?}"
     );
-    assert_eq!(
-        look.concluded("loopgate / gates"),
-        Some("action_required"),
-        "{look:?}"
-    );
+    look.concludes("loopgate / gates", Some("action_required"));
     assert!(world.person("alice").is_refused_to_merge(&top).await);
     let words = format!("payments approved {}", world.head(&middle));
     world.person("carol").says(&middle, &words).await;
@@ -206,11 +189,7 @@ pub async fn a_stack_dissolved_at_the_moment_of_the_merge_opens_nothing(world: W
         world.settle().await;
         for layer in [&middle, &top] {
             let look = world.look(layer);
-            assert_eq!(
-                look.concluded("loopgate / gates"),
-                Some("action_required"),
-                "{look:?}"
-            );
+            look.concludes("loopgate / gates", Some("action_required"));
             assert!(world.person("alice").is_refused_to_merge(layer).await);
         }
     }
@@ -230,10 +209,6 @@ pub async fn layers_that_cannot_be_told_count_as_its_own(world: World) {
     for layer in [&middle, &top] {
         let look = world.look(layer);
         assert!(look.has_label("needs:security-review"), "{look:?}");
-        assert!(
-            look.status().contains("was closed without being merged"),
-            "{}",
-            look.status()
-        );
+        look.tells("was closed without being merged");
     }
 }

@@ -43,6 +43,18 @@ impl Look {
             .collect()
     }
 
+    /// Holds that the status comment has these words.
+    #[track_caller]
+    pub fn tells(&self, words: &str) {
+        assert!(self.status().contains(words), "{}", self.status());
+    }
+
+    /// Holds that it does not have them.
+    #[track_caller]
+    pub fn leaves_out(&self, words: &str) {
+        assert!(!self.status().contains(words), "{}", self.status());
+    }
+
     /// The one comment that is kept up to date.
     pub fn status(&self) -> &str {
         match *self.marked("<!-- loopgate:status -->") {
@@ -57,6 +69,12 @@ impl Look {
             (Some(check), None) => check,
             _ => panic!("not one check run {name}: {self:?}"),
         }
+    }
+
+    /// Holds that a check run has this conclusion; none while it is not completed.
+    #[track_caller]
+    pub fn concludes(&self, name: &str, conclusion: Option<&str>) {
+        assert_eq!(self.concluded(name), conclusion, "{self:?}");
     }
 
     pub fn concluded(&self, name: &str) -> Option<&str> {

@@ -330,6 +330,16 @@ impl World {
         }
     }
 
+    /// A private repository with this configuration, on the simulator.
+    pub fn private_repository(&self, name: &str, configuration: &str) -> RepoName {
+        let files = [
+            ("src/lib.rs", "// Lib.\n"),
+            (".github/loopgate.yml", configuration),
+        ];
+        let created = self.simulator().create_private_repo(name, &files);
+        created.expect("a repository")
+    }
+
     /// A team that may write to the repository; its name, or none where nobody can ask whether it may.
     pub fn team(&self, slug: &str, members: &[&str], repo: &RepoName) -> Option<String> {
         let name = format!("acme/{slug}");
