@@ -71,6 +71,11 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| data!("test_runs.toml"));
 /// Whether a file is there to say which tests run and what their failures do, or a tool takes it for that: by its
 /// settings and commands, by a name that begins with a dot, or because it is loaded in the place of the tool.
 pub fn decides_what_runs(path: &str) -> bool {
+    decides_by_name(path, holds_commands(path)) || FileWords::of(path).configure()
+}
+
+/// The same of a file that is no setting of a tool.
+fn decides_by_name(path: &str, has_commands: bool) -> bool {
     let is_hidden = path.split('/').any(|part| part.starts_with('.'));
     let is_runner = |name: &str| {
         WORDS
@@ -78,13 +83,14 @@ pub fn decides_what_runs(path: &str) -> bool {
             .find(name)
             .is_some_and(|found| found.len() == name.len())
     };
-    let is_named_as_a_runner = path
-        .split('/')
-        .filter_map(|part| part.split('.').next())
-        .any(is_runner);
+    let is_named_as_a_runner = || {
+        path.split('/')
+            .filter_map(|part| part.split('.').next())
+            .any(is_runner)
+    };
     // A script may be the program itself.
-    let is_table = holds_commands(path) && language_of(path).is_none();
-    is_hidden || is_named_as_a_runner || is_table || FileWords::of(path).configure()
+    let is_table = || has_commands && language_of(path).is_none();
+    is_hidden || is_table() || is_named_as_a_runner()
 }
 
 /// Whether a file holds commands of the project's own.
@@ -206,6 +212,11 @@ impl Edit<'_> {
         self.change
             .finding(Comparison::Selection, alone, deed)
             .at(&self.file.path, old, new)
+    }
+
+    /// Whether the file decides what runs ([`decides_what_runs`]).
+    fn decides_what_runs(&self) -> bool {
+        self.words.configure() || decides_by_name(&self.file.path, self.has_commands)
     }
 
     /// Whether a line at the head is so: any, where all were read, else one that the patch shows.

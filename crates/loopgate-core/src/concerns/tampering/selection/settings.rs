@@ -40,8 +40,10 @@ impl Edit<'_> {
         let with_any = self.comes.iter().copied();
         let with_any: Vec<&CodeLine> = with_any.filter(|line| ANY.is_match(&line.text)).collect();
         let mut found = Vec::new();
-        for rule in self.rules() {
-            found.extend(self.by_rule(&rule, &with_any));
+        if !with_any.is_empty() {
+            for rule in self.rules() {
+                found.extend(self.by_rule(&rule, &with_any));
+            }
         }
         for rule in self.rules_of_settings().filter(|_| !is_proven) {
             found.extend(self.by_rule(&rule, &self.comes));

@@ -1,6 +1,6 @@
 //! Edits that may be why what failed passes, where no report shows how it ended.
 
-use super::{CodeLine, Edit, Tampering, WORDS, commands::command_of_key, decides_what_runs};
+use super::{CodeLine, Edit, Tampering, WORDS, commands::command_of_key};
 use crate::{
     observed::FileStatus,
     source_files::{TestSyntax, belongs_to_tests, file_name},
@@ -19,24 +19,31 @@ impl Edit<'_> {
         let comes = self.comes.iter().find(decides_line).copied();
         let is_new = self.file.status != FileStatus::Modified;
         let is_edited = goes.is_some() || comes.is_some() || is_new;
-        let decides = is_edited && (decides_what_runs(path) || runs.is_blind && self.has_commands);
-        let of_environment = |path: &str| WORDS.test_environment.is_match(path);
-        let is_environment = self.file.paths().any(of_environment);
-        let is_test = self.file.status != FileStatus::Added
-            && (is_environment || self.file.paths().any(belongs_to_tests))
-            && !self.change.passes_as_it_was(self.file);
-        let is_data = is_test && (is_environment || TestSyntax::of(path).is_none());
-        let deed = if runs.is_blind && (decides || is_test) {
+        let decides = || {
+            let decides = || self.decides_what_runs() || runs.is_blind && self.has_commands;
+            is_edited && decides()
+        };
+        let is_environment = || {
+            let mut paths = self.file.paths();
+            paths.any(|path| WORDS.test_environment.is_match(path))
+        };
+        let is_test = || {
+            self.file.status != FileStatus::Added
+                && (self.file.paths().any(belongs_to_tests) || is_environment())
+                && !self.change.passes_as_it_was(self.file)
+        };
+        let is_data = || is_test() && (TestSyntax::of(path).is_none() || is_environment());
+        let deed = if runs.is_blind && (decides() || is_test()) {
             "what failed passes by its exit status alone, and this file is edited"
-        } else if runs.lack_failed() && decides {
+        } else if runs.lack_failed() && decides() {
             "a test that failed is not seen to end, and this file, which decides what runs, is edited"
-        } else if is_of_fixer && decides && (is_new || !self.has_commands) {
+        } else if is_of_fixer && (is_new || !self.has_commands) && decides() {
             "this file decides what runs, and is edited"
-        } else if is_data && runs.by_exit_status {
+        } else if runs.by_exit_status && is_data() {
             let deed = "a check failed before, and this file, which tests read, is edited";
             let named = self.finding(true, deed.to_owned(), goes.as_slice(), comes.as_slice());
             return Some(named.named_unless(self.is_data_of_failed()));
-        } else if is_data && (is_of_fixer || !runs.failed.is_empty()) {
+        } else if (is_of_fixer || !runs.failed.is_empty()) && is_data() {
             "a test failed before, and this file, which tests read, is edited"
         } else {
             return None;
