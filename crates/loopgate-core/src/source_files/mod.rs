@@ -190,10 +190,13 @@ impl Language {
 impl PathNames {
     /// Whether they name a path by more than a folder. `name` is the part of its last name that they are about.
     fn name(&self, name: &str, path: &str) -> bool {
-        let parts = file_name(path)
-            .split_once('.')
-            .and_then(|(_, rest)| rest.rsplit_once('.'));
-        let mut middles = parts.map_or("", |(middles, _)| middles).split('.');
+        let middles = || {
+            let parts = file_name(path)
+                .split_once('.')
+                .and_then(|(_, rest)| rest.rsplit_once('.'));
+            let mut middles = parts.map_or("", |(middles, _)| middles).split('.');
+            middles.any(|part| self.middles.iter().any(|known| reads(part, known)))
+        };
         let begins = |start: &String| {
             name.get(..start.len())
                 .is_some_and(|begin| reads(begin, start))
@@ -201,7 +204,7 @@ impl PathNames {
         self.names.iter().any(|known| reads(name, known))
             || self.ends_name(name)
             || self.has_extension(path)
-            || middles.any(|part| self.middles.iter().any(|known| reads(part, known)))
+            || !self.middles.is_empty() && middles()
             || self.allows(path) && (self.starts.iter().any(begins) || self.is_under(path))
     }
 
@@ -231,7 +234,8 @@ impl PathNames {
     }
 
     fn has_extension(&self, path: &str) -> bool {
-        extension(path).is_some_and(|extension| has(&self.extensions, extension))
+        !self.extensions.is_empty()
+            && extension(path).is_some_and(|extension| has(&self.extensions, extension))
     }
 
     fn allows(&self, path: &str) -> bool {
