@@ -1,6 +1,6 @@
 //! The files a pull request changes, and how a path printed on some machine is one of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use super::paths::{self, FrameOrigin};
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
 /// The files a pull request changes, indexed by their name.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// By path in the repository the lines the pull request adds, counted from 1 in the new file.
-    files: BTreeMap<String, BTreeSet<u32>>,
+    /// By path in the repository the lines the pull request adds, counted from 1 in the new file, ascending.
+    files: BTreeMap<String, Vec<u32>>,
     /// The paths, by their last part.
     by_name: HashMap<String, Vec<String>>,
 }
 
 impl Changes {
-    /// Paths with `/`, and the lines added to each.
-    pub fn new(files: impl IntoIterator<Item = (String, BTreeSet<u32>)>) -> Self {
+    /// Paths with `/`, and the lines added to each, ascending.
+    pub fn new(files: impl IntoIterator<Item = (String, Vec<u32>)>) -> Self {
         let mut changes = Self {
             files: files.into_iter().collect(),
             ..Self::default()
@@ -38,11 +38,8 @@ impl Changes {
     /// very large) no line is known.
     pub fn of(files: &ChangedFiles) -> Self {
         let added = |file: &ChangedFile| {
-            let lines = file
-                .added_lines()
-                .unwrap_or_default()
-                .into_iter()
-                .map(|(line, _)| line);
+            let patch = file.read_patch().unwrap_or_default();
+            let lines = patch.added().map(|line| line.new);
             (file.path.clone(), lines.collect())
         };
         Self::new(
@@ -80,7 +77,7 @@ impl Changes {
     pub fn adds(&self, path: &str, line: u32) -> bool {
         self.files
             .get(path)
-            .is_some_and(|added| added.contains(&line))
+            .is_some_and(|added| added.binary_search(&line).is_ok())
     }
 
     /// The repository's path of a path as some tool printed it, and where that file comes from. `root` is the directory
@@ -284,7 +281,7 @@ mod tests {
             file("logo.png", FileStatus::Added, None),
         ]);
         let changes = Changes::of(&files);
-        assert_eq!(changes.files["src/a.rs"], [2, 3, 11].into());
+        assert_eq!(changes.files["src/a.rs"], [2, 3, 11]);
         assert!(changes.contains("logo.png") && !changes.contains("src/b.rs"));
     }
 
