@@ -209,9 +209,26 @@ impl NamedGate {
     }
 }
 
-/// Words and signs of agreement that people type for an approval.
-const AGREEMENTS: &str = "lgtm ok okay ack accepted cleared signed signoff 👍 ✅ ✔ ☑ 🚢 👌 💯 +1 :+1: :thumbsup: \
-                          :white_check_mark: :heavy_check_mark: :ok_hand: :shipit:";
+/// Words of agreement that people type for an approval.
+const AGREEMENTS: [&str; 15] = [
+    "lgtm",
+    "ok",
+    "okay",
+    "ack",
+    "accepted",
+    "cleared",
+    "signed",
+    "signoff",
+    "+1",
+    ":+1:",
+    ":thumbsup:",
+    ":white_check_mark:",
+    ":heavy_check_mark:",
+    ":ok_hand:",
+    ":shipit:",
+];
+/// Signs of agreement; a colour of skin or the form of the sign may stand behind.
+const SIGNS: [&str; 7] = ["👍", "✅", "✔", "☑", "🚢", "👌", "💯"];
 /// Words of a line that agrees at most: `security signed off by me`.
 const SHORT_AGREEMENT: usize = 5;
 
@@ -219,13 +236,7 @@ fn agrees(raw: &str) -> bool {
     let word = raw
         .trim_matches(['.', ',', '!', '*', '_', '(', ')'])
         .to_lowercase();
-    AGREEMENTS.split_whitespace().any(|known| {
-        if known.is_ascii() {
-            known == word
-        } else {
-            word.starts_with(known)
-        }
-    })
+    AGREEMENTS.contains(&word.as_str()) || SIGNS.iter().any(|sign| word.starts_with(sign))
 }
 
 /// Whether a line agrees without naming a gate: `LGTM`, `+1`, `looks good, approving`.
