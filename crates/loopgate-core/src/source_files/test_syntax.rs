@@ -21,6 +21,11 @@ impl TestSyntax {
         )
     }
 
+    /// Whether a test begins in this line.
+    pub fn begins_test(&self, line: &str) -> bool {
+        self.test.is_match(line)
+    }
+
     pub fn function<'l>(&self, line: &'l str) -> Option<&'l str> {
         self.function
             .captures(line)

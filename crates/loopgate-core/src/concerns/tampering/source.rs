@@ -227,7 +227,7 @@ pub(super) fn parts<'a>(
         };
         let name = test.filter(|name| !name.is_empty()).or_else(helper);
         if let Some(name) = name {
-            let is_marked = || above.iter().any(|line| syntax.test(&line.text).is_some());
+            let is_marked = || above.iter().any(|line| syntax.begins_test(&line.text));
             let (name, is_test, number) =
                 (name.to_owned(), test.is_some() || is_marked(), line.number);
             parts.push(part(

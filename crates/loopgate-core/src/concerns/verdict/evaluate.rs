@@ -11,7 +11,7 @@ use crate::{
     },
     evidence::{ChangedCoverage, CheckKind, CheckResults, Outcome},
     ids::{CheckName, RuleId, Score},
-    observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
+    observed::{ChangedFile, ChangedFiles, CodeType, FileStatus, Patch},
     policy::{
         AddedPattern, Context, CoverageTarget, FileGlob, Phase, Policy, RequiredTest, Rule,
         RuleCheck, Severity, UpTo, Yes,
@@ -544,13 +544,10 @@ fn tests_added(files: &[ChangedFile]) -> RuleOutcome {
         .any(|file| is_code(&file.path) && !is_test(&file.path));
     // Languages such as Rust keep unit tests in the file they test.
     let inline_test = |file: &ChangedFile| {
-        let (syntax, lines) = (
-            TestSyntax::of(&file.path),
-            file.added_lines().unwrap_or_default(),
-        );
-        syntax.is_some_and(|syntax| {
-            syntax.inline && lines.iter().any(|(_, text)| syntax.test(text).is_some())
-        })
+        let syntax = TestSyntax::of(&file.path).filter(|syntax| syntax.inline);
+        let patch = syntax.and_then(|_| file.read_patch());
+        let mut added = patch.iter().flat_map(Patch::added);
+        added.any(|line| syntax.is_some_and(|syntax| syntax.begins_test(line.text)))
     };
     let test = files
         .iter()

@@ -354,9 +354,8 @@ fn gives_alone(reading: &FileReading<'_>) -> bool {
     let Some(syntax) = TestSyntax::of(path) else {
         return false;
     };
-    let tests = |line: &ChangedLine<'_>| {
-        syntax.test(line.text).is_some() || syntax.assertions(line.text) > 0
-    };
+    let tests =
+        |line: &ChangedLine<'_>| syntax.begins_test(line.text) || syntax.assertions(line.text) > 0;
     let gives = pattern!(
         r"^\s*(export\b|module\.exports\b|exports\.|pub (fn|struct|mod|const)\b|public\b|(async )?def \w|class \w|func [A-Z])"
     );
