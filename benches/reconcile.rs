@@ -3,6 +3,9 @@
 //! First the CPU of deciding and rendering, for pull requests with 10 and with 300 files, 500 comments and three attempts
 //! that were observed through the simulated GitHub; then how long after a push its first visible effect appears, with an API that
 //! takes 100 ms for each answer. The budgets: 2 ms of CPU for the first, five answers of the API for the second.
+//!
+//! `cargo test --bench reconcile -- --bound` measures the first alone, beside a work that is none of ours, and fails where
+//! it takes many times as long as that: `.ci/run` sees by it that deciding became slower by a factor.
 
 use std::{
     hint::black_box,
@@ -20,7 +23,9 @@ use loopgate::{
     render,
     server::serve_simulated,
 };
-use loopgate_core::{self, InstallationId, RepoName, Sha, state::LoopState};
+use loopgate_core::{
+    InstallationId, RepoName, Sha, Timestamp, deciding::Decision, state::LoopState,
+};
 use loopgate_simulator::{
     Clock, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RunSpec, Simulator,
 };
@@ -44,76 +49,142 @@ const API_LATENCY: Duration = Duration::from_millis(100);
 
 #[tokio::main]
 async fn main() {
+    let is_asked = |flag: &str| std::env::args().any(|arg| arg == flag);
+    if is_asked("--bound") {
+        for (files, most) in BOUNDS {
+            Look::at(files).await.is_within(most);
+        }
+        return;
+    }
     // `cargo test --all-targets` starts benches too, without this flag.
-    if !std::env::args().any(|arg| arg == "--bench") {
+    if !is_asked("--bench") {
         println!("run it with `cargo bench --bench reconcile`");
         return;
     }
     for files in [10, 300] {
-        cpu_of_a_pull_request(files).await;
+        Look::at(files).await.cpu();
     }
     latency_of_the_first_effect().await;
 }
 
-async fn cpu_of_a_pull_request(files: usize) {
-    let world = World::start().await;
-    let pr = world.pull_request(files);
-    let reconcile = Reconcile::new(world.github.clone());
-    for attempt in 1..=3 {
-        if attempt > 1 {
-            let fix = CommitSpec::new("Another try")
-                .file("src/file_0.rs", format!("fn tried_{attempt}() {{}}\n"));
-            world
-                .simulator
-                .user("alice")
-                .push_commit(&pr, fix)
-                .expect("alice may push");
-        }
-        world.fail(&pr, attempt);
-        let outcome = reconcile
-            .run(&world.job(&pr), world.clock.now())
-            .await
-            .expect("GitHub answers");
-        assert!(
-            matches!(outcome.result, ReconcileResult::Decided(_)),
-            "{outcome:?}"
-        );
-    }
-    let (observation, state) = world.observe(&pr).await;
-    let Observation {
-        snapshot, policy, ..
-    } = &observation;
-    println!(
-        "{} files, {} comments, {} attempts",
-        files,
-        COMMENTS,
-        state.attempts.counted.len()
-    );
+/// A pull request as it is observed after its third attempt.
+struct Look {
+    observation: Observation,
+    state: LoopState,
+    now: Timestamp,
+}
 
-    let now = world.clock.now();
-    let decision = loopgate_core::deciding::decide(snapshot, &state, policy, now);
-    let decide = mean(|| {
-        drop(black_box(loopgate_core::deciding::decide(
-            black_box(snapshot),
-            &state,
-            policy,
-            now,
-        )))
-    });
-    let render = mean(|| {
+impl Look {
+    async fn at(files: usize) -> Self {
+        let world = World::start().await;
+        let pr = world.pull_request(files);
+        let reconcile = Reconcile::new(world.github.clone());
+        for attempt in 1..=3 {
+            if attempt > 1 {
+                let fix = CommitSpec::new("Another try")
+                    .file("src/file_0.rs", format!("fn tried_{attempt}() {{}}\n"));
+                world
+                    .simulator
+                    .user("alice")
+                    .push_commit(&pr, fix)
+                    .expect("alice may push");
+            }
+            world.fail(&pr, attempt);
+            let outcome = reconcile
+                .run(&world.job(&pr), world.clock.now())
+                .await
+                .expect("GitHub answers");
+            assert!(
+                matches!(outcome.result, ReconcileResult::Decided(_)),
+                "{outcome:?}"
+            );
+        }
+        let (observation, state) = world.observe(&pr).await;
+        println!(
+            "{} files, {} comments, {} attempts",
+            files,
+            COMMENTS,
+            state.attempts.counted.len()
+        );
+        Self {
+            observation,
+            state,
+            now: world.clock.now(),
+        }
+    }
+
+    fn decide(&self) -> Decision {
+        let Observation {
+            snapshot, policy, ..
+        } = black_box(&self.observation);
+        loopgate_core::decide(snapshot, &self.state, policy, self.now)
+    }
+
+    fn render(&self, decision: &Decision) {
+        let Observation {
+            snapshot, policy, ..
+        } = &self.observation;
         drop(black_box(render::pull_request(
-            black_box(&decision),
+            black_box(decision),
             snapshot,
             policy,
             None,
-        )))
-    });
-    println!(
-        "decide {:.2} ms, render {:.2} ms, both {:.2} ms (budget 2)",
-        decide * 1e3,
-        render * 1e3,
-        (decide + render) * 1e3
-    );
+        )));
+    }
+
+    fn cpu(&self) {
+        let decision = self.decide();
+        let decide = mean(|| drop(black_box(self.decide())));
+        let render = mean(|| self.render(&decision));
+        println!(
+            "decide {:.2} ms, render {:.2} ms, both {:.2} ms (budget 2)",
+            decide * 1e3,
+            render * 1e3,
+            (decide + render) * 1e3
+        );
+    }
+
+    /// # Panics
+    /// If deciding and rendering take more than `most` times as long as the yardstick.
+    fn is_within(&self, most: f64) {
+        let document = yardstick();
+        let times = (0..ROUNDS).map(|_| {
+            let ours = spent(|| self.render(&self.decide()));
+            let other = spent(|| {
+                let read = serde_json::from_str::<serde_json::Value>(black_box(&document));
+                drop(black_box(read));
+            });
+            (ours, other)
+        });
+        let (ours, others): (Vec<f64>, Vec<f64>) = times.unzip();
+        let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
+        let ratio = least(ours) / least(others);
+        println!("decide and render take {ratio:.1} × the yardstick (bound {most})");
+        assert!(ratio <= most, "deciding or rendering became slower");
+    }
+}
+
+/// By the number of files how many times as long as the yardstick deciding and rendering may take, in a build without
+/// optimisation: twice what they take, since only a factor is to be seen.
+const BOUNDS: [(usize, f64); 2] = [(10, 8.0), (300, 25.0)];
+
+/// Of so many rounds the fastest counts: what else the machine does only makes them slower.
+const ROUNDS: usize = 10;
+
+/// A document whose reading is the yardstick: as other programs' code, it costs what it costs.
+fn yardstick() -> String {
+    let item = |nth: usize| json!({ "nth": nth, "path": format!("src/file_{nth}.rs"), "lines": [nth, nth + 1], "is_new": true });
+    (0..2_000)
+        .map(item)
+        .collect::<serde_json::Value>()
+        .to_string()
+}
+
+/// Seconds of CPU that a call takes.
+fn spent(call: impl FnOnce()) -> f64 {
+    let begun = cpu();
+    call();
+    cpu() - begun
 }
 
 /// Seconds of CPU per call, of a second of calls after some to warm up: what else the machine does counts
