@@ -165,7 +165,7 @@ impl Look {
 }
 
 /// By the number of files how many times as long as the yardstick deciding and rendering may take, in a build without
-/// optimisation: twice what they take, since only a factor is to be seen.
+/// optimisation: about twice what they take, since only a factor is to be seen.
 const BOUNDS: [(usize, f64); 2] = [(10, 8.0), (300, 25.0)];
 
 /// Of so many rounds the fastest counts: what else the machine does only makes them slower.

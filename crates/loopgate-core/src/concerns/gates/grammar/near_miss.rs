@@ -227,7 +227,7 @@ const AGREEMENTS: [&str; 15] = [
     ":ok_hand:",
     ":shipit:",
 ];
-/// Signs of agreement; a colour of skin or the form of the sign may stand behind.
+/// Signs of agreement; a skin tone or a variation selector may follow.
 const SIGNS: [&str; 7] = ["👍", "✅", "✔", "☑", "🚢", "👌", "💯"];
 /// Words of a line that agrees at most: `security signed off by me`.
 const SHORT_AGREEMENT: usize = 5;
