@@ -270,12 +270,9 @@ fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult 
         CheckRunId::new(reader.of(run.id, "check_run.id")?),
         event.sender(),
     );
-    // A check run may have its conclusion from the beginning.
-    let is_completed =
-        action == "completed" || action == "created" && run.status.as_deref() == Some("completed");
     let hint = match action {
-        _ if is_completed && ours => return irrelevant(Irrelevant::OwnEvent),
-        _ if is_completed => {
+        "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
+        "completed" => {
             // Of a check run with one of our names nothing is awaited: ours are known, and no other counts.
             let is_named_as_ours = run
                 .name

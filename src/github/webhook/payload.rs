@@ -120,7 +120,6 @@ pub(super) struct Run {
     pub id: Option<u64>,
     pub name: Option<String>,
     pub head_sha: Sha,
-    pub status: Option<String>,
     /// [`App`], which has an id of null where it is gone.
     app: Part,
     pub pull_requests: Option<Vec<PayloadPull>>,
