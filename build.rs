@@ -15,6 +15,8 @@ use std::{
     process::Command,
 };
 
+use serde::Deserialize;
+
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=LOOPGATE_COMMIT");
@@ -79,13 +81,11 @@ fn write_out(name: &str, code: &str) -> io::Result<()> {
     fs::write(out.join(name), code)
 }
 
-/// Writes `config/templates/messages.toml` as the code that `src/render/messages.rs` includes: a table of all entries,
-/// and for each section with an enum a type that finds the entry of a variant by a `match` without a default. So a
+/// Writes the catalogue as the code that `src/render/messages.rs` includes: a table of all entries, and for each section
+/// with an enum a type that finds the entry of a variant by a `match` without a default. So a
 /// variant without an entry, an entry without a variant, and an entry that no code names do not compile.
 fn write_sentences() -> io::Result<()> {
-    let text = fs::read_to_string("config/templates/messages.toml")?;
-    let sections: BTreeMap<String, BTreeMap<String, String>> =
-        toml::from_str(&text).map_err(io::Error::other)?;
+    let sections = catalogue()?;
     let mut table = "pub(super) const ENTRIES: &[(&str, &str)] = &[\n".to_owned();
     let mut types = "/// Sentences by section.\n\
          #[allow(clippy::unneeded_struct_pattern, reason = \"a pattern of variants of all shapes\")]\n\
@@ -103,6 +103,61 @@ fn write_sentences() -> io::Result<()> {
         };
     }
     write_out("sentences.rs", &format!("{table}];\n\n{types}}}\n"))
+}
+
+/// Sentences by section and entry.
+type Sections = BTreeMap<String, BTreeMap<String, String>>;
+
+/// `config/templates/messages.toml`, and the sentences of the causes for calling a person, which stand with the causes.
+fn catalogue() -> io::Result<Sections> {
+    let text = fs::read_to_string("config/templates/messages.toml")?;
+    let mut sections: Sections = toml::from_str(&text).map_err(io::Error::other)?;
+    let causes = env::var("DEP_LOOPGATE_CORE_CAUSES").map_err(io::Error::other)?;
+    println!("cargo:rerun-if-changed={causes}");
+    let Causes { cause: causes } =
+        toml::from_str(&fs::read_to_string(causes)?).map_err(io::Error::other)?;
+    for cause in causes {
+        let (says, locally) = (cause.says, cause.says_in_a_local_loop);
+        for (section, sentence) in [
+            ("trigger", says.title),
+            ("cause", says.recognised),
+            ("human_action", says.to_do),
+            ("question_of_run", says.question),
+            ("answers_of_run", says.answers),
+            ("trigger_of_local_loop", locally.title),
+            ("question_of_local_loop", locally.question),
+            ("answers_of_local_loop", locally.answers),
+        ] {
+            let entries = sections.entry(section.to_owned()).or_default();
+            entries.extend(sentence.map(|sentence| (cause.name.clone(), sentence)));
+        }
+    }
+    Ok(sections)
+}
+
+#[derive(Deserialize)]
+struct Causes {
+    cause: Vec<CauseRow>,
+}
+
+/// The core reads the rest of a row.
+#[derive(Deserialize)]
+struct CauseRow {
+    name: String,
+    says: CauseSentences,
+    #[serde(default)]
+    says_in_a_local_loop: CauseSentences,
+}
+
+/// What is said of a cause. `data/causes.toml` of the core tells what each is.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CauseSentences {
+    title: Option<String>,
+    recognised: Option<String>,
+    to_do: Option<String>,
+    question: Option<String>,
+    answers: Option<String>,
 }
 
 /// `entry::Step::PushAFix`: an enum of a section's entries.

@@ -20,7 +20,7 @@ use loopgate_core::{
     PrNumber, RepoName, TeamSlug,
     concerns::gates::{Considered, GateReport, MatchReason, Refusal, TriggerMatch},
     observed::{ChangedFiles, Lifecycle, Review, Snapshot, Standing, Unusable},
-    policy::{RuleTier, Trigger},
+    policy::{RuleTier, Trigger, WaitsFor},
     replay::{JudgedHead, PastPullRequest, Waited, WhatIf},
     state::{AttemptDigest, AuthorKind, Lacking, VerificationResult},
 };
@@ -321,9 +321,10 @@ fn calls(judged: &[JudgedHead]) -> Vec<TriedCall> {
             .as_ref()
             .map(|escalation| escalation.trigger)
         {
-            Some(Trigger::GateTimeout | Trigger::UnknownErrorType) => false,
+            Some(Trigger::UnknownErrorType) => false,
             Some(Trigger::SameError) => is_explained,
-            _ => true,
+            Some(trigger) => trigger.waits_for() != Some(WaitsFor::Approval),
+            None => true,
         }
     };
     let mut calls: Vec<TriedCall> = Vec::new();

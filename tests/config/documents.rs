@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use loopgate::config;
-use loopgate_core::policy::{Policy, PolicyOrigin};
+use loopgate_core::policy::{Policy, PolicyOrigin, Trigger};
 use serde_json::Value;
 
 use crate::json_schema;
@@ -109,6 +109,31 @@ fn the_example_shows_every_key_and_its_samples_are_right() {
         .filter(|key| !listed.contains(key.as_str()))
         .collect();
     assert!(missing.is_empty(), "{EXAMPLE} does not show {missing:?}");
+}
+
+/// Words separated by commas, in lines of a comment.
+fn comment(begin: &str, words: &[&str]) -> String {
+    let mut lines = vec![begin.to_owned()];
+    for word in words {
+        let last = lines.last_mut().unwrap();
+        if last.len() + word.len() < 118 {
+            *last += &format!(" {word},");
+        } else {
+            lines.push(format!("  # {word},"));
+        }
+    }
+    format!("{}.\n", lines.join("\n").trim_end_matches(','))
+}
+
+#[test]
+fn the_example_lists_every_cause() {
+    let text = read(EXAMPLE);
+    let (begin, end) = ("  # Causes:", "  triggers: {}\n");
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let causes = comment(begin, &Trigger::ALL.map(Trigger::as_str));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(EXAMPLE);
+    loopgate_written::assert_written(file, &format!("{before}{causes}{end}{after}"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::{
     failure::Blame,
     ids::{CheckName, GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
-    policy::{Channel, Fixer, Trigger},
+    policy::{Channel, Fixer, Trigger, WaitsFor},
     stage::Stage,
     state::{
         AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, Reviewer, RunStatus, Ticks,
@@ -407,14 +407,10 @@ fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
         _ => {}
     }
     match stages.action {
-        // A gate that gets no decision in time is no finding about the evidence.
-        NextAction::Escalate {
-            cause: Trigger::GateTimeout,
-        }
-        | NextAction::WaitForHuman {
-            cause: Trigger::GateTimeout,
-        } => {}
-        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => {
+        // An approval that does not come in time is no finding about the evidence.
+        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }
+            if cause.waits_for() != Some(WaitsFor::Approval) =>
+        {
             return Completed(Conclusion::ActionRequired);
         }
         _ => {}

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize, de::Unexpected};
 
-use super::{ConfigValue, Fixer};
+use super::{Called, ConfigValue, Fixer, Trigger};
 use crate::{
     config_value,
     ids::{GateName, Login, TeamSlug},
@@ -67,10 +67,10 @@ impl<F> EscalationPolicy<F> {
 
     /// Those who are called for a trigger that names nobody itself; empty where the configuration names nobody.
     pub fn called_for(&self, trigger: Trigger) -> &[Recipient] {
-        let own = match trigger {
-            Trigger::ExternalDependencyDown | Trigger::NoReport => &self.ops,
-            Trigger::AmbiguousRequirement => &self.product_owner,
-            _ => &self.notify,
+        let own = match trigger.calls() {
+            Called::Ops => &self.ops,
+            Called::ProductOwner => &self.product_owner,
+            Called::Notify => &self.notify,
         };
         if own.is_empty() { &self.notify } else { own }
     }
@@ -142,65 +142,6 @@ pub enum ReportSection {
     FixAttempts,
     DebugMemorySummary,
     StackTraces,
-}
-
-words! {
-    /// The causes of an escalation, the most urgent first: when several hold, the first of this order is *the* cause
-    /// and the others are listed with it.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-    pub enum Trigger {
-        SecurityIssueFound = "security_issue_found",
-        Tampering = "tampering",
-        Disputed = "disputed",
-        RegressionDetected = "regression_detected",
-        CircularFailure = "circular_failure",
-        SameError = "same_error",
-        TotalFailures = "total_failures",
-        MaxAttemptsReached = "max_attempts_reached",
-        Stagnation = "stagnation",
-        TimeoutExceeded = "timeout_exceeded",
-        ExternalDependencyDown = "external_dependency_down",
-        NoReport = "no_report",
-        AmbiguousRequirement = "ambiguous_requirement",
-        BudgetExhausted = "budget_exhausted",
-        GateTimeout = "gate_timeout",
-        CoverageThresholdUnmet = "coverage_threshold_unmet",
-        NoChange = "no_change",
-        UnknownErrorType = "unknown_error_type",
-    }
-}
-
-impl Trigger {
-    /// Whether a later passing push is not enough: a person must say `/loop resume`.
-    pub const fn needs_a_decision(self) -> bool {
-        matches!(
-            self,
-            Self::SecurityIssueFound
-                | Self::Tampering
-                | Self::Disputed
-                | Self::AmbiguousRequirement
-        )
-    }
-
-    /// Whether it is about what the attempts came to. The others call while an attempt's evidence or an approval is
-    /// waited for, and are no one's failure.
-    pub const fn is_of_attempts(self) -> bool {
-        !matches!(
-            self,
-            Self::ExternalDependencyDown | Self::NoReport | Self::GateTimeout
-        )
-    }
-
-    pub const fn default_action(self) -> EscalationAction {
-        match self {
-            // A report helps a check that says nothing, and a person does not. So a person is called at the limit, not
-            // at the second attempt.
-            Self::CoverageThresholdUnmet | Self::NoChange | Self::UnknownErrorType => {
-                EscalationAction::FlagAndContinue
-            }
-            _ => EscalationAction::HumanReview,
-        }
-    }
 }
 
 /// What an escalation does.

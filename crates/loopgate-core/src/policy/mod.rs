@@ -16,6 +16,7 @@ mod matchers;
 mod memory;
 mod retry;
 mod rules;
+mod trigger;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     config_value::*, coverage::*, error::*, escalation::*, evaluate::*, fixer::*, gate::*,
-    labels::*, matchers::*, memory::*, retry::*, rules::*, verify::*,
+    labels::*, matchers::*, memory::*, retry::*, rules::*, trigger::*, verify::*,
 };
 use super::{
     ids::{GateName, Login, Sha, Timestamp},

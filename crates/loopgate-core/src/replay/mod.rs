@@ -20,7 +20,7 @@ use crate::{
     observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
     policy::{
         CheckPolicy, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, Trigger,
-        WhenSkipped,
+        WaitsFor, WhenSkipped,
     },
     state::{AttemptDigest, LoopState, RunChanges, VerificationResult},
     text,
@@ -401,7 +401,8 @@ impl Course {
         // Whether an approval would have come in time is not known.
         let call = |judged: &JudgedHead| {
             let call = judged.decision.view.escalation.as_ref()?;
-            (call.trigger != Trigger::GateTimeout).then_some((call.attempt, call.trigger))
+            (call.trigger.waits_for() != Some(WaitsFor::Approval))
+                .then_some((call.attempt, call.trigger))
         };
         let recorded = judged
             .iter()

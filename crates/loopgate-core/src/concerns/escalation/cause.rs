@@ -38,7 +38,7 @@ pub enum Cause {
     /// What is disputed, and how much more there is.
     Disputed { first: Box<Dispute>, more: usize },
     /// So many failures of the run were disputed that what is wanted cannot be clear.
-    ManyDisputes { disputes: usize },
+    AmbiguousRequirement { disputes: usize },
     /// Names of the tests, at most three.
     RegressionDetected { tests: Vec<String> },
     /// How the attempts come back.
@@ -101,7 +101,7 @@ impl Cause {
             Self::SecurityIssueFound => Trigger::SecurityIssueFound,
             Self::Tampering { .. } => Trigger::Tampering,
             Self::Disputed { .. } => Trigger::Disputed,
-            Self::ManyDisputes { .. } => Trigger::AmbiguousRequirement,
+            Self::AmbiguousRequirement { .. } => Trigger::AmbiguousRequirement,
             Self::RegressionDetected { .. } => Trigger::RegressionDetected,
             Self::CircularFailure { .. } => Trigger::CircularFailure,
             Self::SameError { .. } => Trigger::SameError,
@@ -159,7 +159,7 @@ pub fn causes(
             first,
             more: disputed.count(),
         }),
-        disputes::too_many(state).map(|disputes| Cause::ManyDisputes { disputes }),
+        disputes::too_many(state).map(|disputes| Cause::AmbiguousRequirement { disputes }),
         (!gates.is_empty()).then_some(Cause::GateTimeout { gates }),
     ];
     causes.extend(by_trigger(of_run));
