@@ -94,6 +94,7 @@ pub fn to_evidence(
         problems: Vec::new(),
         coverage: None,
         has_partial: false,
+        unended: None,
     };
     if let Some(written) = written {
         for path in find("**/*", written, written) {
@@ -186,6 +187,8 @@ struct Gathered<'a> {
     coverage: Option<Vec<FileCoverage>>,
     /// A report was cut short or malformed: a check must not pass on it.
     has_partial: bool,
+    /// The test in which the output ends.
+    unended: Option<Failure>,
 }
 
 impl Gathered<'_> {
@@ -346,6 +349,7 @@ impl Gathered<'_> {
                 output.trust_closing_sum();
             }
             self.add_coverage(self.job.directory, output.coverage.take());
+            self.unended = output.unended.take();
             self.add(output);
         }
         log
@@ -356,7 +360,7 @@ impl Gathered<'_> {
     fn settle_failures(&mut self, outcome: Outcome, ending: &Ending, of_log: Option<Failure>) {
         let (evidence, has_ended_well) = (&mut self.evidence, *ending == Ending::Exited(0));
         if outcome == Outcome::Failed && evidence.failures.is_empty() && !has_ended_well {
-            evidence.failures.extend(of_log);
+            evidence.failures.extend(self.unended.take().or(of_log));
         }
         // A command that failed by itself prints why. That its report is missing then adds nothing.
         if has_ended_well || evidence.failures.is_empty() {

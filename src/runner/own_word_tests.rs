@@ -95,6 +95,14 @@ async fn a_known_runner_that_prints_no_sum_did_not_end() {
         let said = &failure.error_message;
         assert!(said.starts_with("the run did not end: "), "{said}");
     }
+    let ended = begun.replace("test_a", "test_cart") + "; exit 3";
+    let evidence = of_tests("bin/pytest -v", ("pytest", ended.as_str())).await;
+    let [failure] = evidence.failures.as_slice() else {
+        panic!("{:?}", evidence.failures);
+    };
+    assert_eq!(failure.test_file.as_deref(), Some("tests/test_cart.py"));
+    let said = &failure.error_message;
+    assert!(said.starts_with("the output ends while a test"), "{said}");
     // What was asked for less shows less.
     for command in ["bin/pytest -q", "bin/pytest | tail -n 3"] {
         let evidence = of_tests(command, ("pytest", begun)).await;

@@ -59,6 +59,8 @@ pub struct Report {
     /// What the sum that ends the text counts, where that is no failure although some were read
     /// ([`Report::trust_closing_sum`]).
     pub closing_sum: Option<CheckResults>,
+    /// The test in which the text ends before it sums the run up: what failed, where the command did.
+    pub unended: Option<Failure>,
     /// Names of tests that failed and passed.
     pub flaky_tests: Vec<String>,
     /// Of the tests whose duration the report gives.

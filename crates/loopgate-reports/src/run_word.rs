@@ -24,6 +24,8 @@ pub(super) struct RunWord {
     has_failed: bool,
     /// Its text ends before it sums the run up.
     ended_early: bool,
+    /// The test in which it ends.
+    unended: Option<Failure>,
     /// How many tests passed and were skipped by the sum that ends the text, where that counts none that failed.
     closing: Option<(u64, u64)>,
     /// The sums so far, of a tool that prints several.
@@ -48,6 +50,11 @@ impl RunWord {
     /// The text of a tool that sums each run up ends before it does.
     pub fn end_early(&mut self) {
         self.ended_early = true;
+    }
+
+    /// The text ends within a test, with no word of what became of that.
+    pub fn end_in(&mut self, test: Failure) {
+        self.unended = Some(test);
     }
 
     /// The sum that ends the text counts none that failed.
@@ -87,6 +94,7 @@ impl Collector {
             unnamed,
             has_failed,
             ended_early,
+            unended,
             closing,
             complaints,
             reasons,
@@ -105,6 +113,7 @@ impl Collector {
             ended_early,
             complaints,
         };
+        self.report.unended = unended.filter(|_| ended_early && kept + counted == 0);
         self.report.closing_sum =
             closing
                 .filter(|_| kept + counted + unnamed > 0)

@@ -76,7 +76,7 @@ impl Job<'_> {
         // A step that was cut off has not reported what failed.
         let has_failed = failing.is_none_or(|failing| failing.has_failed);
         let is_of_runner = step.is_of_runner || !self.steps.is_empty();
-        let report = (is_of_runner && has_failed).then(|| {
+        let mut report = (is_of_runner && has_failed).then(|| {
             let lines = step.tool_lines(&step.lines[output..]);
             let pieces = lines.flat_map(|line| [line.as_bytes(), b"\n"]);
             read("log of the job", LineReader { pieces, piece: b"" }, options)
@@ -102,9 +102,9 @@ impl Job<'_> {
             None => step.header,
         };
         let best = shown.best.and_then(|best| best.checked_sub(output));
-        let failure = has_failed
-            .then(|| step.failure(&step.lines[output..], best))
-            .flatten();
+        let unended = report.as_mut().and_then(|report| report.unended.take());
+        let of_lines = || step.failure(&step.lines[output..], best);
+        let failure = has_failed.then(|| unended.or_else(of_lines)).flatten();
         let excerpt = LogExcerpt {
             job: step
                 .job

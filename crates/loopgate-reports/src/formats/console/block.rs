@@ -22,6 +22,8 @@ pub(super) struct Block {
     pub is_output: bool,
     /// Its name is its end: what follows are remarks on it.
     pub is_over: bool,
+    /// The stack of the test in which the process may end.
+    pub is_dying: bool,
     /// Several tests may share one text.
     pub names: Vec<String>,
     file: String,
@@ -64,6 +66,7 @@ impl Block {
             is_finding: row.means == Means::Finding,
             is_output: row.means == Means::Output,
             is_over: row.means == Means::NamedEnd,
+            is_dying: row.means == Means::Dies,
             names: Vec::new(),
             file: text::path(&first(&[group("file"), file])),
             line: numbers::line(group("line")).or(at),
@@ -107,6 +110,16 @@ impl Block {
             self.lines += 1;
         }
         self.text.push_line(line);
+    }
+
+    /// Whether the process may have ended in its test: something says so, or nothing stands behind its name.
+    pub fn may_be_last_word(&self) -> bool {
+        self.lines == 0 || self.says_why()
+    }
+
+    /// Whether the line that begins it says what is wrong.
+    pub fn says_why(&self) -> bool {
+        !self.rule.is_empty()
     }
 
     /// Whether a line still explains this finding.
@@ -210,6 +223,9 @@ impl Block {
             .split_first()
             .map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
         let mut first = match self.tool().reader {
+            Some(BlockReader::Pytest) if self.is_dying => {
+                pytest_stack(&self.file, name, &self.rule, &text)
+            }
             Some(BlockReader::Pytest) => pytest(name, &text),
             Some(BlockReader::Ctest) => match &self.tool().without {
                 Some(without) => ctest(name, &self.message, &without.replace_all(&text, "")),
@@ -218,7 +234,7 @@ impl Block {
             Some(BlockReader::Unittest) => unittest(name, &text),
             None => self.by_expression(name, &text),
         };
-        if !self.rule.is_empty() {
+        if !self.rule.is_empty() && !self.is_dying {
             let message = first.failure.error_message.trim();
             // What is quoted of the source says nothing.
             let is_source = message.starts_with(|c: char| c.is_ascii_digit() || c == '>')
@@ -385,6 +401,8 @@ patterns! {
     CAPTURED = r"(?m)^-.* Captured .*-\s*$";
     /// `tests/test_cart.py:4: AssertionError`
     FRAME = r#"(?m)^(?P<file>[^ "\n]+?\.py):[0-9]"#;
+    /// `File "/srv/shop/test_t.py", line 9, in test_b`; Python itself writes no comma behind the line.
+    STACK_FRAME = r#"(?m)^  File "(?P<file>[^"\n]+)", line [0-9]+,? in (?P<function>.+)$"#;
     /// A method, its class, and `[two]` or `(n=2)` of a subtest.
     UNITTEST = r"^(\S+) \(([^\s()]+)\)( .*)?$";
 }
@@ -437,6 +455,61 @@ fn pytest(heading: &str, text: &str) -> FailedTest {
         .find(|file| !file.contains("/lib/python"))
         .unwrap_or_default();
     FailedTest::new(&file, heading, message, trace)
+}
+
+/// The test that stands in the stack with which the process ends, unless pytest named it ahead of that.
+fn pytest_stack(file: &str, node: &str, message: &str, text: &str) -> FailedTest {
+    let lines: Vec<&str> = text.lines().collect();
+    let stacks = lines.chunk_by(|one, next| one.starts_with("  ") == next.starts_with("  "));
+    let of_pytest = stacks
+        .map(|lines| lines.join("\n"))
+        .find(|stack| stack.contains(" in pytest_runtest_"));
+    let trace = of_pytest.as_deref().unwrap_or(text);
+    let mut frames: Vec<(String, &str)> = STACK_FRAME
+        .captures_iter(trace)
+        .filter_map(|frame| Some((text::path(&frame["file"]), frame.name("function")?.as_str())))
+        .collect();
+    if text.contains("(most recent call first)") {
+        frames.reverse();
+    }
+    let begins = |(_, function): &&(String, &str)| {
+        ["pytest_pyfunc_call", "_callTestMethod"].contains(function)
+    };
+    let is_own = |(file, _): &&(String, &str)| !file.contains("/lib/python");
+    let of_test = frames
+        .iter()
+        .skip_while(|frame| !begins(frame))
+        .find(is_own);
+    let of_test = of_test.filter(|(_, function)| function.starts_with("test"));
+    let (of_file, name) = match (node.strip_prefix("::"), of_test) {
+        (Some(node), _) => (file, super::with_dots(node)),
+        (None, Some((of_file, function))) => {
+            let known = if file.is_empty() { of_file } else { file };
+            (known, (*function).to_owned())
+        }
+        (None, None) => (file, String::new()),
+    };
+    let mut test = FailedTest::new(of_file, &name, message, trace);
+    // One word is read as a class.
+    test.failure.error_message = match message {
+        "" if name.is_empty() => "the output ends while a test of this file runs",
+        "" => "the output ends while this test runs",
+        message => message,
+    }
+    .to_owned();
+    let phase = ["setup", "teardown"].into_iter().find(|phase| {
+        frames
+            .iter()
+            .any(|(_, function)| function.strip_prefix("pytest_runtest_") == Some(phase))
+    });
+    match phase.filter(|_| !name.is_empty()) {
+        Some(phase) => FailedTest {
+            class: phase.to_owned(),
+            is_error: true,
+            ..test
+        },
+        None => test,
+    }
 }
 
 /// Class and method of a test as unittest names it: `test_total (cart.tests.CartTests.test_total) (n=2)`.

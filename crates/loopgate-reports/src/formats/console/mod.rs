@@ -130,6 +130,8 @@ pub(super) struct Console {
     /// tool's behind it.
     before_crash: Option<Block>,
     annotations: Vec<Finding>,
+    /// The test in which the process ended, if nothing sums the run up behind it.
+    dying: Option<Block>,
     /// The hook that failed last.
     hook: Option<Hook>,
     guesses: Guesses,
@@ -231,6 +233,7 @@ impl Console {
         if let Some(crash) = crash {
             out.problem(|| text::failure(Failure::default(), "", &crash));
         }
+        self.end_dying(out);
         self.close_around(out);
         self.end_hook(out);
         self.go.end(out);
@@ -346,7 +349,13 @@ impl Console {
             self.framework(row.tool, out);
             out.expect_tests();
         }
-        self.counts.has_opened |= row.opens;
+        if row.opens {
+            self.counts.has_opened = true;
+            self.end_dying(out);
+        }
+        if row.means == Means::Counts {
+            self.dying.take_if(|dying| dying.tool == row.tool);
+        }
         if group("counts").or(group("sum")).is_none() {
             self.counts.interrupt();
         }
@@ -368,7 +377,12 @@ impl Console {
                 self.title = title.or_else(|| self.title.take());
             }
             // Why it failed stands below the name, where nothing stands above it.
-            Means::Block | Means::Output | Means::Name | Means::NamedEnd | Means::Finding => {
+            Means::Block
+            | Means::Output
+            | Means::Name
+            | Means::NamedEnd
+            | Means::Finding
+            | Means::Dies => {
                 self.begin(found, line);
             }
             // The first line is the test, the others its sections.
@@ -450,7 +464,7 @@ impl Console {
                     );
                 }
             }
-            Means::Counts | Means::End | Means::Pass | Means::Aside => {}
+            Means::Counts | Means::End | Means::Pass | Means::Aside | Means::StackEnd => {}
         }
     }
 
@@ -472,8 +486,13 @@ impl Console {
             }
             _ => true,
         };
-        let is_apart = (row.means != Means::Ended || self.begun.is_some())
-            && (!row.below_place || self.place.is_some());
+        let is_dying = self.open.as_ref().map(|open| open.is_dying);
+        let is_apart = match row.means {
+            Means::Dies => is_dying != Some(false),
+            Means::StackEnd => is_dying == Some(true),
+            Means::Ended => self.begun.is_some(),
+            _ => true,
+        } && (!row.below_place || self.place.is_some());
         let is_announced = || {
             let begins = |known: &String| {
                 known
@@ -604,6 +623,29 @@ impl Console {
             }
             return;
         }
+        if block.is_dying {
+            self.dying = Some(block).filter(Block::may_be_last_word);
+            return;
+        }
+        self.fail(block, out);
+    }
+
+    /// The process ended in that test.
+    fn end_dying(&mut self, out: &mut Collector) {
+        let Some(block) = self.dying.take() else {
+            return;
+        };
+        if block.says_why() {
+            return self.fail(block, out);
+        }
+        self.framework(block.tool, out);
+        if let Some(test) = block.failures(true).into_iter().next() {
+            out.run.end_in(test.failure);
+        }
+    }
+
+    /// Reports the failing tests of a block.
+    fn fail(&mut self, block: Block, out: &mut Collector) {
         let tool = block.tool;
         // The failures that the program's own tests reported are more exact, and it is not counted as another one.
         if is_ctest(tool) && self.counts.failures_found > block.found {
@@ -828,6 +870,54 @@ mod tests {
             failure.source.as_ref().and_then(|source| source.line),
             Some(3)
         );
+    }
+
+    #[test]
+    fn a_text_that_ends_in_a_test_names_it_and_fails_nothing_by_itself() {
+        let of = |lines: &str| {
+            let log = format!(
+                "{} test session starts {}\n{lines}",
+                "=".repeat(29),
+                "=".repeat(30)
+            );
+            let read = read("test", log.as_bytes(), &ReadOptions::default());
+            assert_eq!(read.failures, []);
+            let unended = read
+                .unended
+                .map(|it| (it.test_name, it.test_file, it.error_message));
+            unended.map(|(name, file, message)| {
+                [name, file, Some(message)].map(Option::unwrap_or_default)
+            })
+        };
+        let named = "test_a.py::T::test_ok PASSED       [ 33%]\ntest_a.py::T::test_exit[a b] ";
+        assert_eq!(
+            of(named),
+            Some(
+                [
+                    "T.test_exit[a b]",
+                    "test_a.py",
+                    "the output ends while this test runs"
+                ]
+                .map(str::to_owned)
+            )
+        );
+        let of_file =
+            "test_a.py .         [ 25%]\ntest_b.py .F\nmake: *** [Makefile:2: test] Error 3\n";
+        assert_eq!(
+            of(of_file),
+            Some(
+                [
+                    "",
+                    "test_b.py",
+                    "the output ends while a test of this file runs"
+                ]
+                .map(str::to_owned)
+            )
+        );
+        // The last lines are about no test.
+        assert_eq!(of("test_a.py::test_ok \nhello\n"), None);
+        let summed = format!("test_a.py .\n\n{0} 1 passed in 0.01s {0}\n", "=".repeat(30));
+        assert_eq!(of(&summed), None);
     }
 
     #[test]

@@ -145,6 +145,10 @@ pub(super) enum Means {
     Begun,
     /// The test that has begun ends.
     Ended,
+    /// The process may end here, in a test whose stack follows: a failure where nothing sums the run up behind it.
+    Dies,
+    /// That stack is over.
+    StackEnd,
     /// Another program speaks from here on.
     Speaker,
     /// A hook has ended, and what it printed follows: a failure where nothing else in that is one.
