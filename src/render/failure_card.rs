@@ -58,14 +58,23 @@ pub(super) fn causes(failures: &[FailureView]) -> Vec<Cause<'_>> {
 impl Cause<'_> {
     /// "39 more fail in the same way: `b`, `c`, `d` and 36 more", each named by `quote`.
     pub fn others(&self, quote: impl Fn(&str) -> String) -> Option<String> {
+        let names: Vec<String> = self.other_names().map(|name| quote(&name)).collect();
+        let fail = words::plural(names.len(), "more fails", "more fail");
+        (!names.is_empty())
+            .then(|| format!("{fail} in the same way: {}", words::few(&names, NAMED)))
+    }
+
+    /// What each failure but the first is called.
+    pub fn other_names(&self) -> impl Iterator<Item = String> {
         let mut alike: BTreeMap<(&CheckName, String), usize> = BTreeMap::new();
         for view in self.others.iter().chain([&self.first]) {
             *alike.entry((&view.check, name(view))).or_default() += 1;
         }
         // A name that stands for several failures needs the job beside it, or the place.
-        let distinct_name = |other: &&FailureView| {
+        self.others.iter().map(move |other| {
             let name = name(other);
-            let check = (other.check != self.first.check).then(|| other.check.to_string());
+            let check = (other.check != self.first.check && name != other.check.as_str())
+                .then(|| other.check.to_string());
             let is_shared = alike
                 .get(&(&other.check, name.clone()))
                 .is_some_and(|alike| *alike > 1);
@@ -92,15 +101,7 @@ impl Cause<'_> {
             } else {
                 format!("{name} ({})", beside.join(", "))
             }
-        };
-        let names: Vec<String> = self
-            .others
-            .iter()
-            .map(|other| quote(&distinct_name(other)))
-            .collect();
-        let fail = words::plural(names.len(), "more fails", "more fail");
-        (!names.is_empty())
-            .then(|| format!("{fail} in the same way: {}", words::few(&names, NAMED)))
+        })
     }
 }
 

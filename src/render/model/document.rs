@@ -138,6 +138,9 @@ pub struct Failure {
     pub regression: bool,
     /// Failures beside it with the same cause.
     pub also: usize,
+    /// What the first ones of those are called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     pub place: Option<Place>,
     pub message: Option<String>,
     pub expected: Option<String>,

@@ -56,6 +56,9 @@ const FOR_READERS: usize = 256;
 /// Lines of a failure's trace, from the most generous document to the tightest.
 const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
 
+/// Names of further failures with one cause.
+const MOST_OTHERS: usize = 10;
+
 /// What a fixer or author must not do.
 const RULES: [&str; 2] = [
     NO_EDITS,
@@ -426,6 +429,11 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
         new: view.blame == Blame::PrCode && !is_known,
         regression: view.regressed,
         also: cause.others.len(),
+        others: cause
+            .other_names()
+            .take(MOST_OTHERS)
+            .map(|name| short(&name, 300))
+            .collect(),
         place: failure.location().map(|(file, line)| Place {
             file: short(file, 500),
             line,

@@ -88,6 +88,7 @@ const DOCUMENTS: [Fields; 5] = [
             "capabilities",
             "checks[].url",
             "failures[].test",
+            "failures[].others",
             "failures[].place",
             "failures[].message",
             "failures[].expected",
@@ -347,6 +348,7 @@ mod tests {
             new: true,
             regression: true,
             also: 1,
+            others: vec![theirs()],
             place: Some(Place {
                 file: theirs(),
                 line: Some(1),

@@ -76,7 +76,8 @@ impl ExaminedFailure {
 
     /// What failures with different errors have in common: what explains them, and what they lack. Code may lack a
     /// thing in several places for several reasons; tests that stop at it, what surrounds them, and files that one
-    /// command mends are one cause.
+    /// command mends are one cause. A measure is nothing that is lacking: two tests may take too long, and two indices
+    /// be too large, for different reasons.
     pub fn common_cause(&self) -> Option<(&str, &str)> {
         use RootCauseCategory::{ConfigurationError, DependencyIssue, Environment};
         let Self { at, conclusion, .. } = self;
@@ -91,7 +92,8 @@ impl ExaminedFailure {
         } else {
             &conclusion.subject
         };
-        (!thing.is_empty() && (around || in_tests || by_command))
+        let is_measure = thing.starts_with(|c: char| c.is_ascii_digit());
+        (!thing.is_empty() && !is_measure && (around || in_tests || by_command))
             .then_some((conclusion.patterns.first()?.as_str(), thing.as_str()))
     }
 }
@@ -186,12 +188,31 @@ mod tests {
                 "AssertionError: expected 2 to be 3",
                 "    at y (/home/runner/work/w/w/test/c.test.ts:1:1)",
             ),
+            failure(
+                "seven",
+                "Error: Test timed out in 5000ms.",
+                "    at /home/runner/work/w/w/test/d.test.ts:1:1",
+            ),
+            failure(
+                "eight",
+                "Error: Test timed out in 5000ms.",
+                "    at /home/runner/work/w/w/test/e.test.ts:1:1",
+            ),
         ];
         let related: Vec<Vec<String>> = analyse_all(&failures, &Changes::default())
             .into_iter()
             .map(|a| a.related)
             .collect();
-        let expected: [&[&str]; 6] = [&["two"], &["one"], &["four"], &["three"], &[], &[]];
+        let expected: [&[&str]; 8] = [
+            &["two"],
+            &["one"],
+            &["four"],
+            &["three"],
+            &[],
+            &[],
+            &[],
+            &[],
+        ];
         assert_eq!(related, expected);
     }
 
