@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use loopgate_core::{evidence::ReportFormat, failure};
 
 use super::{
-    Speakers, Unreadable,
+    HookOutput, Speakers, Unreadable,
     formats::{FORMATS, Tap, is_old_sarif},
     mark::Mark,
     outer_keys::outer_keys,
@@ -251,28 +251,33 @@ fn by_lines(head: &str) -> Option<ReportFormat> {
         .collect();
     let mut speakers = Speakers::default();
     speakers.learn(lines.iter().map(|line| &**line));
+    let mut hook_output = HookOutput::default();
     for line in lines {
+        let line = hook_output.line(&line);
+        if hook_output.is_ahead() {
+            common = common.or(Some(ReportFormat::Console));
+        }
         let object =
             Some(line.trim_start()).filter(|line| line.starts_with('{') && line.ends_with('}'));
         let keys = object.map(outer_keys);
         let own = first(|mark| match mark {
-            Mark::Line(is) | Mark::Text { own: is, .. } | Mark::Lines { own: is, .. } => is(&line),
+            Mark::Line(is) | Mark::Text { own: is, .. } | Mark::Lines { own: is, .. } => is(line),
             Mark::JsonLines(is) | Mark::Json { line: is, .. } => keys.as_deref().is_some_and(is),
             _ => false,
         });
         if own.is_some() {
             // A document of TAP may stand among what tools print for people.
-            let is_among = common.is_some() && Tap::begins_with(&line);
+            let is_among = common.is_some() && Tap::begins_with(line);
             return if is_among { common } else { own };
         }
-        let pair = first(|mark| matches!(mark, Mark::Lines { pair: is, .. } if is(&line)));
+        let pair = first(|mark| matches!(mark, Mark::Lines { pair: is, .. } if is(line)));
         if pair.is_some() && pair == one_of_pair {
             return pair;
         }
         one_of_pair = one_of_pair.or(pair);
         common = common
-            .or_else(|| first(|mark| matches!(mark, Mark::Text { common: is, .. } if is(&line))));
-        any = any.or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) if is(&line))));
+            .or_else(|| first(|mark| matches!(mark, Mark::Text { common: is, .. } if is(line))));
+        any = any.or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) if is(line))));
     }
     let of_several = speakers.are_several().then_some(ReportFormat::Console);
     common.or(one_of_pair).or(of_several).or(any)

@@ -36,6 +36,7 @@ mod collect;
 mod coverage;
 mod detect;
 mod formats;
+mod hook_output;
 mod identities;
 mod inspect;
 pub mod joblog;
@@ -65,6 +66,7 @@ pub use report::{ReadOptions, Report};
 
 // What every parser is written with.
 use collect::{Case, Collector, Title, each_line};
+use hook_output::HookOutput;
 use json::{Json, Step};
 use mark::{Keys, Mark};
 use markup::{Tag, Token};

@@ -9,7 +9,7 @@ use super::{
     console::{self, Console},
     tap::Tap,
 };
-use crate::{Collector, Flaw, Speakers, Unreadable, Window, text};
+use crate::{Collector, Flaw, HookOutput, Speakers, Unreadable, Window, text};
 
 /// Bytes of the lines whose labels are learnt together.
 const PAGE: usize = 64 * 1024;
@@ -126,6 +126,7 @@ impl ToolText {
 /// Reads the lines of one speaker.
 #[derive(Default)]
 struct Reader {
+    hook_output: HookOutput,
     is_cargo: bool,
     of_cargo: Option<CargoTest>,
     of_others: Option<Console>,
@@ -140,6 +141,7 @@ struct Reader {
 impl Reader {
     /// Takes a line; false if it cannot be read.
     fn line(&mut self, line: &str, out: &mut Collector) -> bool {
+        let line = self.hook_output.line(line);
         if Tap::begins_with(line) {
             out.expect_tests();
             self.is_tap = true;
@@ -222,6 +224,51 @@ mod tests {
         };
         let of_both = label("api  | ", TAP) + &label("web  | ", JEST);
         assert_eq!(failing(&of_both), ["ships", "adds"]);
+    }
+
+    #[test]
+    fn what_a_hook_prints_is_read_alike_whether_it_is_indented_or_not() {
+        let of_hook = |name: &str, output: &str, margin: &str| {
+            let indented = output.trim().lines().map(|line| match line {
+                "" => "\n".to_owned(),
+                line => format!("{margin}{line}\n"),
+            });
+            let indented: String = indented.collect();
+            format!(
+                "{name}{}Failed\n- hook id: {name}\n- exit code: 1\n\n{indented}",
+                ".".repeat(60)
+            )
+        };
+        let cargo = "running 1 test\ntest sums ... FAILED\n\nfailures:\n\n---- sums stdout ----\n\n\
+                     thread 'sums' panicked at src/lib.rs:3:5:\nno sum\n\n\nfailures:\n    sums\n\n\
+                     test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        let mocha = "\n\n  cart\n    1) weighs\n\n\n  0 passing (4ms)\n  1 failing\n\n  1) cart\n       weighs:\n\n      \
+                     Error: no scales\n      at Context.<anonymous> (test/cart.test.js:2:52)\n";
+        let ruff = "F401 [*] `os` imported but unused\n --> b.py:1:8\n  |\n1 | import os\n";
+        let read = |margin: &str| {
+            let texts = [
+                ("js", JEST),
+                ("tap", TAP),
+                ("rust", cargo),
+                ("mocha", mocha),
+                ("ruff", ruff),
+            ];
+            let text: String = texts
+                .iter()
+                .map(|(name, text)| of_hook(name, text, margin))
+                .collect();
+            let failures = read("log", text.as_bytes(), &ReadOptions::default()).failures;
+            failures
+                .into_iter()
+                .map(|it| (it.test_name, it.error_message, it.source))
+                .collect::<Vec<_>>()
+        };
+        let names: Vec<_> = read("")
+            .into_iter()
+            .map(|(name, ..)| name.unwrap_or_default())
+            .collect();
+        assert_eq!(names, ["adds", "ships", "cart weighs", "sums", ""]);
+        assert_eq!(read("  "), read(""));
     }
 
     #[test]
