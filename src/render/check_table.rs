@@ -157,15 +157,17 @@ fn url(standing: &CheckStanding) -> Option<&str> {
     }
 }
 
-/// `8 of 10 passed, 1 flaky, 1 skipped`.
+/// `8 of 10 passed, 1 flaky, 1 skipped`. Where none passed that is known: some tools name none of those, and a run that
+/// broke off counts none.
 pub fn tests(results: &CheckResults) -> String {
     if results.total == 0 {
         return "0".to_owned();
     }
-    let mut text = if results.failed + results.errors == 0 && results.skipped == 0 {
-        format!("{} passed", results.passed)
-    } else {
-        format!("{} of {} passed", results.passed, results.total)
+    let failing = results.failed + results.errors;
+    let mut text = match results.passed {
+        0 if failing > 0 => format!("{failing} failed"),
+        passed if failing == 0 && results.skipped == 0 => format!("{passed} passed"),
+        passed => format!("{passed} of {} passed", results.total),
     };
     for (n, word) in [(results.skipped, "skipped"), (results.flaky, "flaky")] {
         if n > 0 {
