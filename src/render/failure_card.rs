@@ -190,7 +190,7 @@ pub(super) fn advice_lines<'a>(
     let advice = advice(view, shown)
         .into_iter()
         .map(|(label, words)| match label {
-            REPRODUCE => format!("{label}: {}", super::sanitize::line(words)),
+            REPRODUCE => format!("{label}: {}", super::sanitize::command(words)),
             _ => format!(
                 "{label}: {}",
                 super::sanitize::short_line(&without_secrets(words), 400)
@@ -291,7 +291,7 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, shown: &mut ShownTexts<'a>) -> Val
     let advice = advice(view, shown)
         .into_iter()
         .map(|(label, words)| match label {
-            REPRODUCE => (label, code(words)),
+            REPRODUCE => (label, super::sanitize::command_code(words)),
             _ => (label, words::sentence(&without_secrets(words), 400)),
         });
     let remembered = super::memory::line(view).map(|line| (REMEMBERED, line));

@@ -120,9 +120,22 @@ fn escape_names(prose: &str) -> String {
     out
 }
 
-/// A code span: for names, places, commands, everything people copy.
+/// A code span: for names, places, everything people copy.
 pub fn code(raw: &str) -> Markdown {
-    let content = short_line(raw, 300);
+    span(&short_line(raw, 300))
+}
+
+/// A command as plain text of one line: whole, and with all of its blanks.
+pub fn command(raw: &str) -> String {
+    block(raw).replace('\n', " ")
+}
+
+/// The same as a code span.
+pub fn command_code(raw: &str) -> Markdown {
+    span(&command(raw))
+}
+
+fn span(content: &str) -> Markdown {
     if content.is_empty() {
         return Markdown("(empty)".to_owned());
     }
@@ -141,7 +154,7 @@ pub fn code(raw: &str) -> Markdown {
             content.chars().map(entity).collect::<String>()
         ));
     }
-    let ticks = "`".repeat(longest_run(&content, '`') + 1);
+    let ticks = "`".repeat(longest_run(content, '`') + 1);
     let pad = if content.starts_with('`') || content.ends_with('`') {
         " "
     } else {

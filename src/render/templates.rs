@@ -35,6 +35,8 @@ pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str)
             .collect()
     };
     environment.add_filter("code", |text: String| sanitize::code(&text));
+    environment.add_filter("command", |text: String| sanitize::command(&text));
+    environment.add_filter("command_code", |text: String| sanitize::command_code(&text));
     environment.add_filter("summary_code", |text: String| sanitize::summary_code(&text));
     environment.add_filter("codes", |names: Vec<String>, most: usize| {
         Markdown::ours(amounts::few(

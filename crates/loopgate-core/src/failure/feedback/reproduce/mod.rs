@@ -25,7 +25,7 @@ use crate::{
 
 pub use self::rerun::rerun;
 
-/// Bytes of a check's command that is shown; the start of a longer one would be another command.
+/// Bytes of a command that is shown; the start of a longer one would be another command.
 const LONGEST: usize = 500;
 
 /// The check a failure belongs to, as far as it is known.
@@ -39,12 +39,17 @@ pub struct CheckContext<'a> {
 }
 
 /// The command that runs this one failure again, from the top of the repository, started as its check starts its tool
-/// with `command` in `directory`; without a better one, the check's own.
+/// with `command` in `directory`; without a better one, the check's own. It is one line, as it is shown everywhere; none
+/// where it cannot be one.
 pub fn reproduce(failure: &Failure, command: &str, directory: &str) -> Option<String> {
+    let command = smallest(failure, command, directory)?;
+    let line = shell::on_one_line(&command)?;
+    (line.len() <= LONGEST).then(|| line.into_owned())
+}
+
+fn smallest(failure: &Failure, command: &str, directory: &str) -> Option<String> {
     let (directory, command) = placed(command, directory);
-    let whole = || {
-        without_reports(&command).filter(|command| !command.is_empty() && command.len() <= LONGEST)
-    };
+    let whole = || without_reports(&command).filter(|command| !command.is_empty());
     match failure.error_type {
         ErrorType::LintError | ErrorType::CompileError => at(
             &directory,

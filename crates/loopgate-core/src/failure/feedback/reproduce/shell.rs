@@ -1,6 +1,8 @@
 //! A line of a POSIX shell as words and operators (<https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html>):
 //! as much of the grammar as it takes to leave words out and never join two commands.
 
+use std::borrow::Cow;
+
 use crate::policy::REPORTS_VARIABLE;
 
 /// The last command of a chain that goes on only while all is well, and what stands in front of it: `npm ci && `, `jest`.
@@ -215,6 +217,49 @@ pub fn written(tokens: &[Token<'_>]) -> String {
     line
 }
 
+/// The command on one line, as people copy it: where a quoted word has line breaks, `printf` makes them. None where one
+/// is quoted in another way.
+pub fn on_one_line(command: &str) -> Option<Cow<'_, str>> {
+    if !command.contains('\n') {
+        return Some(Cow::Borrowed(command));
+    }
+    let tokens = tokens(command)?;
+    let texts = tokens.iter().map(|token| match token.kind {
+        Kind::Word => word_on_one_line(token.text),
+        Kind::Redirection | Kind::Operator => Some(Cow::Borrowed(token.text)),
+    });
+    let texts: Vec<Cow<'_, str>> = texts.collect::<Option<_>>()?;
+    let on_line = tokens
+        .iter()
+        .zip(&texts)
+        .map(|(token, text)| Token { text, ..*token });
+    Some(Cow::Owned(written(&on_line.collect::<Vec<_>>())))
+}
+
+/// `"$(printf '%b' 'import os\nos.getcwd()')"`, of a word whose last part is quoted. The shell leaves out the breaks at its
+/// end.
+fn word_on_one_line(word: &str) -> Option<Cow<'_, str>> {
+    if !word.contains('\n') {
+        return Some(Cow::Borrowed(word));
+    }
+    let (before, rest) = word.split_at(word.find(['\'', '"'])?);
+    let quote = &rest[..1];
+    let text = rest[1..].strip_suffix(quote)?;
+    // Between double quotes the shell reads more than the text.
+    let is_plain = !text.contains(if quote == "'" {
+        &['\''][..]
+    } else {
+        &['"', '$', '`', '\\']
+    });
+    let text = text
+        .trim_end_matches('\n')
+        .replace('\\', r"\\")
+        .replace('\n', r"\n");
+    let text = text.replace('\'', r"'\''");
+    (is_plain && !before.contains('\n'))
+        .then(|| Cow::Owned(format!("{before}\"$(printf '%b' '{text}')\"")))
+}
+
 /// Programs that do nothing but handle the files they are given.
 const OF_FILES: [&str; 14] = [
     "[", "cat", "cd", "cp", "find", "install", "ln", "ls", "mkdir", "mv", "rm", "tee", "test",
@@ -337,6 +382,27 @@ mod tests {
         ];
         for (command, expected) in cases {
             assert_eq!(typed(command).as_deref(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_word_with_line_breaks_is_written_on_one_line() {
+        let cases = [
+            ("pytest -x", Some("pytest -x")),
+            (
+                "python -c '\nimport re\nre.match(\"\\\\d\", x)\n' && b",
+                Some(r#"python -c "$(printf '%b' '\nimport re\nre.match("\\\\d", x)')" && b"#),
+            ),
+            (
+                "node --eval=\"a('b')\nc  d\"\npytest",
+                Some(r#"node --eval="$(printf '%b' 'a('\''b'\'')\nc  d')"; pytest"#),
+            ),
+            ("node -e \"a\n$B\"", None),
+            ("node -e 'a\n'\"b\"", None),
+            ("a 'not\nclosed", None),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(on_one_line(command).as_deref(), expected, "{command}");
         }
     }
 
