@@ -59,6 +59,9 @@ const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
 /// Names of further failures with one cause.
 const MOST_OTHERS: usize = 10;
 
+/// Failures that stay as long as anything else can be left out.
+const FIRST_FAILURES: usize = 3;
+
 /// What a fixer or author must not do.
 const RULES: [&str; 2] = [
     NO_EDITS,
@@ -197,15 +200,17 @@ impl Feedback {
         marked(json!(self))
     }
 
-    /// Leaves out half of the least important list that is left. Returns whether there was one.
+    /// Leaves out half of the least important list that is left. Returns whether there was one. The first failures go
+    /// last: what is to be done begins with them.
     pub fn shorten(&mut self) -> bool {
         let omitted = &mut self.omitted;
-        let is_shorter = halve("failures", omitted, &mut self.failures)
-            || halve("feedback", omitted, &mut self.feedback)
-            || halve("attempts", omitted, &mut self.attempts)
-            || halve("checks", omitted, &mut self.checks)
-            || halve("gates", omitted, &mut self.gates)
-            || halve("excerpts", omitted, &mut self.excerpts);
+        let is_shorter = halve("failures", omitted, &mut self.failures, FIRST_FAILURES)
+            || halve("feedback", omitted, &mut self.feedback, 0)
+            || halve("attempts", omitted, &mut self.attempts, 0)
+            || halve("checks", omitted, &mut self.checks, 0)
+            || halve("gates", omitted, &mut self.gates, 0)
+            || halve("excerpts", omitted, &mut self.excerpts, 0)
+            || halve("failures", omitted, &mut self.failures, 0);
         self.more_failures = omitted.get("failures").map_or(0, |omitted| *omitted as u64);
         is_shorter
     }
@@ -235,9 +240,14 @@ fn first<R, T>(
     shown.items
 }
 
-/// Leaves out the second half of a list, and notes how many; whether there was anything left.
-fn halve<T>(name: &str, omitted: &mut BTreeMap<String, usize>, items: &mut Vec<T>) -> bool {
-    let kept = items.len() / 2;
+/// Leaves out the second half of a list, but none of its first `least` items, and notes how many; whether there were any.
+fn halve<T>(
+    name: &str,
+    omitted: &mut BTreeMap<String, usize>,
+    items: &mut Vec<T>,
+    least: usize,
+) -> bool {
+    let kept = (items.len() / 2).max(least).min(items.len());
     let rest = items.split_off(kept).len();
     if rest > 0 {
         *omitted.entry(name.to_owned()).or_default() += rest;
