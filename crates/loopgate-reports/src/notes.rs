@@ -63,6 +63,10 @@ impl Flaw {
         "error is told by the tool of its own run",
         "errors are told by the tool of its own run",
     );
+    pub const SKIPPED_FAILURE: Self = Self(
+        "skipped test failed too, by the reason of its skip",
+        "skipped tests failed too, by the reasons of their skips",
+    );
     pub const UNFINISHED_TEST: Self = Self(
         "test has no end and counts as failed",
         "tests have no end and count as failed",

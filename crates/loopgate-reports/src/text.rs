@@ -201,6 +201,16 @@ pub(super) fn failure(known: Failure, message: &str, text: &str) -> Failure {
     })
 }
 
+patterns! {
+    /// Robot Framework lets a skip win over a failure before and behind it, which only the reason still tells of.
+    FAILURE_OF_SKIPPED = r"(?m)^(?:Also (?:failures? occurred|(?:\w+ )*teardown failed):$|Earlier message:\n(?:\w+ )*[Ss]etup failed:$)";
+}
+
+/// Whether the reason of a skip tells of a failure of the test.
+pub(super) fn tells_of_failure(reason: &str) -> bool {
+    FAILURE_OF_SKIPPED.is_match(reason)
+}
+
 /// The first line with text, trimmed.
 pub(super) fn first_line(text: &str) -> &str {
     text.lines()

@@ -207,6 +207,12 @@ impl Block {
         ))
     }
 
+    /// The test, where this is the reason of its skip and tells of a failure.
+    pub fn skipped_and_failed(&self) -> Option<&str> {
+        let name = self.names.first()?;
+        text::tells_of_failure(&self.text.text()).then_some(name)
+    }
+
     pub fn tool(&self) -> &'static Tool {
         tools::tool(self.tool)
     }

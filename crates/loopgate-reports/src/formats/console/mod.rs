@@ -611,9 +611,15 @@ impl Console {
     /// The open block is over.
     fn close(&mut self, out: &mut Collector) {
         self.before_crash = None;
-        let Some(block) = self.open.take().filter(|block| !block.is_output) else {
+        let Some(block) = self.open.take() else {
             return;
         };
+        if block.is_output {
+            if let Some(name) = block.skipped_and_failed() {
+                out.notes.flaw(Flaw::SKIPPED_FAILURE, || name);
+            }
+            return;
+        }
         if block.is_finding {
             // A container's build quotes the step that failed, and two tasks may check one file.
             if let Some((finding, error_type, trace)) = block.finding()
@@ -918,6 +924,34 @@ mod tests {
         assert_eq!(of("test_a.py::test_ok \nhello\n"), None);
         let summed = format!("test_a.py .\n\n{0} 1 passed in 0.01s {0}\n", "=".repeat(30));
         assert_eq!(of(&summed), None);
+    }
+
+    #[test]
+    fn a_skip_that_hides_a_failure_is_noted() {
+        let rule = "-".repeat(78);
+        let log = format!(
+            "Ships                                       | SKIP |\nno printer here\n\nAlso failure occurred:\n1 != 2\n{rule}\n\
+             Stores                                      | SKIP |\nSkipped in teardown:\nlater\n\nEarlier message:\nSetup \
+             failed:\nno database\n{rule}\nWeighs                                      | SKIP |\nSkipped in \
+             teardown:\nlater\n\nEarlier message:\nno scales\n{rule}\n3 tests, 0 passed, 0 failed, 3 skipped\n{rule}\n"
+        );
+        let xml = "<testsuite name='Shop' tests='1' failures='0' skipped='1'><testcase name='Ships'><skipped \
+                   message='no printer&#10;&#10;Also parent suite teardown failed:&#10;busy' type='SkipExecution'/>\
+                   </testcase></testsuite>";
+        for (text, note) in [
+            (
+                log.as_str(),
+                "2 skipped tests failed too, by the reasons of their skips, first Ships",
+            ),
+            (
+                xml,
+                "1 skipped test failed too, by the reason of its skip, first Ships",
+            ),
+        ] {
+            let read = read("robot", text.as_bytes(), &ReadOptions::default());
+            assert_eq!(read.failures, []);
+            assert!(read.notes.iter().any(|it| it == note), "{:?}", read.notes);
+        }
     }
 
     #[test]

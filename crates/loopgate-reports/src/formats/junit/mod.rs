@@ -217,7 +217,14 @@ impl Junit {
                     return;
                 };
                 let ending = match ending.state {
-                    TestState::Skipped => Ending::of_skipped(tag),
+                    TestState::Skipped => {
+                        let reason = tag.attribute("message").unwrap_or_default();
+                        if text::tells_of_failure(&reason) {
+                            let name = || self.case.name.clone();
+                            out.notes.flaw(Flaw::SKIPPED_FAILURE, name);
+                        }
+                        Ending::of_skipped(tag)
+                    }
                     _ => ending,
                 };
                 self.case.ending = self.case.ending.max(Some(ending));
