@@ -320,7 +320,7 @@ const CONSOLES: &[Reader] = &[
         "[Gradle](https://docs.gradle.org/current/dsl/org.gradle.api.tasks.testing.logging.TestLogging.html)",
     ),
     reader("gtest", "cmocka 1.1.5", "", "", ""),
-    reader("jasmine", "-", "", "", ""),
+    reader("jasmine", "jasmine 7.0", "", "", ""),
     reader(
         "jest",
         "jest 30.5",
@@ -356,11 +356,11 @@ const CONSOLES: &[Reader] = &[
     reader("phpunit", "PHPUnit 9.6", "", "", ""),
     reader("playwright", "Playwright 1.65", "", "", ""),
     reader("poku", "poku 4.5", "", "", ""),
-    reader("pre_commit", "pre-commit 4.7", "", "", ""),
+    reader("pre_commit", "pre-commit 4.7, prek 0.5", "", "", ""),
     reader("prove", "prove of Perl 5.36", "", "", ""),
     reader(
         "pytest",
-        "pytest 9.2",
+        "pytest 9.2, pytest-timeout 2.4",
         "",
         "the whole of a long value, outside of CI",
         "",
@@ -384,7 +384,7 @@ const CONSOLES: &[Reader] = &[
         "the names of the tests that passed, without `-v`",
         "",
     ),
-    reader("uvu", "-", "", "", ""),
+    reader("uvu", "uvu 0.5.6", "", "", ""),
     reader("vitest", "vitest 5.1", "", "", ""),
     reader("zig", "zig 0.17", "", "", ""),
 ];

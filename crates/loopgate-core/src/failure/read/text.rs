@@ -101,7 +101,7 @@ pub fn without_stamp(line: &str) -> &str {
 pub fn names_failure(line: &str) -> bool {
     let fails = pattern!(concat!(
         "abort|assert|cannot|can't|couldn't|could not|crash|denied|error|exceed|exception|expected|fail|fatal",
-        "|invalid|missing|no such|not found|unable|undefined|unknown",
+        "|invalid|missing|no such|no tests? (?:files? )?found|not found|unable|undefined|unknown",
     ));
     // `Fail: 1 (100%)`, `0 errors`, `1 failed`
     let sum = pattern!(concat!(
@@ -334,6 +334,7 @@ mod tests {
             "unable to prepare context: lstat Dockerfile",
             "ASSERT FAILED: total is 3",
             "Cannot find x",
+            "No test files found, exiting with code 1",
         ] {
             assert!(names_failure(line), "{line}");
         }

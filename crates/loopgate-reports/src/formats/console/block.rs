@@ -352,7 +352,20 @@ impl FailedTest {
             test_file: known(file),
             ..Failure::default()
         };
-        let failure = text::failure(test, message, trace);
+        let mut failure = text::failure(test, message, trace);
+        // Jest writes the places of a project from its own top, and the file of the test from where it was started.
+        let is_inside = |whole: &str, end: &str| {
+            whole
+                .strip_suffix(end)
+                .is_some_and(|before| before.ends_with('/'))
+        };
+        if let Some(source) = failure
+            .source
+            .as_mut()
+            .filter(|source| is_inside(file, &source.file))
+        {
+            file.clone_into(&mut source.file);
+        }
         Self {
             file: file.to_owned(),
             class: String::new(),

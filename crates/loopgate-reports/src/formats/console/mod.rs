@@ -945,7 +945,7 @@ mod tests {
             ),
             (
                 xml,
-                "1 skipped test failed too, by the reason of its skip, first Ships",
+                "1 skipped test failed too, by the reason of its skip: Ships",
             ),
         ] {
             let read = read("robot", text.as_bytes(), &ReadOptions::default());
