@@ -424,6 +424,8 @@ impl Junit {
             (_, Some((file, _))) => file,
             (class, None) => class,
         };
+        let turned = self.outermost_first(class);
+        let class = turned.as_deref().unwrap_or(class);
         let seconds = case.seconds.unwrap_or(0.0);
         // minitest numbers the tests of a spec by their order.
         let name = without_number(&case.name);
@@ -474,6 +476,16 @@ impl Junit {
         if let Some(suite) = self.suites.last_mut() {
             suite.reruns_inside += tries;
         }
+    }
+
+    /// A class that names the groups around a test from within, as they are nested: bun's are.
+    fn outermost_first(&self, class: &str) -> Option<String> {
+        const BETWEEN: &str = " > ";
+        let groups: Vec<&str> = class.split(BETWEEN).collect();
+        let around = self.suites.iter().rev().map(|suite| suite.name.as_str());
+        let is_from_within =
+            groups.len() > 1 && around.take(groups.len()).eq(groups.iter().copied());
+        is_from_within.then(|| groups.into_iter().rev().collect::<Vec<_>>().join(BETWEEN))
     }
 
     /// What a linter found.
@@ -589,6 +601,26 @@ fn place_failure(failure: &mut Failure, line: Option<u32>, paths: [&str; 3]) {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn groups_are_named_as_they_are_nested() {
+        let named = |class: &str| {
+            let report = format!(
+                "<testsuites name='bun test'><testsuite name='a.test.js' file='a.test.js'><testsuite name='shop'>\
+                 <testsuite name='cart'><testcase name='adds' classname='{class}'><failure message='no'/></testcase>\
+                 </testsuite></testsuite></testsuite></testsuites>"
+            );
+            let read = crate::read(
+                "unit.xml",
+                report.as_bytes(),
+                &crate::ReadOptions::default(),
+            );
+            read.failures[0].test_name.clone().unwrap()
+        };
+        assert_eq!(named("cart &gt; shop"), "shop > cart adds");
+        assert_eq!(named("shop &gt; cart"), "shop > cart adds");
+        assert_eq!(named("cart"), "cart adds");
+    }
+
     #[test]
     fn precedence_of_children() {
         // Counts of tests, passed, failed, errors, skipped and flaky.
