@@ -348,6 +348,9 @@ impl Gathered<'_> {
             {
                 output.trust_closing_sum();
             }
+            if *ending == Ending::Exited(0) && failure::ends_as_its_program(&command.run) {
+                output.trust_status();
+            }
             self.add_coverage(self.job.directory, output.coverage.take());
             self.unended = output.unended.take();
             self.add(output);

@@ -76,6 +76,27 @@ async fn what_a_passing_test_prints_fails_no_run_that_ends_with_0_by_itself() {
     assert_eq!(evidence.outcome, Outcome::Failed);
 }
 
+/// A list is printed as Jest marks what failed, and a program that ends with 0 by itself says that nothing did.
+#[tokio::test]
+async fn lines_that_any_program_may_print_fail_no_run_that_ends_with_0_by_itself() {
+    let list = "printf 'list:\\n  ● cart\\n  ● plan\\n\\n5 passed\\n'";
+    let opened = format!("echo ' FAIL  tests/cart.test.js'; {list}");
+    let summed = format!("{list}; echo 'Tests:       2 failed, 2 total'");
+    let ended = r#"printf '  ●  process.exit called with "0"\n\n    at f (a.test.js:2:3)\n'"#;
+    for (command, script, outcome) in [
+        ("bin/list", list, Outcome::Passed),
+        ("bin/list | cat", list, Outcome::Failed),
+        ("bin/list", opened.as_str(), Outcome::Failed),
+        ("bin/list", summed.as_str(), Outcome::Failed),
+        ("bin/list", ended, Outcome::Failed),
+    ] {
+        let evidence = of_tests(command, ("list", script)).await;
+        assert_eq!(evidence.outcome, outcome, "{command}: {script}");
+        let is_noted = format!("{:?}", evidence.reports).contains("no test runner shows a run");
+        assert_eq!(is_noted, outcome == Outcome::Passed, "{command}: {script}");
+    }
+}
+
 #[tokio::test]
 async fn a_known_runner_that_prints_no_sum_did_not_end() {
     let begun = "echo '============================= test session starts ============'\n\

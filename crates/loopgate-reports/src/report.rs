@@ -59,6 +59,8 @@ pub struct Report {
     /// What the sum that ends the text counts, where that is no failure although some were read
     /// ([`Report::trust_closing_sum`]).
     pub closing_sum: Option<CheckResults>,
+    /// Only lines that other programs write too show its failures ([`Report::trust_status`]).
+    pub is_doubtful: bool,
     /// The test in which the text ends before it sums the run up: what failed, where the command did.
     pub unended: Option<Failure>,
     /// Names of tests that failed and passed.
@@ -77,19 +79,41 @@ impl Report {
         let Some(sum) = self.closing_sum.take() else {
             return;
         };
-        let printed = self
-            .results
-            .map_or(0, |results| results.failed + results.errors);
-        let printed = printed.max(self.failures.len() as u64 + self.failures_not_kept);
-        self.notes.push(format!(
-            "{printed} printed as failed; the runner's own sum, which comes last, counts none"
-        ));
-        self.quality = ReportQuality::SubOptimal;
+        self.drop_failures("the runner's own sum, which comes last, counts none");
         self.results = Some(CheckResults {
             flaky: self.results.map_or(0, |results| results.flaky),
             duration_ms: self.results.map_or(0, |results| results.duration_ms),
             ..sum
         });
+    }
+
+    /// Takes failures for none that only lines show which other programs write too: for the output of a command that
+    /// ended with 0 by itself. A list may look like the names of tests.
+    pub fn trust_status(&mut self) {
+        if std::mem::take(&mut self.is_doubtful) {
+            self.drop_failures("the command ended with 0, and no test runner shows a run");
+            self.framework = None;
+            self.results = self.results.and_then(|results| {
+                let total = results.total - results.failed - results.errors;
+                let (failed, errors) = (0, 0);
+                (total > 0).then_some(CheckResults {
+                    total,
+                    failed,
+                    errors,
+                    ..results
+                })
+            });
+        }
+    }
+
+    fn drop_failures(&mut self, since: &str) {
+        let printed = self
+            .results
+            .map_or(0, |results| results.failed + results.errors);
+        let printed = printed.max(self.failures.len() as u64 + self.failures_not_kept);
+        self.notes
+            .push(format!("{printed} printed as failed; {since}"));
+        self.quality = ReportQuality::SubOptimal;
         (self.failures, self.failures_not_kept) = Default::default();
         self.reconciled = Reconciled::default();
         if let Some(tests) = &mut self.test_outcomes {

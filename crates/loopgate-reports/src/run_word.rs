@@ -32,6 +32,8 @@ pub(super) struct RunWord {
     summed: (u64, u64),
     /// What it says for that.
     reasons: Vec<Failure>,
+    /// Failures that only lines show which other programs write too.
+    doubtful: u64,
     /// Errors that it tells of a run which it does not call failed.
     complaints: u64,
 }
@@ -72,6 +74,11 @@ impl RunWord {
         self.closing = Some(self.summed).filter(|_| is_clean);
     }
 
+    /// So many failures only lines show which other programs write too, in a text in which their tool shows no run.
+    pub fn doubt(&mut self, failures: u64) {
+        self.doubtful = failures;
+    }
+
     /// The tool says that the run failed, and perhaps why. It may be the failing tests that it means.
     pub fn fail(&mut self, reasons: impl IntoIterator<Item = Failure>) {
         self.has_failed = true;
@@ -96,6 +103,7 @@ impl Collector {
             ended_early,
             unended,
             closing,
+            doubtful,
             complaints,
             reasons,
             ..
@@ -114,6 +122,7 @@ impl Collector {
             complaints,
         };
         self.report.unended = unended.filter(|_| ended_early && kept + counted == 0);
+        self.report.is_doubtful = doubtful > 0 && doubtful == kept && unnamed == 0;
         self.report.closing_sum =
             closing
                 .filter(|_| kept + counted + unnamed > 0)

@@ -17,8 +17,9 @@ pub use explain::{
     fails_as_on_base, retry_class,
 };
 pub use feedback::{
-    CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, ends_as_its_runner,
-    inspect_failure, prints_its_sum, reproduce, rerun, to_prove, tool_directory,
+    CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, ends_as_its_program,
+    ends_as_its_runner, inspect_failure, prints_its_sum, reproduce, rerun, to_prove,
+    tool_directory,
 };
 pub use read::{
     Changes, Excerpt, Frame, FrameOrigin, asks_equality, is_outcome, names_failure, sides,

@@ -24,6 +24,8 @@ pub(super) struct Block {
     pub is_over: bool,
     /// The stack of the test in which the process may end.
     pub is_dying: bool,
+    /// It begins with a line that other programs write too, in no section of its tool.
+    pub is_bare: bool,
     /// Several tests may share one text.
     pub names: Vec<String>,
     file: String,
@@ -67,6 +69,7 @@ impl Block {
             is_output: row.means == Means::Output,
             is_over: row.means == Means::NamedEnd,
             is_dying: row.means == Means::Dies,
+            is_bare: row.within.is_none() && group("unhandled").is_empty(),
             names: Vec::new(),
             file: text::path(&first(&[group("file"), file])),
             line: numbers::line(group("line")).or(at),

@@ -11,7 +11,7 @@ mod go;
 mod teamcity;
 mod tools;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, TestState};
 
@@ -135,6 +135,28 @@ pub(super) struct Console {
     /// The hook that failed last.
     hook: Option<Hook>,
     guesses: Guesses,
+    bare: BareBlocks,
+}
+
+/// Blocks that only a line shows which other programs write too (`  ● cart`).
+#[derive(Default)]
+struct BareBlocks {
+    /// Their tools, by the place in the table.
+    tools: BTreeSet<usize>,
+    failures: u64,
+    /// The tools that showed in other lines that they run tests, or what these came to.
+    shown: BTreeSet<usize>,
+}
+
+impl BareBlocks {
+    /// How many failures they are, where their tools show their runs and showed none.
+    fn doubtful(&self) -> u64 {
+        let is_silent = |tool: &usize| tools::shows_runs(*tool) && !self.shown.contains(tool);
+        match self.tools.iter().all(is_silent) {
+            true => self.failures,
+            false => 0,
+        }
+    }
 }
 
 /// What was reported of the tests of one name.
@@ -254,6 +276,7 @@ impl Console {
         if self.counts.has_opened && !is_summed {
             out.run.end_early();
         }
+        out.run.doubt(self.bare.doubtful());
         if !is_summed && (!self.reported.is_empty() || self.counts.unsummed > 0) {
             out.notes.flaw(Flaw::NO_END, || "the run is not summed up");
         }
@@ -344,6 +367,9 @@ impl Console {
         let (row, group) = (found.row, |name: &str| {
             Some(found.group(name)).filter(|text| !text.is_empty())
         });
+        if row.opens || group("counts").or(group("sum")).is_some() {
+            self.bare.shown.insert(row.tool);
+        }
         if let Some(counts) = group("counts") {
             self.counts.add(counts);
             self.framework(row.tool, out);
@@ -662,10 +688,17 @@ impl Console {
                 .for_each(|test| self.remember(&test.file, &test.name));
         }
         self.framework(tool, out);
-        block
-            .failures(out.wants_failures())
-            .into_iter()
-            .for_each(|test| self.report(tool, test, out));
+        let is_bare = block.is_bare;
+        let tests = block.failures(out.wants_failures());
+        if is_bare {
+            self.bare.tools.insert(tool);
+            self.bare.failures += tests.len() as u64;
+        } else {
+            self.bare.shown.insert(tool);
+        }
+        for test in tests {
+            self.report(tool, test, out);
+        }
     }
 
     fn report(&mut self, at: usize, test: FailedTest, out: &mut Collector) {

@@ -183,6 +183,16 @@ pub(super) struct Row {
     pub message_above: bool,
 }
 
+impl RowFields {
+    /// Whether a tool shows by such a line that it runs tests, or what they came to.
+    fn shows_a_run(&self) -> bool {
+        self.opens
+            || ["(?P<counts>", "(?P<sum>"]
+                .iter()
+                .any(|group| self.pattern.contains(group))
+    }
+}
+
 /// Rows whose lines are looked for together.
 struct RowSet {
     patterns: Patterns,
@@ -268,6 +278,11 @@ impl Row {
 /// The tool at a place of the table.
 pub(super) fn tool(at: usize) -> &'static Tool {
     &TABLE.tools[at]
+}
+
+/// Whether the tool at a place of the table shows with lines of its own that it runs tests, or what they came to.
+pub(super) fn shows_runs(at: usize) -> bool {
+    tool(at).row.iter().any(RowFields::shows_a_run)
 }
 
 /// The section of a tool's failures.

@@ -90,6 +90,11 @@ pub fn ends_as_its_runner(command: &str) -> bool {
     is_of_runner(&own::placed(command).1)
 }
 
+/// Whether a command line runs one program, and ends with that program's status.
+pub fn ends_as_its_program(command: &str) -> bool {
+    tool::is_simple(&own::placed(command).1)
+}
+
 fn is_of_runner(command: &str) -> bool {
     tool::is_simple(command)
         && !tool::is_package_script(command)
