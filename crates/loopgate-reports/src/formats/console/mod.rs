@@ -20,7 +20,7 @@ use self::{
     block::{Block, FailedTest},
     counts::Counts,
     teamcity::TeamCity,
-    tools::{BlockReader, MatchedRow, Means, Part, Row, Section},
+    tools::{BlockReader, FileCount, MatchedRow, Means, Part, Row, Section},
 };
 use super::{github_annotations, node_crash::NodeCrashes, tap::explained};
 use crate::{Case, Clip, Collector, Flaw, Mark, Speaker, numbers, severity, text};
@@ -344,7 +344,17 @@ impl Console {
             }
             return;
         }
-        match &self.open {
+        match &mut self.open {
+            // Another error of the test that is named below both.
+            Some(open)
+                if row.means == Means::Block
+                    && row.tool().names_below
+                    && open.tool == row.tool
+                    && !open.is_over
+                    && open.names.is_empty() =>
+            {
+                return open.push(line);
+            }
             Some(open) if row.means.passes() && open.tool == row.tool && !open.is_over => {
                 self.open = None;
             }
@@ -731,21 +741,28 @@ impl Console {
             return;
         }
         self.remember(&file, &key);
-        let is_error = is_error || tool.counts_files && name.is_empty();
+        let is_file = name.is_empty();
+        let is_error = is_error || is_file && tool.counts_files == Some(FileCount::Error);
         let state = if is_error {
             TestState::Errored
         } else {
             TestState::Failed
         };
-        if name.is_empty() {
-            // A file that could not be loaded is no test, but these count it.
+        let found = if is_error {
+            &mut self.counts.errors_found
+        } else {
+            &mut self.counts.failures_found
+        };
+        if is_file {
+            // It is no test, but some count it.
             out.problem(|| failure);
-            if is_error {
-                self.counts.errors_found += 1;
+            if is_error || tool.counts_files == Some(FileCount::Failure) {
+                *found += 1;
                 out.anonymous_cases(state, 1);
             }
             return;
         }
+        *found += 1;
         out.case(
             Case {
                 class: &class,
@@ -754,11 +771,6 @@ impl Console {
             || failure,
         );
         self.counts.unsummed += u64::from(tool.reader == Some(BlockReader::Unittest));
-        *(if is_error {
-            &mut self.counts.errors_found
-        } else {
-            &mut self.counts.failures_found
-        }) += 1;
     }
 
     /// A test in a list: one that passed when it was tried again, or one that has no block.

@@ -44,8 +44,10 @@ pub(super) struct Tool {
     pub announces: bool,
     /// It may report a failure twice.
     pub repeats: bool,
-    /// It counts a file that cannot be loaded as an error.
-    pub counts_files: bool,
+    /// What it counts a file as that cannot be loaded, or that fails outside its tests.
+    pub counts_files: Option<FileCount>,
+    /// It names a test below all that went wrong in it.
+    pub names_below: bool,
     /// What a block says that only sums up the blocks of other tests.
     pub sums: Option<Pattern>,
     /// The line that begins a block is part of what it shows.
@@ -64,6 +66,14 @@ pub(super) struct Tool {
     /// Texts for the test below.
     #[serde(rename = "sample")]
     _sample: serde::de::IgnoredAny,
+}
+
+/// What a file that fails counts as in a tool's sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FileCount {
+    Error,
+    Failure,
 }
 
 /// Blocks that only a function can read.
