@@ -90,8 +90,15 @@ impl Block {
 
     /// What it says stands in a line of its own.
     pub fn say(&mut self, message: &str) {
-        let (_, marked) = severity::told(message);
-        self.message = text::clipped(message.trim(), MAX_MESSAGE);
+        // Where the terminal knows no other marks: oxlint.
+        let message = message.trim();
+        let message = match message.split_once(' ') {
+            Some(("x", rest)) => format!("× {rest}"),
+            Some(("!", rest)) => format!("⚠ {rest}"),
+            _ => message.to_owned(),
+        };
+        let (_, marked) = severity::told(&message);
+        self.message = text::clipped(&message, MAX_MESSAGE);
         // `eslint(no-debugger): …`, as oxlint writes a rule.
         if let Some((rule, _)) = marked.split_once("): ")
             && !rule.contains(' ')
@@ -156,7 +163,11 @@ impl Block {
             true => text::first_line(&trace).to_owned(),
             false => wrapped(&self.message, &trace),
         };
-        let (told, message) = severity::told(&message);
+        // Prettier warns of each file for which it fails.
+        let (told, message) = match self.message.is_empty() && below.is_empty() {
+            true => (None, message.as_str()),
+            false => severity::told(&message),
+        };
         let level = self.level.or(told);
         // knip heads its lists by what is wrong.
         let rule = match self.names.into_iter().next() {
@@ -166,8 +177,8 @@ impl Block {
         // The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)` of pyright.
         let last = trace
             .lines()
-            .last()
-            .and_then(|line| line.strip_suffix(')')?.rsplit_once(" (report"));
+            .rev()
+            .find_map(|line| line.strip_suffix(')')?.rsplit_once(" (report"));
         let behind = message
             .strip_suffix(']')
             .and_then(|whole| whole.rsplit_once(" ["));
@@ -554,7 +565,10 @@ fn unittest(heading: &str, text: &str) -> FailedTest {
     let (class, name) = of_unittest(test);
     let trace = text.split(&"-".repeat(70)).nth(1).unwrap_or_default();
     // What a test printed is quoted below what went wrong.
-    let error = trace.split("\nStdout:").next().unwrap_or_default();
+    let error = match word {
+        "UNEXPECTED SUCCESS" => "the test passed, which is not expected",
+        _ => trace.split("\nStdout:").next().unwrap_or_default(),
+    };
     let title = Case::new(&class, &name, TestState::Failed).title();
     let failure = Failure {
         test_name: Some(title),
