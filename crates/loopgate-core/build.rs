@@ -1,5 +1,9 @@
 //! Writes the names and terms of `data/causes.toml` as code, and shows the file to the build of the program, whose
 //! sentences stand in it.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a build reads its data and writes code, which the core itself does not"
+)]
 
 use std::{env, error::Error, fs, path::Path};
 
