@@ -391,7 +391,7 @@ pub async fn a_check_that_does_not_end_is_not_tried_again(world: World) {
         )
         .await;
     let sentences = [
-        "**Reason**: a check ran into its own time limit",
+        "**Reason**: a check did not come to its end",
         "Find out whether it hangs or is only slow",
     ];
     is_called(&world, &pr, "timeout_exceeded", 1, &sentences).await;

@@ -51,7 +51,7 @@ pub enum Cause {
     MaxAttemptsReached { reason: AttemptsEnd },
     /// The score stands still.
     Stagnation,
-    /// A check was stopped at its time limit.
+    /// A check was stopped at its time limit, or what it runs waits for itself.
     TimeoutExceeded { last: String },
     /// It has lasted longer than is tolerated.
     ExternalDependencyDown { outage: Outage },
