@@ -13,10 +13,7 @@ set -euo pipefail
 
 # shellcheck source=findings/finding.bash
 . "$(dirname "$0")/finding.bash"
-processor=x64
-[[ $(uname -m) == aarch64 ]] && processor=aarch64
-npm_packages bun@1.4.4 "@oven/bun-linux-$processor@1.4.4"
-PATH="$folder/node_modules/@oven/bun-linux-$processor/bin:$PATH"
+bun_package 1.4.4
 
 cat >hook.test.js <<'CODE'
 import { beforeAll, describe, test } from "bun:test";

@@ -12,10 +12,7 @@ set -euo pipefail
 
 # shellcheck source=findings/finding.bash
 . "$(dirname "$0")/finding.bash"
-processor=x64
-[[ $(uname -m) == aarch64 ]] && processor=aarch64
-npm_packages bun@1.4.4 "@oven/bun-linux-$processor@1.4.4"
-PATH="$folder/node_modules/@oven/bun-linux-$processor/bin:$PATH"
+bun_package 1.4.4
 
 cat >shop.test.js <<'CODE'
 import { describe, expect, test } from "bun:test";

@@ -12,9 +12,7 @@ set -euo pipefail
 
 # shellcheck source=findings/finding.bash
 . "$(dirname "$0")/finding.bash"
-npm_packages deno@2.9.6
-PATH="$(echo "$folder"/node_modules/@deno/linux-*-glibc):$PATH"
-export DENO_DIR="$folder/deno" DENO_NO_UPDATE_CHECK=1
+deno_package 2.9.6
 
 cat >hook_test.js <<'CODE'
 Deno.test.beforeAll(() => { throw new Error("no database"); });

@@ -36,6 +36,21 @@ node_and_npm_packages() {
   PATH="$folder/node_modules/node-linux-$processor/bin:$PATH"
 }
 
+# Installs bun, as its package for this processor.
+bun_package() {
+  local processor=x64
+  [[ $(uname -m) == aarch64 ]] && processor=aarch64
+  npm_packages "bun@$1" "@oven/bun-linux-$processor@$1"
+  PATH="$folder/node_modules/@oven/bun-linux-$processor/bin:$PATH"
+}
+
+# Installs Deno, which keeps what it loads in the folder.
+deno_package() {
+  npm_packages "deno@$1"
+  PATH="$(echo "$folder"/node_modules/@deno/linux-*-glibc):$PATH"
+  export DENO_DIR="$folder/deno" DENO_NO_UPDATE_CHECK=1
+}
+
 # Installs packages of PyPI, each as name==version.
 pip_packages() {
   if ! python3 -m pip install --quiet --no-compile --target "$folder/python" "$@" >"$folder/install.log" 2>&1; then
