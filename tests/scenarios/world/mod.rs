@@ -285,6 +285,22 @@ impl World {
             let dead = server.dead_letters().await.expect("the inbox can be read");
             assert!(dead.is_empty(), "given up: {dead:?}");
         }
+        self.names_undelivered();
+    }
+
+    /// Prints the webhooks of the emulator that no server accepted, for the reader of a scenario that fails: it brings
+    /// each once, within ten seconds, and what a loaded machine does not take by then is lost.
+    fn names_undelivered(&self) {
+        let GitHub::Emulated(github) = &self.github else {
+            return;
+        };
+        for sent in list(github.call("sent", json!({}))) {
+            if !matches!(sent["status_code"].as_u64(), Some(200..=299)) {
+                let [event, action, status] =
+                    ["event", "action", "status"].map(|key| sent[key].as_str().unwrap_or("none"));
+                eprintln!("a webhook was not delivered: {event}, {action}: {status}");
+            }
+        }
     }
 
     async fn rest(&self) {
