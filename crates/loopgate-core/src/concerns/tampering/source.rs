@@ -3,15 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, QUOTED, lines::LINES, words};
+use super::lines::LINES;
 use crate::{
+    evidence::words,
     expressions::first_group,
-    observed::{ChangedFile, DiffLine, FileStatus, LineChange, Patch},
+    observed::{ChangedFile, DiffLine, LineChange, Patch},
     source_files::{Syntax, TestSyntax},
 };
 
 /// Bytes of a line that are read: a longer one is generated, or hostile.
 const LONGEST_LINE: usize = 2_000;
+/// Characters of a line that a sentence quotes.
+const QUOTED: usize = 60;
 
 /// A line of code: its number in its file, and its text without comments and without blanks at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,25 +32,6 @@ impl CodeLine {
     pub(super) fn words(&self) -> String {
         self.text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
-}
-
-/// The lines of code before a change and after it: of the whole file where both sides were read, else what the patch
-/// shows. `None` if nothing is known of a side.
-pub(super) fn sides(change: &Change<'_>, file: &ChangedFile) -> Option<[Vec<CodeLine>; 2]> {
-    let old = change
-        .before
-        .and_then(|commit| change.contents.text(commit, file.old_path()));
-    let new = change.contents.text(change.head, &file.path);
-    if let (Some(old), Some(new)) = (old, new) {
-        let lines = |(path, text): (&str, &str)| code_lines(path, (1..).zip(text.lines()));
-        return Some([(file.old_path(), old), (file.path.as_str(), new)].map(lines));
-    }
-    let is_only_renamed =
-        file.status == FileStatus::Renamed && file.additions + file.deletions == 0;
-    let patch = file
-        .read_patch()
-        .or_else(|| is_only_renamed.then(Patch::default))?;
-    Some(sides_of_patch(file, &patch))
 }
 
 /// What a patch shows of both sides. The heading of a hunk stands above it on both.
@@ -79,7 +63,7 @@ pub(super) fn sides_of_patch(file: &ChangedFile, patch: &Patch<'_>) -> [Vec<Code
 }
 
 /// The lines that hold code, without comments.
-fn code_lines<'a>(
+pub(super) fn code_lines<'a>(
     path: &str,
     lines: impl Iterator<Item = (u32, &'a str)> + Clone,
 ) -> Vec<CodeLine> {
@@ -354,4 +338,9 @@ pub(super) fn plain(value: &str) -> String {
         Ok(number) => number.to_string(),
         Err(_) => value.trim_matches(['"', '\'', '`']).to_owned(),
     }
+}
+
+/// A line as a sentence quotes it.
+pub(super) fn quoted(text: &str) -> String {
+    text.trim().replace('`', "'").chars().take(QUOTED).collect()
 }

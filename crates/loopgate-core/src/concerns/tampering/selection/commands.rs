@@ -6,7 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{CodeLine, Edit, NEAR, Tampering, WORDS, keyed, quoted, source};
+use super::{CodeLine, Edit, NEAR, Tampering, WORDS, keyed, quoted};
 use crate::{
     expressions::first_group,
     source_files::{Pattern, file_name},
@@ -26,7 +26,7 @@ impl Edit<'_> {
         let is_read = |sides: &[Vec<CodeLine>; 2]| {
             !self.is_keyed && sides.iter().all(|lines| lines.len() <= MOST_LINES)
         };
-        let whole = source::sides(self.change, self.file).filter(is_read);
+        let whole = self.change.sides(self.file).filter(is_read);
         let sides = whole.as_ref().unwrap_or(self.sides);
         let [olds, news] = sides.each_ref().map(|lines| self.commands_of(lines));
         let started = self.started(&olds);

@@ -14,8 +14,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::{
-    Change, Comparison, Tampering, keyed, quoted,
-    source::{self, CodeLine, missing, sides_of_patch},
+    change::Change,
+    finding::{Comparison, Tampering},
+    keyed,
+    source::{CodeLine, missing, quoted, sides_of_patch},
 };
 use crate::{
     expressions::{Pattern, Table},
@@ -221,7 +223,7 @@ impl Edit<'_> {
 
     /// Whether a line at the head is so: any, where all were read, else one that the patch shows.
     fn stands_at_head(&self, is_so: impl Fn(&CodeLine) -> bool) -> bool {
-        let whole = source::sides(self.change, self.file).map(|[_, new]| new);
+        let whole = self.change.sides(self.file).map(|[_, new]| new);
         let lines = whole.as_deref().unwrap_or(&self.sides[1]);
         lines.iter().any(is_so)
     }

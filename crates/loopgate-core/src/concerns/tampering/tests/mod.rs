@@ -7,14 +7,18 @@ mod followed;
 mod honest;
 mod what_asserts;
 
-use std::fmt::Write as _;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use super::*;
 use crate::{
     evidence::{
-        Failure, OutcomesExtent, SourceLocation, TestId, TestOutcome, TestOutcomes, TestState,
+        BaseTestRun, Failure, OutcomesExtent, ProofEnd, SourceLocation, TestId, TestOutcome,
+        TestOutcomes, TestState,
     },
-    observed::{ChangedFile, Content, FileStatus, LineChange, Patch},
+    observed::{ChangedFile, Content, Contents, FileStatus, LineChange, Patch},
     state::{FixMaker, FixRecord, ReflexState},
 };
 
