@@ -53,128 +53,43 @@ impl<'a> Runs<'a> {
         state: &'a LoopState,
         policy: &'a Policy,
     ) -> Self {
-        let head = snapshot.pull_request.head.sha;
-        let earlier: Vec<_> = state
-            .attempts
-            .counted
-            .iter()
-            .filter(|attempt| attempt.head_sha != head)
-            .collect();
+        let sides = Sides::of(snapshot, state);
         let documents = snapshot.evidence_of_head();
-        let base = snapshot.base_evidence.as_ref();
-        // A base that is newer than the old side has tests that the head never had.
-        let is_old_side = |base: &&BaseEvidence| {
-            snapshot
-                .merge_base
-                .is_none_or(|merge_base| merge_base == base.sha)
-        };
-        let is_of_tests = |check: &&CheckEvidence| check.kind.is_of_tests();
-        let old = base
-            .filter(is_old_side)
-            .into_iter()
-            .flat_map(|base| base.checks.values());
-        let old: Vec<_> = old.filter(is_of_tests).collect();
-        let new: Vec<_> = documents
+        let followed = followed_passes(snapshot, policy);
+        let mut followed_tests = followed
+            .iter()
+            .filter(|name| policy.verify.checks[**name].kind.is_of_tests());
+        let passed = documents
             .clone()
             .flat_map(|document| &document.checks)
-            .filter(is_of_tests)
-            .collect();
-        // Another job may bring the others.
-        let ended = |run: &WorkflowRun| matches!(run.progress, CheckProgress::Completed { .. });
-        let has_ended = !new.is_empty() && snapshot.workflow_runs.iter().all(ended);
-        let passes = has_ended && new.iter().all(|check| check.outcome == Outcome::Passed);
-        let on_base = base
-            .into_iter()
-            .flat_map(|base| base.checks.values())
-            .flat_map(|check| &check.failures);
-        let failed = earlier
-            .iter()
-            .flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
-        let fixes = state.run.reflex.iter().flat_map(|reflex| &reflex.fixes);
-        let last_fix = fixes.clone().next_back();
-        let follows = |fix: &FixRecord| {
-            fix.by != FixMaker::Person && fix.iteration + 1 == state.run.iteration
-        };
-        let failed_unnamed = |check: &CheckEvidence| {
-            let on_old = |before: &&&CheckEvidence| {
-                before.name == check.name && before.outcome == Outcome::Failed
-            };
-            let in_attempt = |attempt: &&AttemptDigest| attempt.failed_checks.contains(&check.name);
-            old.iter()
-                .find(on_old)
-                .is_some_and(|before| before.tests.is_none())
-                || earlier
-                    .iter()
-                    .any(|attempt| attempt.failing_tests.is_empty() && in_attempt(attempt))
-        };
-        let followed = followed_passes(snapshot, policy);
-        let was_red = |name: &CheckName| {
-            let mut attempts = earlier.iter();
-            let on_base = base.and_then(|base| base.checks.get(name));
-            attempts.any(|attempt| attempt.failed_checks.contains(name))
-                || on_base.is_some_and(|check| check.outcome.is_failure())
-        };
-        let passed = documents.clone().flat_map(|document| &document.checks);
-        let mut passed = passed
             .filter(|check| check.outcome == Outcome::Passed)
-            .map(|check| &check.name)
-            .chain(followed.iter().copied());
-        let turns_green = passed.any(was_red);
-        let is_test = |name: &&&CheckName| policy.verify.checks[**name].kind.is_of_tests();
-        let mut followed_tests = followed.iter().filter(is_test);
-        let by_exit_status = new.is_empty() && followed_tests.any(|name| was_red(name));
-        let unnamed = || new.iter().filter(|check| failed_unnamed(check));
-        // Where the old side has results by test, what is not the change's stands among them.
-        let are_unnamed =
-            old.iter().all(|check| check.tests.is_none()) && unnamed().next().is_some();
-        let of_old = old
-            .iter()
-            .flat_map(|check| &check.failures)
-            .map(|failure| failure.test_id);
-        let of_attempts = earlier
-            .iter()
-            .flat_map(|attempt| attempt.failing_tests.values().copied());
-        let failures = of_old.chain(of_attempts).chain(are_unnamed.then_some(None));
-        let of_last = earlier.last().and_then(|last| last.tests.clone());
-        let before = CheckEvidence::all_tests(old.iter().copied())
-            .into_iter()
-            .chain(of_last);
-        let before = before.max_by_key(TestOutcomes::len).as_ref().and_then(ran);
-        let now = CheckEvidence::all_tests(new.iter().copied()).filter(|_| has_ended);
-        // Lists that are not whole are compared by the totals of their checks, those of the old side without its
-        // errors.
-        let total = CheckEvidence::sum(old.iter().copied(), |results| {
-            results.total.saturating_sub(results.errors)
-        });
-        let total_now =
-            CheckEvidence::sum(new.iter().copied(), |results| results.total).filter(|_| has_ended);
+            .map(|check| &check.name);
+        let passes = sides.passes();
+        let now = sides.now();
         Self {
-            failed: failed.chain(on_base.filter_map(failed_test)).collect(),
-            named: earlier
-                .iter()
-                .flat_map(|attempt| attempt.named_places.iter().map(String::as_str))
-                .collect(),
-            ran: before
-                .zip(now.as_ref().and_then(ran))
-                .or(total.zip(total_now)),
+            failed: sides.failed_tests(),
+            named: sides.named_places(),
+            ran: sides.ran(now.as_ref()),
             now,
-            is_read: !new.is_empty() && new.iter().all(|check| check.tests.is_some()),
-            is_blind: passes && unnamed().any(|check| check.has_unread_tests()),
-            by_exit_status,
-            turns_green,
+            is_read: !sides.new.is_empty() && sides.new.iter().all(|check| check.tests.is_some()),
+            is_blind: passes && sides.unnamed().any(|check| check.has_unread_tests()),
+            by_exit_status: sides.new.is_empty() && followed_tests.any(|name| sides.was_red(name)),
+            turns_green: passed
+                .chain(followed.iter().copied())
+                .any(|name| sides.was_red(name)),
             // What fails now shows why its tests end no more.
-            failures: failures.filter(|_| passes).collect(),
+            failures: if passes { sides.failures() } else { Vec::new() },
             base_tests: documents
                 .flat_map(|document| &document.base_tests)
                 .collect(),
             started: started(policy),
-            proven: fixes
+            proven: fixes(state)
                 .flat_map(|fix| &fix.proven)
                 .map(String::as_str)
                 .collect(),
             wrong: settled_as_wrong(state),
             follow_fix: passes
-                && last_fix.is_some_and(follows)
+                && follows_a_fix(state)
                 && !state.people.accepted.contains(&Trigger::Tampering),
         }
     }
@@ -189,6 +104,162 @@ impl<'a> Runs<'a> {
         };
         self.failures.iter().any(|id| id.and_then(ends).is_none())
     }
+}
+
+/// The checks of tests on both sides of a change, and the attempts between them.
+struct Sides<'a> {
+    base: Option<&'a BaseEvidence>,
+    /// Attempts on earlier heads, the oldest first.
+    earlier: Vec<&'a AttemptDigest>,
+    /// None where the base is newer than the old side: it has tests that the head never had.
+    old: Vec<&'a CheckEvidence>,
+    new: Vec<&'a CheckEvidence>,
+    /// No job is left that may bring further results of the head.
+    has_ended: bool,
+}
+
+impl<'a> Sides<'a> {
+    fn of(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
+        let head = snapshot.pull_request.head.sha;
+        let base = snapshot.base_evidence.as_ref();
+        let is_old_side = |base: &&BaseEvidence| {
+            snapshot
+                .merge_base
+                .is_none_or(|merge_base| merge_base == base.sha)
+        };
+        let is_of_tests = |check: &&CheckEvidence| check.kind.is_of_tests();
+        let new: Vec<_> = snapshot
+            .evidence_of_head()
+            .flat_map(|document| &document.checks)
+            .filter(is_of_tests)
+            .collect();
+        let ended = |run: &WorkflowRun| matches!(run.progress, CheckProgress::Completed { .. });
+        Self {
+            base,
+            earlier: state
+                .attempts
+                .counted
+                .iter()
+                .filter(|attempt| attempt.head_sha != head)
+                .collect(),
+            old: base
+                .filter(is_old_side)
+                .into_iter()
+                .flat_map(|base| base.checks.values())
+                .filter(is_of_tests)
+                .collect(),
+            has_ended: !new.is_empty() && snapshot.workflow_runs.iter().all(ended),
+            new,
+        }
+    }
+
+    fn passes(&self) -> bool {
+        self.has_ended
+            && self
+                .new
+                .iter()
+                .all(|check| check.outcome == Outcome::Passed)
+    }
+
+    /// Whether a check failed on the base or in an earlier attempt.
+    fn was_red(&self, name: &CheckName) -> bool {
+        let on_base = self.base.and_then(|base| base.checks.get(name));
+        self.earlier
+            .iter()
+            .any(|attempt| attempt.failed_checks.contains(name))
+            || on_base.is_some_and(|check| check.outcome.is_failure())
+    }
+
+    /// The checks of the head that failed before without the name of a test.
+    fn unnamed(&self) -> impl Iterator<Item = &&'a CheckEvidence> {
+        self.new.iter().filter(|check| {
+            let on_old = |before: &&&CheckEvidence| {
+                before.name == check.name && before.outcome == Outcome::Failed
+            };
+            let in_attempt = |attempt: &&AttemptDigest| attempt.failed_checks.contains(&check.name);
+            let before = self.old.iter().find(on_old);
+            before.is_some_and(|before| before.tests.is_none())
+                || self
+                    .earlier
+                    .iter()
+                    .any(|attempt| attempt.failing_tests.is_empty() && in_attempt(attempt))
+        })
+    }
+
+    /// Tests that failed in an earlier attempt or on the base.
+    fn failed_tests(&self) -> BTreeSet<&'a str> {
+        let in_attempts = self
+            .earlier
+            .iter()
+            .flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
+        let on_base = self
+            .base
+            .into_iter()
+            .flat_map(|base| base.checks.values())
+            .flat_map(|check| &check.failures)
+            .filter_map(failed_test);
+        in_attempts.chain(on_base).collect()
+    }
+
+    fn named_places(&self) -> BTreeSet<&'a str> {
+        self.earlier
+            .iter()
+            .flat_map(|attempt| attempt.named_places.iter().map(String::as_str))
+            .collect()
+    }
+
+    /// The identities of what failed before.
+    fn failures(&self) -> Vec<Option<TestId>> {
+        let of_old = self
+            .old
+            .iter()
+            .flat_map(|check| &check.failures)
+            .map(|failure| failure.test_id);
+        let of_attempts = self
+            .earlier
+            .iter()
+            .flat_map(|attempt| attempt.failing_tests.values().copied());
+        // Where the old side has results by test, what is not the change's stands among them.
+        let are_unnamed =
+            self.old.iter().all(|check| check.tests.is_none()) && self.unnamed().next().is_some();
+        of_old
+            .chain(of_attempts)
+            .chain(are_unnamed.then_some(None))
+            .collect()
+    }
+
+    fn now(&self) -> Option<TestOutcomes> {
+        CheckEvidence::all_tests(self.new.iter().copied()).filter(|_| self.has_ended)
+    }
+
+    /// How many tests ran before and run now. Lists that are not whole are compared by the totals of their checks, those
+    /// of the old side without its errors.
+    fn ran(&self, now: Option<&TestOutcomes>) -> Option<(u64, u64)> {
+        let of_last = self.earlier.last().and_then(|last| last.tests.clone());
+        let before = CheckEvidence::all_tests(self.old.iter().copied())
+            .into_iter()
+            .chain(of_last)
+            .max_by_key(TestOutcomes::len);
+        let listed = before.as_ref().and_then(ran).zip(now.and_then(ran));
+        let total = CheckEvidence::sum(self.old.iter().copied(), |results| {
+            results.total.saturating_sub(results.errors)
+        });
+        let total_now = CheckEvidence::sum(self.new.iter().copied(), |results| results.total)
+            .filter(|_| self.has_ended);
+        listed.or(total.zip(total_now))
+    }
+}
+
+/// The edits of fixers in a local loop, the oldest first.
+fn fixes(state: &LoopState) -> impl DoubleEndedIterator<Item = &FixRecord> {
+    state.run.reflex.iter().flat_map(|reflex| &reflex.fixes)
+}
+
+/// Whether nothing but the edit of a fixer lies between the attempt before and this one.
+fn follows_a_fix(state: &LoopState) -> bool {
+    fixes(state)
+        .next_back()
+        .is_some_and(|fix| fix.by != FixMaker::Person && fix.iteration + 1 == state.run.iteration)
 }
 
 /// The words of the commands of checks, without those that build.
