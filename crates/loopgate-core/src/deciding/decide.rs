@@ -10,10 +10,11 @@ use super::{
     inputs::Inputs,
     new_run,
     outcome::{block, next_action, settle},
+    returned::Stages,
+    revisit::revisit_at,
     shown,
     surface::surface,
     verification::{count, verify},
-    view::Stages,
 };
 use crate::{
     concerns::{
@@ -183,7 +184,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let view = stages.view();
     let attempt = stages.record(&view);
     let surface = surface(&stages, &view, gates);
-    let revisit_at = stages.revisit_at(&view);
+    let revisit_at = revisit_at(&stages, &view);
     let (next, events) = saved(inputs, next, events);
     Decision {
         action,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     inputs::Inputs,
     outcome::{Blocking, Call},
-    view::Stages,
+    returned::Stages,
 };
 use crate::{
     observed::Lifecycle,

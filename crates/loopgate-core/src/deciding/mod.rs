@@ -12,6 +12,8 @@ pub mod iteration;
 pub mod new_run;
 mod outcome;
 mod remembering;
+mod returned;
+mod revisit;
 #[cfg(test)]
 mod row_tests;
 mod shown;
@@ -19,6 +21,7 @@ pub mod stages;
 mod surface;
 mod verification;
 mod view;
+mod warnings;
 
 pub use self::{
     action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
@@ -27,6 +30,7 @@ pub use self::{
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     surface::{CheckRunPlan, LabelMeaning, MergedBranch, Post, Surface},
     verification::files_to_read,
-    view::{View, Warning},
+    view::View,
+    warnings::Warning,
 };
 pub use crate::concerns::checks::gather::CheckView;

@@ -6,7 +6,8 @@ use chrono::TimeDelta;
 
 use super::{
     action::{DecisionWord, NextAction},
-    view::{Stages, View},
+    returned::Stages,
+    view::View,
 };
 use crate::{
     concerns::{

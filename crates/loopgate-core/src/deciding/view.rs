@@ -1,31 +1,21 @@
-//! Everything that is shown of a decision, before it becomes text; the record of its attempt, and when it is looked at
-//! again.
+//! Everything that is shown of a decision, before it becomes text, and the record of its attempt.
 
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
-
 use super::{
-    action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
+    action::{AttemptOrigin, AttemptRecord, DecisionWord},
     inputs::Inputs,
-    outcome::Blocking,
-    verification::Counting,
+    returned::Stages,
+    warnings::{Warning, warnings},
 };
 use crate::{
     concerns::{
-        attempts::{NextRerun, rerun},
-        checks::{
-            external,
-            gather::{self, CheckView},
-        },
+        attempts::NextRerun,
+        checks::gather::CheckView,
         disputes,
-        escalation::{Cause, EscalationView, cause, escalation_call},
-        fixer::{
-            fix_request::{self, FixTurn},
-            senior_fixer,
-        },
-        gates::{ApprovedRuns, Considered, GateReport, waiting},
-        queue::LeftQueue,
+        escalation::{Cause, EscalationView, escalation_call},
+        fixer::fix_request::{self, FixTurn},
+        gates::{Considered, GateReport},
         review::{self, ReviewStanding},
         tampering::Tampering,
         verdict::{
@@ -33,16 +23,11 @@ use crate::{
             evaluate, feedback,
         },
     },
-    deciding::stages::{Blocker, Walks},
-    evidence::{ChangedCoverage, CheckKind, Compare, Outcome, RepeatedTest},
-    ids::{CheckName, Login, PrNumber, Timestamp},
-    observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
-    policy::{CheckSource, ConfigError, EscalationAction, PolicyOrigin, Trigger},
+    deciding::stages::Blocker,
+    evidence::{ChangedCoverage, Compare},
+    policy::{EscalationAction, PolicyOrigin, Trigger},
     stage::Stage,
-    state::{
-        CapabilityProgress, GateStatus, LoopState, LostRecord, QueueDeparture, Rejection, Rerun,
-        RunStatus, Skip,
-    },
+    state::{CapabilityProgress, Rejection, Rerun, RunStatus, Skip},
 };
 
 /// Everything a reader may be shown of the loop, in the order it matters.
@@ -90,76 +75,6 @@ pub struct View {
     pub tampering: Vec<Tampering>,
     pub warnings: Vec<Warning>,
     pub bypassed: Vec<String>,
-}
-
-/// Something people must know although it decides nothing.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Warning {
-    /// No check of this kind is configured although every loop should have one.
-    NoCheckOfKind(CheckKind),
-    /// A test check that is not in the configuration passed without running a test.
-    NoTests(CheckName),
-    /// The jobs that a followed check takes come from several Apps, of which its configuration names none: a job of
-    /// each App, at most 5. A commit status has no App.
-    SeveralApps {
-        check: CheckName,
-        jobs: Vec<(String, Option<String>)>,
-    },
-    /// A test that the change adds passed and failed on the same code.
-    FlakyNewTest(RepeatedTest),
-    /// Something could not be read.
-    NotObserved(ObservationProblem),
-    /// The repository's file says something that the organisation has locked: it has no effect.
-    Overruled(ConfigError),
-    /// A check run uses our name and is not ours.
-    Forged(ForgedCheck),
-    /// An evidence artifact was not believed.
-    EvidenceRefused { artifact: String, reason: String },
-    /// There was a record before this run, and it is gone.
-    RecordLost(LostRecord),
-    /// This head into this base is judged on another pull request.
-    JudgedOn(PrNumber),
-    /// It left the merge queue without being merged.
-    LeftQueue(LeftQueue),
-    /// The checks bear the branch's own name, since people can make branches of the pattern it matches.
-    OpenPattern { pattern: String, branch: String },
-    /// A counted comment's body changed; `changed_by` is `None` if neither an event nor the API names the editor.
-    TamperedComment {
-        by: Login,
-        changed_by: Option<Login>,
-        url: String,
-    },
-}
-
-impl Warning {
-    /// Whether it is about the set-up, which no author can change: it is said where operators look, and not on every
-    /// pull request.
-    pub const fn is_of_set_up(&self) -> bool {
-        matches!(
-            self,
-            Self::NoCheckOfKind(_) | Self::SeveralApps { .. } | Self::OpenPattern { .. }
-        )
-    }
-}
-
-/// How often a triggered gate is read again: hiding a comment sends no event.
-const GATES_ARE_READ_AGAIN: TimeDelta = TimeDelta::minutes(15);
-
-/// How soon GitHub has found out whether a pull request merges without a conflict, mostly.
-const MERGEABILITY_IS_FOUND_OUT: TimeDelta = TimeDelta::minutes(2);
-
-/// What the stages of a decision returned.
-pub(super) struct Stages<'a> {
-    pub(super) inputs: &'a Inputs<'a>,
-    /// The state as it will be saved.
-    pub(super) next: &'a LoopState,
-    pub(super) verification: &'a Verification,
-    pub(super) walks: &'a Walks,
-    pub(super) counting: &'a Counting,
-    pub(super) blocking: &'a Blocking,
-    pub(super) approved_runs: Option<&'a ApprovedRuns>,
-    pub(super) action: &'a NextAction,
 }
 
 impl Stages<'_> {
@@ -239,7 +154,7 @@ impl Stages<'_> {
             next_rerun: blocking.next_rerun.clone(),
             flags: flags.collect(),
             tampering: inputs.tampering.to_vec(),
-            warnings: self.warnings(),
+            warnings: warnings(self),
             review: verification.review.clone(),
             unmatched: assessment.unmatched.clone(),
             bypassed: next.run.bypassed.clone(),
@@ -280,171 +195,5 @@ impl Stages<'_> {
             analysis: view.failures.clone(),
             fix_applied: None,
         })
-    }
-
-    fn warnings(&self) -> Vec<Warning> {
-        let Inputs {
-            snapshot, policy, ..
-        } = *self.inputs;
-        let configured = |kind: CheckKind| {
-            policy
-                .verify
-                .checks
-                .values()
-                .any(|check| check.kind == kind)
-        };
-        let missing = [CheckKind::Build, CheckKind::Test]
-            .into_iter()
-            .filter(|kind| !configured(*kind));
-        let mut warnings: Vec<Warning> = missing.map(Warning::NoCheckOfKind).collect();
-        let detected = policy
-            .verify
-            .checks
-            .iter()
-            .filter(|(_, check)| check.is_detected);
-        let is_empty = |name: &CheckName| {
-            let passed = self
-                .verification
-                .evidence
-                .of_check(name)
-                .filter(|check| check.outcome == Outcome::Passed);
-            let passed = passed.filter(|check| check.kind.is_of_tests());
-            passed
-                .and_then(|check| check.results)
-                .is_some_and(|results| results.total == 0)
-        };
-        warnings.extend(
-            detected
-                .map(|(name, _)| name)
-                .filter(|name| is_empty(name))
-                .cloned()
-                .map(Warning::NoTests),
-        );
-        warnings.extend(policy.verify.checks.iter().filter_map(|(name, check)| {
-            let jobs = external::jobs_of_several_apps(snapshot, &check.source)?;
-            Some(Warning::SeveralApps {
-                check: name.clone(),
-                jobs,
-            })
-        }));
-        warnings.extend(
-            gather::flaky_new_tests(snapshot)
-                .into_iter()
-                .cloned()
-                .map(Warning::FlakyNewTest),
-        );
-        warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
-        let PullRequest {
-            number,
-            head,
-            lifecycle,
-            ..
-        } = &snapshot.pull_request;
-        // The last departure, while this head is out of the queue.
-        let is_out = |left: &&QueueDeparture| {
-            !left.is_over && left.head == head.sha && *lifecycle == Lifecycle::Open
-        };
-        let departure = self.next.concerns.queue.departures.last().filter(is_out);
-        let left = departure.and_then(|left| {
-            LeftQueue::explain(*number, &self.next.concerns.queue.groups, &left.removal)
-        });
-        warnings.extend(left.map(Warning::LeftQueue));
-        let base = &snapshot.pull_request.base;
-        let open = |pattern| Warning::OpenPattern {
-            pattern,
-            branch: base.branch.clone(),
-        };
-        warnings.extend(base.open_pattern.clone().map(open));
-        warnings.extend(self.next.attempts.lost_record().map(Warning::RecordLost));
-        warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
-        warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
-        warnings.extend(
-            self.verification
-                .evidence
-                .coverage_refused
-                .iter()
-                .map(|reason| {
-                    let (what, reason) = ("coverage in the evidence".to_owned(), reason.clone());
-                    Warning::NotObserved(ObservationProblem { what, reason })
-                }),
-        );
-        warnings.extend(self.inputs.assessment.tampered.iter().map(|tampered| {
-            Warning::TamperedComment {
-                by: tampered.by.login.clone(),
-                changed_by: tampered.changed_by.clone(),
-                url: tampered.url.clone(),
-            }
-        }));
-        warnings.extend(snapshot.forged_checks.iter().cloned().map(Warning::Forged));
-        warnings.extend(
-            snapshot
-                .evidence
-                .iter()
-                .filter_map(|received| match received {
-                    ReceivedEvidence::Refused {
-                        artifact, reason, ..
-                    } => Some(Warning::EvidenceRefused {
-                        artifact: artifact.clone(),
-                        reason: reason.clone(),
-                    }),
-                    ReceivedEvidence::Accepted(_) => None,
-                }),
-        );
-        warnings
-    }
-
-    /// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, a retry or a
-    /// fixer's turn is due, an open gate is read again (GitHub sends no event when a comment is hidden).
-    pub(super) fn revisit_at(&self, view: &View) -> Option<Timestamp> {
-        let Self { inputs, next, .. } = *self;
-        if !inputs.is_open() {
-            return None;
-        }
-        let asks_again = inputs.now + GATES_ARE_READ_AGAIN;
-        let overdue = |check: &CheckName| {
-            let timeout = match &inputs.policy.verify.checks.get(check)?.source {
-                CheckSource::Reviewer(reviewer) => reviewer.timeout,
-                CheckSource::Command(_) | CheckSource::External(_) => {
-                    inputs.policy.retry.evidence_timeout
-                }
-            };
-            let due = rerun::waiting_since(inputs.cx(), next, check) + timeout;
-            // A run that outlasts it brings the check or ends without, and then no event names the check.
-            Some(if due > inputs.now { due } else { asks_again })
-        };
-        // No event tells of it either, and a conflict keeps every check from starting.
-        let pull_request = &inputs.snapshot.pull_request;
-        let mergeable =
-            pull_request.is_mergeable.is_none() && !self.verification.evidence.missing().is_empty();
-        let mergeable = mergeable.then_some(inputs.now + MERGEABILITY_IS_FOUND_OUT);
-        let open = self.verification.evidence.names(CheckView::is_open);
-        let external = cause::external_deadline(next);
-        let gates = &self.inputs.assessment.gates;
-        let triggered = gates
-            .iter()
-            .any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);
-        // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
-        let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
-        let again = (triggered || depends).then_some(asks_again);
-        let waits = waiting::next(inputs.cx(), next);
-        let due = [
-            view.next_rerun.as_ref().map(|next| next.at),
-            view.fixing.as_ref().map(|turn| turn.at),
-        ];
-        // Then waiting for the senior fixer ends by itself.
-        let senior = next
-            .concerns
-            .fixer
-            .as_ref()
-            .filter(|call| call.head_sha == next.head.sha);
-        let senior = senior.map(|call| senior_fixer::deadline(call, inputs.policy));
-        let moments = [external, again, waits, senior, mergeable]
-            .into_iter()
-            .chain(due)
-            .flatten();
-        moments
-            .chain(open.iter().filter_map(overdue))
-            .filter(|at| *at > inputs.now)
-            .min()
     }
 }
