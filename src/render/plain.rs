@@ -71,7 +71,7 @@ pub(super) fn paint(text: String, colour: String, is_on: bool) -> String {
 /// The columns of a table, whose cells are parted by tabs, one below the other.
 pub(super) fn aligned(rows: &str) -> String {
     // Colours have no width.
-    let width = |cell: &str| without_sequences(cell, |_| false).chars().count();
+    let width = |cell: &str| without_sequences(cell, |c| c == '\u{1b}').chars().count();
     let mut widths: Vec<usize> = Vec::new();
     for (column, cell) in rows.lines().flat_map(|row| row.split('\t').enumerate()) {
         widths.resize(widths.len().max(column + 1), 0);
@@ -223,6 +223,19 @@ impl PlainPage {
 mod tests {
     use super::*;
     use crate::render::sanitize;
+
+    #[test]
+    fn a_colour_has_no_width_in_a_table() {
+        let rows = |is_on| {
+            let failed = paint("failed".to_owned(), "red".to_owned(), is_on);
+            let quiet = paint("none".to_owned(), "dim".to_owned(), is_on);
+            aligned(&format!(
+                "check\tstate\ttests\nunit\t{failed}\t3\nlint\t{quiet}\t0\n"
+            ))
+        };
+        let seen = without_sequences(&rows(true), |c| c == '\u{1b}').into_owned();
+        assert_eq!(seen, rows(false));
+    }
 
     #[test]
     fn what_people_read_is_what_was_written() {

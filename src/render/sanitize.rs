@@ -275,7 +275,8 @@ pub fn percent_encoded(text: &str, marks: &str) -> String {
 /// Line breaks and tabs stay.
 fn clean(raw: &str) -> Cow<'_, str> {
     const BREAKS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
-    if raw.contains(BREAKS) {
+    let may_break = raw.contains('\r') || !raw.is_ascii();
+    if may_break && raw.contains(BREAKS) {
         return Cow::Owned(clean(&raw.replace("\r\n", "\n").replace(BREAKS, "\n")).into_owned());
     }
     without_sequences(raw, |c| {

@@ -174,13 +174,6 @@ fn is_unwanted(character: char) -> bool {
 
 /// Takes out terminal escape sequences and control characters, and makes every line end `\n`.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
-    // Most lines are plain as they are.
-    if text
-        .bytes()
-        .all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n'))
-    {
-        return Cow::Borrowed(text);
-    }
     if !text.contains('\r') {
         return without_sequences(text, is_unwanted);
     }
