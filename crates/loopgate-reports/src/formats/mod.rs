@@ -92,7 +92,7 @@ pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
         test_json::PLAYWRIGHT,
         test_json::parse,
     ),
-    (Format::MochaJson, test_json::MOCHA, test_json::parse),
+    (Format::MochaJson, test_json::MOCHA, test_json::mocha),
     (Format::RspecJson, test_json::RSPEC, test_json::parse),
     (Format::Ctrf, test_json::CTRF, test_json::parse),
     (

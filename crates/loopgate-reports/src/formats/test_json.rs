@@ -46,6 +46,8 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
             "summary.errors_outside_of_examples_count",
             "summary.failure_count",
             "results.summary.failed",
+            "stats.failures",
+            "failures[]",
             "tests[]",
             "examples[]",
             "results.tests[]",
@@ -55,7 +57,10 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
             Step::Value(1, error, _) => out.problem(|| playwright_error(&error)),
             Step::Value(2, message, _) => rspec.hear(&message),
             Step::Value(3, count, _) => rspec.errors = count.index("").unwrap_or(0),
-            Step::Value(4 | 5, count, _) => out.run.count_failing(count.index("").unwrap_or(0)),
+            Step::Value(4..=6, count, _) => out.run.count_failing(count.index("").unwrap_or(0)),
+            Step::Value(7, failed, _) => {
+                mocha_hook(&failed, &failed.text("file").unwrap_or_default(), out);
+            }
             Step::Value(_, test, _) => {
                 // A test of mocha, RSpec or CTRF.
                 let thrown = test.at("err|exception");
@@ -113,6 +118,57 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
     );
     rspec.end(out);
     ended
+}
+
+/// Reads mocha's own JSON, or what its reporter mochawesome writes of the same run, suite by suite.
+pub(super) fn mocha(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    if !window.text().contains("\"passPercent\"") {
+        return parse(window, out);
+    }
+    out.expect_tests();
+    read_each(window, &["results[]"], |file| mochawesome_suite(&file, out))
+}
+
+/// A file or a `describe` of mochawesome. A test without a state did not run: a hook before it failed, mostly.
+fn mochawesome_suite(suite: &Json, out: &mut Collector) {
+    let file = text::path(&suite.text("fullFile|file").unwrap_or_default());
+    for test in suite.at("tests").list() {
+        let state = state_of(test, out).unwrap_or(TestState::Skipped);
+        let seconds = test.number("duration").unwrap_or_default().max(0.0) / 1000.0;
+        let name = test.text("fullTitle|title").unwrap_or_default();
+        let case = Case {
+            file: &file,
+            class: "",
+            name: &name,
+            state,
+            seconds,
+            title: Title::NameOnly,
+        };
+        out.case(case, || thrown_failure(test.at("err")));
+    }
+    for hook in ["beforeHooks", "afterHooks"].map(|key| suite.at(key).list()) {
+        for failed in hook.iter().filter(|hook| hook.is_true("fail")) {
+            mocha_hook(failed, &file, out);
+        }
+    }
+    for inner in suite.at("suites").list() {
+        mochawesome_suite(inner, out);
+    }
+}
+
+/// A failed hook, of which mocha knows no test; a failed test stands among the tests, too.
+fn mocha_hook(failed: &Json, file: &str, out: &mut Collector) {
+    let title = failed.text("title").unwrap_or_default();
+    let hooks = ["before all", "after all", "before each", "after each"];
+    if hooks
+        .iter()
+        .any(|hook| title.starts_with(&format!("\"{hook}\" hook")))
+    {
+        out.problem(|| Failure {
+            test_file: (!file.is_empty()).then(|| text::path(file)),
+            ..thrown_failure(failed.at("err"))
+        });
+    }
 }
 
 /// What RSpec says beside its examples: <https://rspec.info/features/3-13/rspec-core/formatters/json-formatter/>.
@@ -191,7 +247,7 @@ fn playwright_error(error: &Json) -> Failure {
 fn state_of(test: &Json, out: &mut Collector) -> Option<TestState> {
     let is_flaky =
         test.is_true("flaky") || test.number("invocations").is_some_and(|times| times > 1.0);
-    Some(match test.text("status")?.as_ref() {
+    Some(match test.text("status|state")?.as_ref() {
         "flaky" => TestState::Flaky,
         "passed" | "expected" if is_flaky => TestState::Flaky,
         "passed" | "expected" => TestState::Passed,
@@ -218,7 +274,7 @@ fn thrown_failure(thrown: &Json) -> Failure {
         .collect::<Vec<_>>()
         .join("\n");
     let stack = thrown
-        .text("stack")
+        .text("stack|estack")
         .filter(|stack| !stack.is_empty())
         .unwrap_or(Cow::Owned(backtrace));
     let has_sides = thrown
