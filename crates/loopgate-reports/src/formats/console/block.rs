@@ -32,6 +32,8 @@ pub(super) struct Block {
     line: Option<u32>,
     /// The file stands in a line of its own above it.
     is_below_file: bool,
+    /// It is about no file.
+    is_placeless: bool,
     rule: String,
     level: Option<FindingSeverity>,
     message: String,
@@ -74,6 +76,7 @@ impl Block {
             file: text::path(&first(&[group("file"), file])),
             line: numbers::line(group("line")).or(at),
             is_below_file: group("file").is_empty() && !file.is_empty(),
+            is_placeless: row.without_place,
             rule: text::name(&first(&["rule", "check", "unhandled"].map(group))),
             level: level(group("level")),
             message: text::clipped(group("message"), MAX_MESSAGE),
@@ -145,7 +148,7 @@ impl Block {
     pub fn finding(self) -> Option<(Finding, Option<ErrorType>, String)> {
         let trace = self.text.text().trim_end().to_owned();
         let (mut file, mut line) = (self.file, self.line);
-        if file.is_empty() {
+        if file.is_empty() && !self.is_placeless {
             let place = |line: &str| {
                 text::place(
                     line.strip_prefix("--> ")
@@ -204,7 +207,7 @@ impl Block {
             ErrorType::LintError
         };
         let error_type = (severity >= FindingSeverity::High).then_some(error_type);
-        let location = Some(SourceLocation {
+        let location = (!self.is_placeless).then_some(SourceLocation {
             file,
             line,
             function: None,

@@ -96,6 +96,9 @@ struct RowFields {
     /// It counts only directly below a line that is a place and nothing else.
     #[serde(default)]
     below_place: bool,
+    /// A finding that is about no file: of a message, of settings.
+    #[serde(default)]
+    without_place: bool,
     /// Its message is the line above.
     #[serde(default)]
     message_above: bool,
@@ -189,6 +192,7 @@ pub(super) struct Row {
     pub within: Option<Section>,
     pub means: Means,
     pub below_place: bool,
+    pub without_place: bool,
     pub opens: bool,
     pub message_above: bool,
 }
@@ -261,6 +265,7 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
             within: fields.within.map(|part| (whose, part)),
             means: section.or(fields.means).expect(PROOF),
             below_place: fields.below_place,
+            without_place: fields.without_place,
             opens: fields.opens,
             message_above: fields.message_above,
         }
