@@ -68,7 +68,19 @@ pub fn dotted(name: &str, file: Option<&str>) -> Option<String> {
         None if whole.contains('.') => whole,
         None => return None,
     };
-    whole.chars().all(is_of_a_name).then_some(whole)
+    let whole = runnable(&whole);
+    whole.chars().all(is_of_a_name).then(|| whole.to_owned())
+}
+
+/// What unittest can run of a dotted name: a file that does not load is its module, which stands behind a class of
+/// unittest's own, and a hook runs with its class.
+fn runnable(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((class, "setUpClass" | "tearDownClass")) => class,
+        _ => name
+            .strip_prefix("unittest.loader._FailedTest.")
+            .unwrap_or(name),
+    }
 }
 
 /// Whether a name is one that Rust's own harness gives: a path of names, or an example of a document. Programs that

@@ -178,6 +178,18 @@ fn each_framework_has_its_command() {
             "python -m django test --settings=ci cart.tests.Cart.test_total",
         ),
         (
+            "python3 -m django test --settings ci",
+            "unittest.loader._FailedTest.test_cart",
+            "",
+            "python3 -m django test --settings ci test_cart",
+        ),
+        (
+            "python3 -m unittest",
+            "setUpClass (tests.test_cart.Cart)",
+            "tests/test_cart.py",
+            "python3 -m unittest tests.test_cart.Cart",
+        ),
+        (
             "python tests/test_cart.py",
             "__main__.Cart.test_total",
             "tests/test_cart.py",
