@@ -320,6 +320,7 @@ const CONSOLES: &[Reader] = &[
         "[Gradle](https://docs.gradle.org/current/dsl/org.gradle.api.tasks.testing.logging.TestLogging.html)",
     ),
     reader("gtest", "cmocka 1.1.5", "", "", ""),
+    reader("japa", "Japa 5.3", "", "", ""),
     reader("jasmine", "jasmine 7.0", "", "", ""),
     reader(
         "jest",

@@ -52,6 +52,8 @@ pub(super) struct FailedTest {
     /// Empty where no test is named: the file could not be loaded.
     pub name: String,
     pub is_error: bool,
+    /// It is a group's hook, which is no test of the tool's sums.
+    pub is_hook: bool,
     pub failure: Failure,
 }
 
@@ -292,6 +294,7 @@ impl Block {
                     class
                 },
                 is_error: tests[0].is_error,
+                is_hook: tests[0].is_hook,
             });
         }
         tests
@@ -344,6 +347,7 @@ impl Block {
         let mut test = FailedTest::new(&file, &name, &message, &trace);
         let project = group("project").or_else(|| group("badge"));
         test.class = project.unwrap_or_default().trim().to_owned();
+        test.is_hook = group("hook").is_some();
         test.failure.line_number = test
             .failure
             .line_number
@@ -388,6 +392,7 @@ impl FailedTest {
             class: String::new(),
             name: name.to_owned(),
             is_error: false,
+            is_hook: false,
             failure,
         }
     }
@@ -582,6 +587,7 @@ fn unittest(heading: &str, text: &str) -> FailedTest {
         class,
         name,
         is_error: word == "ERROR",
+        is_hook: false,
         failure,
     }
 }

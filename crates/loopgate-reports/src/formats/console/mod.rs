@@ -719,6 +719,7 @@ impl Console {
                 class,
                 name,
                 is_error,
+                is_hook,
                 mut failure,
             },
         ) = (tools::tool(at), test);
@@ -753,10 +754,10 @@ impl Console {
         } else {
             &mut self.counts.failures_found
         };
-        if is_file {
+        if is_file || is_hook {
             // It is no test, but some count it.
             out.problem(|| failure);
-            if is_error || tool.counts_files == Some(FileCount::Failure) {
+            if !is_hook && (is_error || tool.counts_files == Some(FileCount::Failure)) {
                 *found += 1;
                 out.anonymous_cases(state, 1);
             }
@@ -820,6 +821,7 @@ impl Console {
                 class: String::new(),
                 name,
                 is_error: false,
+                is_hook: false,
                 failure,
             },
             out,

@@ -17,10 +17,10 @@ macro_rules! files {
     };
 }
 
-/// Earlier files win, and in a file earlier rows: poku marks tests as Jest its failures, Playwright numbers its blocks as mocha does, and linters write as
+/// Earlier files win, and in a file earlier rows: poku and Japa mark tests as Jest its failures, Playwright numbers its blocks as mocha does, and linters write as
 /// anyone.
 const FILES: &[(&str, &str)] = &files! {
-    "poku" "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
+    "poku" "japa" "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
     "gradle" "surefire" "ctest" "meson" "gtest" "doctest" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
     "busted" "uvu" "ava" "behave" "zig" "testthat" "catch2" "knip" "pre_commit" "starters" "linters"
 };
@@ -59,7 +59,7 @@ pub(super) struct Tool {
     /// What is no part of a message.
     pub without: Option<Pattern>,
     /// Matched against the name of a block, a line end, and its text. Groups: `name`, `test_file` and `test_line` of
-    /// the test; `project` or `badge`, which distinguish tests of one name; `file` and `line` where it failed; `message`; `expected` and `actual`, where the tool prints both
+    /// the test; `project` or `badge`, which distinguish tests of one name; `hook`, if it is no test of the tool's sums; `file` and `line` where it failed; `message`; `expected` and `actual`, where the tool prints both
     /// without labels; `text`, if only a part of the block counts.
     pub block: Option<Pattern>,
     row: Vec<RowFields>,
