@@ -95,6 +95,7 @@ pub fn to_evidence(
         coverage: None,
         has_partial: false,
         unended: None,
+        begun: Vec::new(),
     };
     if let Some(written) = written {
         for path in find("**/*", written, written) {
@@ -189,6 +190,8 @@ struct Gathered<'a> {
     has_partial: bool,
     /// The test in which the output ends.
     unended: Option<Failure>,
+    /// The programs whose tests the output has not summed up.
+    begun: Vec<&'static str>,
 }
 
 impl Gathered<'_> {
@@ -328,7 +331,10 @@ impl Gathered<'_> {
     /// Reads the output as a report where no file was promised: `cargo test` prints what others write down. Of a
     /// command that failed, the log with its failure and excerpt is returned.
     fn read_output(&mut self, read: Option<(Report, LogTail)>, ending: &Ending) -> Option<JobLog> {
-        let (report, kept) = read.unzip();
+        let (mut report, kept) = read.unzip();
+        if let Some(report) = report.as_mut().filter(|_| self.evidence.results.is_none()) {
+            self.begun = std::mem::take(&mut report.begun);
+        }
         let logged = joblog::Job {
             name: self.job.name.as_str(),
             ..joblog::Job::default()
@@ -424,8 +430,10 @@ impl Gathered<'_> {
         if !self.problems.is_empty() || self.has_partial || has_failed {
             return Outcome::Failed;
         }
-        if is_test && self.evidence.reconciled.ended_early && failure::prints_its_sum(&command.run)
-        {
+        let has_begun = failure::prints_sum_of(&command.run, &self.begun);
+        let ended_early = &mut self.evidence.reconciled.ended_early;
+        if is_test && (has_begun || *ended_early && failure::prints_its_sum(&command.run)) {
+            *ended_early = true;
             self.problem(format!(
                 "the run did not end: `{}` printed no sum of its tests, though it ended with 0",
                 command.run

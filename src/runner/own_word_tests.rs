@@ -137,6 +137,69 @@ async fn a_known_runner_that_prints_no_sum_did_not_end() {
     }
 }
 
+/// What the tools print until a test ends the process, whose status is 0. The last line has no end.
+#[tokio::test]
+async fn a_run_that_a_test_ends_is_no_pass_where_its_command_is_the_tools() {
+    let named = "test_a (test_a.A.test_a) ... ok\ntest_b (test_a.A.test_b) ... ";
+    let robot = format!("{0}\nCart\n{0}\n{1:69} | PASS |\n", "=".repeat(78), "Adds");
+    let table = [
+        ("bin/python3 -m unittest", "..", true),
+        ("bin/python3 -m unittest discover -s tests", ".Fs", true),
+        ("bin/python3 -m unittest -v", named, true),
+        ("bin/python3 manage.py test", "Found 3 test(s).\n.", true),
+        ("bin/nose2", "..", true),
+        ("bin/nose2 -v", named, true),
+        (
+            "bin/trial cart",
+            "cart\n  A\n    test_a ... [OK]\n    test_b ... ",
+            true,
+        ),
+        ("bin/rspec", ".*", true),
+        ("bin/mocha", "\n\n  cart\n    ✔ a\n", true),
+        (
+            "bin/behave",
+            "USING RUNNER: behave.runner:Runner\nFeature: cart\n",
+            true,
+        ),
+        ("bin/robot cart.robot", &robot, true),
+        ("bin/ruby cart.rb", "Loaded suite cart\nStarted\n.", true),
+        // The line is over, its program is another, or less was asked for.
+        ("bin/python3 -m unittest", "..\n", false),
+        ("bin/python3 -m unittest", "...done", false),
+        ("bin/python3 -m unittest -q", "..", false),
+        ("bin/python3 cart.py", "..", false),
+        ("bin/python3 -m unittest | tail -n 3", "..", false),
+        (
+            "bin/behave --no-summary",
+            "USING RUNNER: behave.runner:Runner\nFeature: cart\n",
+            false,
+        ),
+        ("bin/gradle test", "\n\n  cart\n    ✔ a\n", false),
+        (
+            "bin/python3 -m unittest",
+            "..\n----\nRan 2 tests in 0.001s\n\nOK\n",
+            false,
+        ),
+    ];
+    for (command, text, is_cut) in table {
+        let name = command.split([' ', '/']).nth(1).unwrap();
+        let script = format!("printf '%s' '{text}'");
+        let evidence = of_tests(command, (name, &script)).await;
+        let said = format!("{:?}", evidence.failures);
+        assert_eq!(evidence.reconciled.ended_early, is_cut, "{command}: {text}");
+        assert_eq!(
+            said.contains("the run did not end: "),
+            is_cut,
+            "{command}: {said}"
+        );
+        assert_eq!(
+            evidence.outcome == Outcome::Failed,
+            is_cut,
+            "{command}: {said}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn errors_of_a_tool_that_ends_with_0_fail_type_checks_and_what_is_to_fail_on_them() {
     let mypy = (

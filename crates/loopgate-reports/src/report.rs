@@ -61,6 +61,8 @@ pub struct Report {
     pub closing_sum: Option<CheckResults>,
     /// Only lines that other programs write too show its failures ([`Report::trust_status`]).
     pub is_doubtful: bool,
+    /// The programs whose tests have begun and are not summed up: a command that runs one of them did not end its run.
+    pub begun: Vec<&'static str>,
     /// The test in which the text ends before it sums the run up: what failed, where the command did.
     pub unended: Option<Failure>,
     /// Names of tests that failed and passed.

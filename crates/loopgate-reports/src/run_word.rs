@@ -24,6 +24,8 @@ pub(super) struct RunWord {
     has_failed: bool,
     /// Its text ends before it sums the run up.
     ended_early: bool,
+    /// The programs one of which a command runs that must print that sum.
+    begun: Vec<&'static str>,
     /// The test in which it ends.
     unended: Option<Failure>,
     /// How many tests passed and were skipped by the sum that ends the text, where that counts none that failed.
@@ -49,9 +51,11 @@ impl RunWord {
         self.unnamed = self.unnamed.saturating_add(tests).min(MOST);
     }
 
-    /// The text of a tool that sums each run up ends before it does.
-    pub fn end_early(&mut self) {
-        self.ended_early = true;
+    /// The text of a tool that sums each run up ends before it does. Where it has names of `programs`, only a command
+    /// that runs one of them must print the sum.
+    pub fn end_early(&mut self, programs: &'static [String]) {
+        self.ended_early |= programs.is_empty();
+        self.begun.extend(programs.iter().map(String::as_str));
     }
 
     /// The text ends within a test, with no word of what became of that.
@@ -101,6 +105,7 @@ impl Collector {
             unnamed,
             has_failed,
             ended_early,
+            begun,
             unended,
             closing,
             doubtful,
@@ -121,6 +126,7 @@ impl Collector {
             ended_early,
             complaints,
         };
+        self.report.begun = begun;
         self.report.unended = unended.filter(|_| ended_early && kept + counted == 0);
         self.report.is_doubtful = doubtful > 0 && doubtful == kept && unnamed == 0;
         self.report.closing_sum =

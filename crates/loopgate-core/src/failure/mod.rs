@@ -18,7 +18,7 @@ pub use explain::{
 };
 pub use feedback::{
     CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, ends_as_its_program,
-    ends_as_its_runner, inspect_failure, prints_its_sum, reproduce, rerun, to_prove,
+    ends_as_its_runner, inspect_failure, prints_its_sum, prints_sum_of, reproduce, rerun, to_prove,
     tool_directory,
 };
 pub use read::{

@@ -55,6 +55,11 @@ impl LogTail {
             .all(u8::is_ascii_whitespace)
     }
 
+    /// The last line, if nothing ends it.
+    pub fn open_line(&self) -> String {
+        without_hidden(&String::from_utf8_lossy(&self.line)).into_owned()
+    }
+
     /// The text that is kept.
     pub fn into_text(mut self) -> String {
         if !self.line.is_empty() {

@@ -26,7 +26,7 @@ pub use kept::{LogTail, TailReader};
 pub use salience::GreenLog;
 pub use steps::{Bounds, FailingStep, JobStep};
 
-use super::{ReadOptions, Report, formats::annotation, read, speakers::Speakers};
+use super::{ReadOptions, Report, formats, formats::annotation, read, speakers::Speakers};
 use excerpt::{ShownLines, choose};
 use salience::PLACE;
 use steps::{StepLines, cut};
@@ -131,9 +131,14 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
         input,
         kept: LogTail::default(),
     };
-    let report = read(path_shown, &mut input, options);
+    let mut report = read(path_shown, &mut input, options);
     // A reader may stop early. What cannot be read any more is no part of the output.
     let _ = io::copy(&mut input, &mut io::sink());
+    if report.results.is_none() {
+        report
+            .begun
+            .extend(formats::programs_cut_off_at(&input.kept.open_line()));
+    }
     (report, input.kept)
 }
 

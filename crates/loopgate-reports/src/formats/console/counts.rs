@@ -1,5 +1,7 @@
 //! How many tests there were, as tools sum up: `2 failed, 5 passed`, `Tests: 3, Failures: 1`, `4 examples, 1 failure`.
 
+use std::collections::BTreeSet;
+
 use loopgate_core::evidence::TestState;
 
 use crate::{Collector, Flaw};
@@ -8,8 +10,8 @@ use crate::{Collector, Flaw};
 #[derive(Default)]
 pub(super) struct Counts {
     has_sums: bool,
-    /// A tool has begun that sums up what it ran.
-    pub has_opened: bool,
+    /// The tools that have begun and sum up what they ran.
+    pub opened: BTreeSet<usize>,
     /// Sums that are over, and the last one: lines that follow each other.
     earlier: Sum,
     last: Sum,

@@ -273,8 +273,10 @@ impl Console {
         if let Some((passed, skipped)) = self.counts.closing() {
             out.run.close(passed, skipped);
         }
-        if self.counts.has_opened && !is_summed {
-            out.run.end_early();
+        if !is_summed {
+            for tool in &self.counts.opened {
+                out.run.end_early(&tools::tool(*tool).programs);
+            }
         }
         out.run.doubt(self.bare.doubtful());
         if !is_summed && (!self.reported.is_empty() || self.counts.unsummed > 0) {
@@ -334,6 +336,9 @@ impl Console {
             Means::Block => open.lines == 0 && row.tool().shares_text,
             _ => row.means == Means::NamedEnd,
         };
+        if row.opens {
+            self.counts.opened.insert(row.tool);
+        }
         if row.means == Means::Aside {
             return;
         }
@@ -386,7 +391,6 @@ impl Console {
             out.expect_tests();
         }
         if row.opens {
-            self.counts.has_opened = true;
             self.end_dying(out);
         }
         if row.means == Means::Counts {
@@ -900,6 +904,11 @@ impl Console {
 fn with_dots(name: &str) -> String {
     let (test, parameter) = name.split_at(name.find('[').unwrap_or(name.len()));
     test.replace("::", ".") + parameter
+}
+
+/// What runs the tools that print such a line, with no end yet, while tests run.
+pub(crate) fn programs_cut_off_at(line: &str) -> Vec<&'static str> {
+    tools::programs_cut_off_at(line).collect()
 }
 
 /// CTest starts programs, which may have tests of their own.

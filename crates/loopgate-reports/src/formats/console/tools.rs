@@ -42,6 +42,10 @@ pub(super) struct Tool {
     pub shares_text: bool,
     /// It names failing tests ahead of their blocks.
     pub announces: bool,
+    /// What a command line that runs it has in it, where such a command must end with the tool's sum once it has begun.
+    pub programs: Vec<String>,
+    /// The last line, with no end, of a run that was cut off. Others write such lines too.
+    pub cut_off: Option<Pattern>,
     /// It may report a failure twice.
     pub repeats: bool,
     /// What it counts a file as that cannot be loaded, or that fails outside its tests.
@@ -298,6 +302,17 @@ pub(super) fn tool(at: usize) -> &'static Tool {
 /// Whether the tool at a place of the table shows with lines of its own that it runs tests, or what they came to.
 pub(super) fn shows_runs(at: usize) -> bool {
     tool(at).row.iter().any(RowFields::shows_a_run)
+}
+
+/// What runs the tools that print such a line while tests run.
+pub(super) fn programs_cut_off_at(line: &str) -> impl Iterator<Item = &'static str> {
+    let is_its_line = move |tool: &&Tool| {
+        tool.cut_off
+            .as_ref()
+            .is_some_and(|cut_off| cut_off.is_match(line))
+    };
+    let cut_off = TABLE.tools.iter().filter(is_its_line);
+    cut_off.flat_map(|tool| tool.programs.iter().map(String::as_str))
 }
 
 /// The section of a tool's failures.

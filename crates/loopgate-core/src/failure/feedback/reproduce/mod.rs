@@ -73,12 +73,24 @@ fn smallest(failure: &Failure, command: &str, directory: &str) -> Option<String>
 /// Whether a command line runs a tool of which Loopgate knows how it sums up its tests, as it does by itself: by no
 /// script, through no filter, and with no other reporter. Its status may be hidden (`| tee log`, `|| true`).
 pub fn prints_its_sum(command: &str) -> bool {
+    is_unfiltered(command, is_of_runner)
+}
+
+/// Whether a command line runs in that way one of these programs.
+pub fn prints_sum_of(command: &str, programs: &[&str]) -> bool {
+    let is_named = |command: &str| programs.iter().any(|name| tool::has_word(command, name));
+    is_unfiltered(command, |command| {
+        tool::is_simple(command) && is_named(command)
+    })
+}
+
+fn is_unfiltered(command: &str, is_meant: impl Fn(&str) -> bool) -> bool {
     let another = pattern!(
-        r"^(?:-q+|--quiet|--silent|--(?:reporters?|format|list|collect|json|help|version|co\b)|-f|-h)"
+        r"^(?:-q+|--quiet|--silent|--(?:reporters?|format|list|collect|json|help|version|no-summary|co\b)|-f|-h)"
     );
     let (_, command) = own::placed(command);
     shell::with_status_hidden(&command).is_some_and(|command| {
-        is_of_runner(&command)
+        is_meant(&command)
             && !command
                 .split_whitespace()
                 .any(|word| another.is_match(word))

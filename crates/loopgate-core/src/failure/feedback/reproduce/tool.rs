@@ -93,7 +93,7 @@ pub fn is_simple(command: &str) -> bool {
 }
 
 /// Whether a command names a tool: `django test` is no `go test`.
-fn has_word(command: &str, word: &str) -> bool {
+pub fn has_word(command: &str, word: &str) -> bool {
     let is_apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
     command.match_indices(word).any(|(at, _)| {
         let (before, after) = (&command[..at], &command[at + word.len()..]);
