@@ -187,12 +187,15 @@ fn ended(evidence: &CheckEvidence) -> String {
         .map(|reason| format!(" ({reason})"))
         .unwrap_or_default();
     // Some tools name none of the tests that passed, and count none.
-    let tests = evidence.results.map(|results| match results.passed {
-        0 if results.failed + results.errors > 0 => {
-            let failing = results.failed + results.errors;
-            format!(", {}", render::plural(failing, "test fails", "tests fail"))
+    let tests = evidence.results.map(|results| {
+        let failing = results.failed + results.errors;
+        match (render::all_skipped(&results), results.passed) {
+            (Some(text), _) => format!(", {text}"),
+            (None, 0) if failing > 0 => {
+                format!(", {}", render::plural(failing, "test fails", "tests fail"))
+            }
+            (None, passed) => format!(", {passed} of {} tests pass", results.total),
         }
-        passed => format!(", {passed} of {} tests pass", results.total),
     });
     format!(
         "{mark} {} {}{why}, {seconds:.1} s{}",

@@ -163,6 +163,9 @@ pub fn tests(results: &CheckResults) -> String {
     if results.total == 0 {
         return "0".to_owned();
     }
+    if let Some(text) = all_skipped(results) {
+        return text;
+    }
     let failing = results.failed + results.errors;
     let mut text = match results.passed {
         0 if failing > 0 => format!("{failing} failed"),
@@ -175,6 +178,12 @@ pub fn tests(results: &CheckResults) -> String {
         }
     }
     text
+}
+
+/// `all skipped (3)`, where a selection leaves no test to run.
+pub fn all_skipped(results: &CheckResults) -> Option<String> {
+    let is_so = results.total > 0 && results.skipped == results.total;
+    is_so.then(|| format!("all skipped ({})", results.skipped))
 }
 
 /// Names shown of each sort.
@@ -348,6 +357,21 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::evidence::ChangedCoverage;
+
+    #[test]
+    fn tests_that_a_selection_leaves_out_are_not_counted_as_failing_ones() {
+        let of = |passed, skipped| {
+            tests(&CheckResults {
+                total: passed + skipped,
+                passed,
+                skipped,
+                ..CheckResults::default()
+            })
+        };
+        assert_eq!(of(0, 3), "all skipped (3)");
+        assert_eq!(of(1, 2), "1 of 3 passed, 2 skipped");
+        assert_eq!(of(2, 0), "2 passed");
+    }
 
     #[test]
     fn what_is_said_of_coverage() {

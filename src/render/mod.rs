@@ -85,6 +85,7 @@ pub use check_run::{
     CheckAction, CheckRunText, GroupMember, add_shared, given_up, merge_group, superseded,
     switched_off,
 };
+pub use check_table::all_skipped;
 pub use dashboard::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow,
     Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Mine, Notice,
