@@ -20,8 +20,8 @@ use loopgate_core::{
     CheckName, Timestamp,
     concerns::coverage,
     evidence::{
-        CheckEvidence, CheckKind, ErrorType, Failure, FileCoverage, Finding, FindingSeverity,
-        Outcome, ReportNote, ReportQuality, RetryClass,
+        CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, FileCoverage, Finding,
+        FindingSeverity, Outcome, ReportNote, ReportQuality, RetryClass,
     },
     failure,
     observed::ChangedFiles,
@@ -369,7 +369,16 @@ impl Gathered<'_> {
     fn settle_failures(&mut self, outcome: Outcome, ending: &Ending, of_log: Option<Failure>) {
         let (evidence, has_ended_well) = (&mut self.evidence, *ending == Ending::Exited(0));
         if outcome == Outcome::Failed && evidence.failures.is_empty() && !has_ended_well {
-            evidence.failures.extend(self.unended.take().or(of_log));
+            let shown = self.unended.take().or(of_log);
+            let sum = evidence.results.and_then(all_passed).filter(|_| {
+                let says_why = |shown| failure::says_why(shown, usize::MAX);
+                !shown.as_ref().is_some_and(says_why)
+            });
+            let ended = ending.problem("the command", Duration::ZERO);
+            let of_sum = sum
+                .zip(ended)
+                .map(|(sum, ended)| Failure::of(ErrorType::Other, format!("{sum}, and {ended}")));
+            evidence.failures.extend(of_sum.or(shown));
         }
         // A command that failed by itself prints why. That its report is missing then adds nothing.
         if has_ended_well || evidence.failures.is_empty() {
@@ -506,6 +515,17 @@ impl Gathered<'_> {
         }
         fails
     }
+}
+
+/// That no test failed, where some passed: an output that says no more shows nothing but that.
+fn all_passed(results: CheckResults) -> Option<String> {
+    let all = match results.passed {
+        1 => "the only test".to_owned(),
+        passed => format!("all {passed} tests"),
+    };
+    let that_ran = if results.skipped > 0 { " that ran" } else { "" };
+    let is_so = results.passed > 0 && results.failed + results.errors == 0;
+    is_so.then(|| format!("{all}{that_ran} passed"))
 }
 
 fn shown(path: &Path, root: &Path) -> String {

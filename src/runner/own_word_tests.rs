@@ -200,6 +200,50 @@ async fn a_run_that_a_test_ends_is_no_pass_where_its_command_is_the_tools() {
     }
 }
 
+/// The last lines of an output whose sum counts no failure are no reason for its status, if they give none.
+#[tokio::test]
+async fn a_status_against_the_sum_is_told_as_such() {
+    let bun = "bun test v1.4.5 (abc)\n\na.test.js:\n(pass) a\n(pass) b\n\n 2 pass\n 0 fail\nRan 2 tests across 1 file. [28.00ms]\n";
+    let deno =
+        "running 1 test from ./a_test.js\na ... ok (0ms)\n\nok | 1 passed | 0 failed (15ms)\n";
+    let covered = "==== test session starts ====\ntests/test_a.py ..s  [100%]\nFAIL Required test coverage of 90% not \
+                   reached. Total coverage: 50.00%\n===== 2 passed, 1 skipped in 0.01s =====\n";
+    let skipped = covered.replace("FAIL Required", "Measured");
+    for (text, status, said) in [
+        (
+            bun,
+            "exit 3",
+            "all 2 tests passed, and the command ended with exit code 3",
+        ),
+        (
+            deno,
+            "exit 1",
+            "the only test passed, and the command ended with exit code 1",
+        ),
+        (
+            &skipped,
+            "kill -9 $$",
+            "all 2 tests that ran passed, and the command was ended by signal 9",
+        ),
+        (
+            covered,
+            "exit 1",
+            "Required test coverage of 90% not reached",
+        ),
+    ] {
+        let script = format!("cat <<'END'\n{text}END\n{status}");
+        let evidence = of_tests("exec bin/tool", ("tool", &script)).await;
+        let [failure] = evidence.failures.as_slice() else {
+            panic!("{:?}", evidence.failures);
+        };
+        assert!(
+            failure.error_message.contains(said),
+            "{}",
+            failure.error_message
+        );
+    }
+}
+
 #[tokio::test]
 async fn errors_of_a_tool_that_ends_with_0_fail_type_checks_and_what_is_to_fail_on_them() {
     let mypy = (

@@ -11,7 +11,7 @@ mod explain;
 mod feedback;
 mod read;
 
-pub use classify::{complete, fingerprint, read_block, read_failure, template};
+pub use classify::{complete, fingerprint, read_block, read_failure, says_why, template};
 pub use explain::{
     Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, Touch, analyse_all,
     fails_as_on_base, retry_class,

@@ -18,7 +18,7 @@ use std::{
 };
 
 use loopgate_core::{
-    evidence::{ErrorType, Failure, FindingSeverity, LogExcerpt},
+    evidence::{Failure, FindingSeverity, LogExcerpt},
     failure,
 };
 
@@ -194,16 +194,7 @@ impl StepLines<'_> {
         let mut end = first_lines(spoken(lines).rev());
         end.reverse();
         let read = failure::read_failure(&end.join("\n"));
-        let says_why = read.test_name.is_some()
-            || read.source.is_some()
-            || read.expected.is_some()
-            || read.error_type != ErrorType::Other
-            || read.error_class.is_some()
-            || read
-                .error_message
-                .lines()
-                .next()
-                .is_some_and(failure::names_failure);
+        let says_why = failure::says_why(&read, 1);
         let from_best = |best: usize| {
             let read = failure::read_failure(&first_lines(spoken(&lines[best..])).join("\n"));
             let message = read

@@ -4,11 +4,26 @@ use std::sync::LazyLock;
 
 use super::fingerprint;
 use crate::{
-    evidence::{Failure, SourceLocation},
+    evidence::{ErrorType, Failure, SourceLocation},
     expressions::Patterns,
     failure::read::{Changes, Frame, Reading, describes_place, is_trace_line, paths, text},
     source_files::is_test,
 };
+
+/// Whether a failure that was read from an output shows why it failed: by a field of its own, or in the first `lines` of
+/// its message.
+pub fn says_why(failure: &Failure, lines: usize) -> bool {
+    failure.test_name.is_some()
+        || failure.source.is_some()
+        || failure.expected.is_some()
+        || failure.error_type != ErrorType::Other
+        || failure.error_class.is_some()
+        || failure
+            .error_message
+            .lines()
+            .take(lines)
+            .any(text::names_failure)
+}
 
 /// Reads a failure from a text. All of its fields come from the text.
 pub fn read_failure(text: &str) -> Failure {

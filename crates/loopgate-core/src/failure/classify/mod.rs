@@ -4,5 +4,5 @@ mod complete;
 pub(super) mod fingerprint;
 pub(super) mod normalise;
 
-pub use complete::{complete, read_block, read_failure};
+pub use complete::{complete, read_block, read_failure, says_why};
 pub use fingerprint::{fingerprint, template};

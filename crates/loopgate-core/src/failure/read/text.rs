@@ -101,7 +101,7 @@ pub fn without_stamp(line: &str) -> &str {
 pub fn names_failure(line: &str) -> bool {
     let fails = pattern!(concat!(
         "abort|assert|cannot|can't|couldn't|could not|crash|denied|error|exceed|exception|expected|fail|fatal",
-        "|invalid|missing|no such|no tests? (?:files? )?found|not found|unable|undefined|unknown",
+        "|invalid|missing|no such|no tests? (?:files? )?found|not found|not met|unable|undefined|unknown",
     ));
     // `Fail: 1 (100%)`, `0 errors`, `1 failed`
     let sum = pattern!(concat!(
