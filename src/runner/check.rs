@@ -343,10 +343,13 @@ impl Gathered<'_> {
         let mut log =
             kept.map(|kept| logged.read(kept, None, &read_options(&self.job.planned.command)));
         let of_step = log.as_mut().and_then(|log| log.report.take());
-        let report = of_step
-            .or(report)
-            .filter(|output| output.format.is_some() && self.evidence.results.is_none());
-        if let Some(mut output) = report {
+        let report = of_step.or(report).filter(|output| output.format.is_some());
+        if self.evidence.results.is_some() {
+            let failed = report.filter(|_| *ending != Ending::Exited(0));
+            failed
+                .into_iter()
+                .for_each(|output| self.add_errors_outside_tests(output));
+        } else if let Some(mut output) = report {
             let command = &self.job.planned.command;
             if *ending == Ending::Exited(0)
                 && self.job.planned.kind.is_of_tests()
@@ -362,6 +365,26 @@ impl Gathered<'_> {
             self.add(output);
         }
         log
+    }
+
+    /// Adds what failed outside of all tests, which some reports leave out: where the console counts as many more failures
+    /// than the report as it tells of without a test.
+    fn add_errors_outside_tests(&mut self, output: Report) {
+        let outside: Vec<Failure> = output
+            .failures
+            .into_iter()
+            .filter(|failure| failure.test_name.is_none())
+            .collect();
+        let more = outside.len() as u64;
+        if let (Some(results), Some(shown)) = (&mut self.evidence.results, output.results)
+            && results.failed + results.errors > 0
+            && shown.failed + shown.errors == results.failed + results.errors + more
+            && output.reconciled.unnamed == 0
+        {
+            results.errors += more;
+            results.total += more;
+            self.evidence.failures.extend(outside);
+        }
     }
 
     /// The failures in their final form: with the log's own where no report has one, and with the problems, paths of

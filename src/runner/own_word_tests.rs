@@ -244,6 +244,43 @@ async fn a_status_against_the_sum_is_told_as_such() {
     }
 }
 
+/// Deno's JUnit leaves out what a module throws beside its tests; its console tells and counts it.
+#[tokio::test]
+async fn an_error_outside_the_tests_that_only_the_console_tells_of_is_told() {
+    let console = |failed: &str| {
+        format!(
+            "running 2 tests from ./a_test.js\na ... ok (0ms)\nb ... FAILED (1ms)\nUncaught error from ./a_test.js FAILED\n\n \
+             ERRORS \n\nb => ./a_test.js:1:112\nerror: Error: b fails\n    at file:///shop/a_test.js:1:132\n\n./a_test.js \
+             (uncaught error)\nerror: Error: no stop\n    at file:///shop/a_test.js:1:60\n\n FAILURES \n\nb => ./a_test.js:1:112\n\n\
+             FAILED | 1 passed | {failed} failed (27ms)\n"
+        )
+    };
+    let junit = "<testsuites name=\"deno test\" tests=\"2\" failures=\"1\"><testsuite name=\"./a_test.js\" tests=\"2\" failures=\"1\"><testcase \
+                 name=\"a\" classname=\"./a_test.js\"/><testcase name=\"b\" classname=\"./a_test.js\"><failure message=\"Uncaught \
+                 Error: b fails\"/></testcase></testsuite></testsuites>";
+    for (failed, told, counted) in [
+        ("2", vec!["Uncaught Error: b fails", "no stop"], 3),
+        ("9", vec!["Uncaught Error: b fails"], 2),
+    ] {
+        let script = format!(
+            "echo '{junit}' > h.xml\ncat <<'END'\n{}END\nexit 1",
+            console(failed)
+        );
+        let command = CommandCheck {
+            reports: vec!["h.xml".to_owned()],
+            ..CommandCheck::new("bin/deno test")
+        };
+        let evidence = ran(CheckKind::Test, command, ("deno", &script)).await;
+        let failures = evidence.failures.iter();
+        // Below a message stands where it was reported.
+        let said: Vec<&str> = failures
+            .filter_map(|it| it.error_message.lines().next())
+            .collect();
+        assert_eq!(said, told);
+        assert_eq!(evidence.results.map(|results| results.total), Some(counted));
+    }
+}
+
 #[tokio::test]
 async fn errors_of_a_tool_that_ends_with_0_fail_type_checks_and_what_is_to_fail_on_them() {
     let mypy = (
