@@ -413,6 +413,9 @@ impl Console {
                     self.title = None;
                 }
                 self.section = Some(section);
+                if let Some(file) = group("file") {
+                    self.file = Some((row.tool, text::path(file), None));
+                }
                 let title = group("name").map(|name| (row.tool, name.to_owned()));
                 self.title = title.or_else(|| self.title.take());
             }
