@@ -85,6 +85,8 @@ impl<'a> Case<'a> {
         if class.is_empty()
             || name.starts_with(class)
             || name.ends_with(class)
+            // `t.py:CartTest.test_adds` of avocado
+            || name.contains(&format!(":{class}."))
             || text::looks_like_path(class)
         {
             return text::name(name);
@@ -96,7 +98,15 @@ impl<'a> Case<'a> {
             || class.starts_with(|c: char| c.is_uppercase())
             || name.starts_with("test");
         let is_dotted = is_path && plain(class) && plain(name);
+        // nose2 cuts `setUpClass (test_cart.Cart)` at its last dot.
+        let is_cut_in_brackets = |class: &str| {
+            name.ends_with(')')
+                && !name.contains('(')
+                && class.contains('(')
+                && !class.contains(')')
+        };
         let between = match self.title {
+            _ if is_cut_in_brackets(class) => ".",
             // A parameter of several words is no part of a sentence, but other readers know such a name with a blank.
             Title::Joined(".") if !plain(name) => " ",
             Title::Joined(between) => between,

@@ -622,6 +622,29 @@ mod tests {
     }
 
     #[test]
+    fn a_class_that_the_name_holds_or_goes_on_is_named_once() {
+        for (class, name, title) in [
+            ("A", "t.py:A.test_adds", "t.py:A.test_adds"),
+            (
+                "setUpClass (test_cart",
+                "Cart)",
+                "setUpClass (test_cart.Cart)",
+            ),
+            ("cart (shop)", "adds (all)", "cart (shop) adds (all)"),
+        ] {
+            let report = format!(
+                "<testsuite><testcase classname='{class}' name='{name}'><failure message='no'/></testcase></testsuite>"
+            );
+            let read = crate::read(
+                "unit.xml",
+                report.as_bytes(),
+                &crate::ReadOptions::default(),
+            );
+            assert_eq!(read.failures[0].test_name.as_deref(), Some(title));
+        }
+    }
+
+    #[test]
     fn precedence_of_children() {
         // Counts of tests, passed, failed, errors, skipped and flaky.
         let table = [
