@@ -3,7 +3,7 @@
 
 use loopgate_core::{
     evidence::{ErrorType, Failure, SourceLocation},
-    failure::{asks_equality, complete},
+    failure::{asks_equality, complete, is_outcome},
 };
 
 use crate::{Clip, Json, MAX_MESSAGE, numbers, text};
@@ -173,6 +173,20 @@ fn failure(document: &Json, description: &str) -> Failure {
         let side = document.text(keys).map(|side| short(&side));
         side.filter(|side| has_sides && !side.is_empty())
     };
+    let mut sides = [side("expected|wanted|want"), side("actual|found|got")];
+    let mut message = message;
+    // QUnit has no words of its own for an assertion without any, but shows its sides.
+    if is_outcome(&message) {
+        if sides == [None, None] {
+            sides = ["expected", "actual"].map(|key| structure(document.get(key)));
+        }
+        if let [Some(expected), Some(actual)] = &sides
+            && expected != actual
+        {
+            message = format!("expected: {expected}, actual: {actual}");
+        }
+    }
+    let [expected, actual] = sides;
     // tap and AVA show in a difference alone what the sides are.
     let difference = document.text("diff").map(|diff| diff.into_owned());
     let texts = [
@@ -193,8 +207,8 @@ fn failure(document: &Json, description: &str) -> Failure {
             .into_iter()
             .flatten()
             .reduce(|above, below| format!("{above}\n{below}")),
-        expected: side("expected|wanted|want"),
-        actual: side("actual|found|got"),
+        expected,
+        actual,
         source: fails_at.cloned(),
         ..Failure::default()
     };
@@ -204,6 +218,33 @@ fn failure(document: &Json, description: &str) -> Failure {
         .or(place.as_ref().and_then(|place| place.line));
     failure.source = failure.source.or(place);
     failure
+}
+
+/// A list or an object, as JSON.
+fn structure(value: &Json) -> Option<String> {
+    matches!(value, Json::List(_) | Json::Object(_)).then(|| short(&json(value)))
+}
+
+fn json(value: &Json) -> String {
+    match value {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(value) => value.to_string(),
+        Json::Text(value) => format!("{value:?}"),
+        Json::List(values) => {
+            format!(
+                "[{}]",
+                values.iter().map(json).collect::<Vec<_>>().join(",")
+            )
+        }
+        Json::Object(entries) => {
+            let entry = |(key, value): &(Box<str>, Json)| format!("{key:?}:{}", json(value));
+            format!(
+                "{{{}}}",
+                entries.iter().map(entry).collect::<Vec<_>>().join(",")
+            )
+        }
+    }
 }
 
 fn short(text: &str) -> String {
@@ -290,6 +331,14 @@ mod tests {
                     "adds | cr.c:Some(10) | Assertion failed: one |  | ",
                     "adds | cr.c:Some(11) | Assertion failed: two |  | ",
                 ],
+            ),
+            (
+                "  ---\n  message: failed\n  severity: failed\n  actual  : 4\n  expected: 5\n  ...\n",
+                vec!["adds |  | expected: 5, actual: 4 | 5 | 4"],
+            ),
+            (
+                "  ---\n  message: failed\n  actual  : {\n    \"a\": [1]\n  }\n  expected: {\n    \"a\": \"b\"\n  }\n  ...\n",
+                vec![r#"adds |  | expected: {"a":"b"}, actual: {"a":[1]} | {"a":"b"} | {"a":[1]}"#],
             ),
             (
                 "  ---\n  error: 'it's broken\n  ...\n",
