@@ -411,6 +411,16 @@ fn level(word: &str) -> Option<FindingSeverity> {
 /// A message that its tool broke over lines (`mypy --pretty`), made whole.
 fn wrapped(message: &str, trace: &str) -> String {
     let mut whole = message.to_owned();
+    // sqlfluff goes on below the last rule of its table.
+    let below = |line: &&str| {
+        let at = line.len() - line.trim_start().len();
+        let first = trace.lines().next().unwrap_or_default();
+        at > 0 && line[at..].starts_with("| ") && first.get(at..at + 2) == Some("| ")
+    };
+    for line in trace.lines().skip(1).take_while(below) {
+        whole.push(' ');
+        whole.push_str(line.trim_start().trim_start_matches("| "));
+    }
     // A line above a caret is source, whatever it begins with. What is wrapped stands above an indented line of source.
     let is_source = |line: &str| line.starts_with("    ") && !line.trim().is_empty();
     if trace
