@@ -26,7 +26,7 @@ use crate::{
 /// Findings kept of one change.
 const MOST_FOUND: usize = 200;
 
-/// Files whose text the comparisons need beside the patches, at [`Snapshot::merge_base`] and at the head.
+/// Files whose text the comparisons need beside the patches, on the old side and at the head.
 pub fn files_to_read(files: &ChangedFiles, before: Option<Sha>, head: Sha) -> BTreeSet<FileAt> {
     let read = |file: &ChangedFile| {
         let old = before.map(|before| (before, file.old_path().to_owned()));
