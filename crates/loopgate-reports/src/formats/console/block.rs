@@ -450,6 +450,8 @@ fn wrapped(message: &str, trace: &str) -> String {
 patterns! {
     /// What a test printed is quoted below what went wrong, and is no part of it.
     CAPTURED = r"(?m)^-.* Captured .*-\s*$";
+    /// All that pytest-xdist shows of a test in which its worker ended. The block bears the name of the file.
+    CRASHED_WORKER = r"\A(?:\[\w+\] [^\n]*\n)?(?P<why>worker '\w+' crashed while running '(?P<file>[^':\n]+)(?:::(?P<name>[^'\n]+))?')\s*\z";
     /// `tests/test_cart.py:4: AssertionError`
     FRAME = r#"(?m)^(?P<file>[^ "\n]+?\.py):[0-9]"#;
     /// `File "/srv/shop/test_t.py", line 9, in test_b`; Python itself writes no comma behind the line.
@@ -460,6 +462,10 @@ patterns! {
 
 /// `ERROR at setup of test_db`, `ERROR collecting tests/test_cart.py`, `TestCart.test_total`.
 fn pytest(heading: &str, text: &str) -> FailedTest {
+    if let Some(crash) = CRASHED_WORKER.captures(text) {
+        let name = super::with_dots(crash.name("name").map_or("", |name| name.as_str()));
+        return FailedTest::new(&text::path(&crash["file"]), &name, &crash["why"], text);
+    }
     let trace = CAPTURED
         .find(text)
         .map_or(text, |captured| &text[..captured.start()]);
