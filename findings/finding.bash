@@ -89,6 +89,39 @@ for node in tree.parse(sys.argv[1]).getroot().iter():
 PYTHON
 }
 
+# Evaluates each line of the file `expressions` by @actions/expressions and by act, and prints `EXPRESSION|VALUE|VALUE`. Further
+# steps of act's job may be given, as a JSON list. Needs Node, that package, esbuild and act; keeps act's log.
+evaluated_by_both() {
+  local further=${1:-[]}
+  cat >evaluate.mjs <<'CODE'
+import fs from 'node:fs'
+import { Lexer, Parser, Evaluator, data } from '@actions/expressions'
+for (const line of fs.readFileSync('expressions', 'utf8').trim().split('\n')) {
+  try {
+    const tree = new Parser(new Lexer(line).lex().tokens, [], []).parse()
+    console.log(JSON.stringify(new Evaluator(tree, new data.Dictionary()).evaluate().coerceString()))
+  } catch {
+    console.log('an error')
+  }
+}
+CODE
+  NODE_PATH="$folder/node_modules" node "$folder/node_modules/esbuild/bin/esbuild" evaluate.mjs \
+    --bundle --platform=node --outfile=evaluate.cjs --log-level=error
+  mkdir -p .github/workflows "$folder/home"
+  python3 - "$further" >.github/workflows/ci.yml <<'CODE'
+import json, sys
+lines = open("expressions", encoding="utf-8").read().splitlines()
+variables = {f"V{at:02}": "${{ " + line + " }}" for at, line in enumerate(lines)}
+show = """python3 -c 'import json, os; [print(name, json.dumps(os.environ[name])) for name in sorted(os.environ) if name[0] == "V"]'"""
+steps = [{"run": show, "env": variables}, *json.loads(sys.argv[1])]
+print(json.dumps({"on": "push", "jobs": {"one": {"runs-on": "ubuntu-latest", "steps": steps}}}))
+CODE
+  git init --quiet --initial-branch main
+  git -c user.name=a -c user.email=a@example.org commit --quiet --allow-empty --message first
+  HOME="$folder/home" XDG_CACHE_HOME="$folder/home" act push --platform ubuntu-latest=-self-hosted >"$folder/log" 2>&1 || cat "$folder/log"
+  paste -d '|' expressions <(node evaluate.cjs) <(sed -n 's/^.*   *| V[0-9]* //p' "$folder/log")
+}
+
 # Calls a function, shows what it prints, and compares that with the record on standard input.
 finding() {
   cat >"$folder/recorded"
