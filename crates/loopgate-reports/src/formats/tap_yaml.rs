@@ -226,11 +226,12 @@ fn structure(value: &Json) -> Option<String> {
 }
 
 fn json(value: &Json) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
     match value {
         Json::Null => "null".to_owned(),
         Json::Bool(value) => value.to_string(),
         Json::Number(value) => value.to_string(),
-        Json::Text(value) => format!("{value:?}"),
+        Json::Text(value) => quoted(value),
         Json::List(values) => {
             format!(
                 "[{}]",
@@ -238,7 +239,8 @@ fn json(value: &Json) -> String {
             )
         }
         Json::Object(entries) => {
-            let entry = |(key, value): &(Box<str>, Json)| format!("{key:?}:{}", json(value));
+            let entry =
+                |(key, value): &(Box<str>, Json)| format!("{}:{}", quoted(key), json(value));
             format!(
                 "{{{}}}",
                 entries.iter().map(entry).collect::<Vec<_>>().join(",")
