@@ -83,7 +83,12 @@ async fn lines_that_any_program_may_print_fail_no_run_that_ends_with_0_by_itself
     let opened = format!("echo ' FAIL  tests/cart.test.js'; {list}");
     let summed = format!("{list}; echo 'Tests:       2 failed, 2 total'");
     let ended = r#"printf '  ●  process.exit called with "0"\n\n    at f (a.test.js:2:3)\n'"#;
+    let of_no_file =
+        "printf 'error TS18003: no inputs\\n✖   none [a-b]\\n1: T3 a title\\n3 passed\\n'";
+    let red = format!("{of_no_file}; exit 1");
     for (command, script, outcome) in [
+        ("bin/list", of_no_file, Outcome::Passed),
+        ("bin/list", red.as_str(), Outcome::Failed),
         ("bin/list", list, Outcome::Passed),
         ("bin/list | cat", list, Outcome::Failed),
         ("bin/list", opened.as_str(), Outcome::Failed),

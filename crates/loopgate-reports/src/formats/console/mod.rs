@@ -144,18 +144,21 @@ struct BareBlocks {
     /// Their tools, by the place in the table.
     tools: BTreeSet<usize>,
     failures: u64,
+    /// Findings about no file, each of which fails.
+    placeless: u64,
     /// The tools that showed in other lines that they run tests, or what these came to.
     shown: BTreeSet<usize>,
 }
 
 impl BareBlocks {
-    /// How many failures they are, where their tools show their runs and showed none.
+    /// How many failures they are, where their tools show their runs and showed none; and the findings about no file.
     fn doubtful(&self) -> u64 {
         let is_silent = |tool: &usize| tools::shows_runs(*tool) && !self.shown.contains(tool);
-        match self.tools.iter().all(is_silent) {
+        let blocks = match self.tools.iter().all(is_silent) {
             true => self.failures,
             false => 0,
-        }
+        };
+        blocks + self.placeless
     }
 }
 
@@ -668,6 +671,8 @@ impl Console {
             if let Some((finding, error_type, trace)) = block.finding()
                 && out.is_new(finding.location.as_ref(), &finding.rule, &finding.message)
             {
+                let is_placeless = finding.location.is_none() && error_type.is_some();
+                self.bare.placeless += u64::from(is_placeless);
                 out.diagnostic(finding, error_type, Some(trace));
             }
             return;
