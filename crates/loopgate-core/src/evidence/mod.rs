@@ -3,10 +3,16 @@
 //! These are data with a written form. [`verdict`](crate::concerns::verdict) shows what they amount to, and
 //! [`failure`](crate::failure) what a failure means.
 
+mod check;
 mod contradiction;
+mod coverage;
 mod document;
 mod results;
 mod slowest_tests;
 mod test_outcomes;
+mod trials;
 
-pub use self::{contradiction::*, document::*, results::*, slowest_tests::*, test_outcomes::*};
+pub use self::{
+    check::*, contradiction::*, coverage::*, document::*, results::*, slowest_tests::*,
+    test_outcomes::*, trials::*,
+};
