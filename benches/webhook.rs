@@ -5,6 +5,9 @@
 //! the disk's own `fdatasync`, and the same server on PostgreSQL where one is installed; that server's own CPU time is
 //! not counted. The budgets: 60 µs of server CPU for a delivery, 15,000 deliveries a second, 15 ms for
 //! the slowest in a hundred. Linux only, for the memory figures.
+//!
+//! `cargo bench --bench webhook -- beside node benches/probot.mjs FOLDER` sends the same to another program too: one that
+//! prints its address, and answers at `/webhook`.
 #![allow(
     clippy::disallowed_methods,
     reason = "what is measured is started as its users would"
@@ -45,20 +48,27 @@ mod postgres;
 const SECRET: &str = "bench";
 const WARM_UP: Duration = Duration::from_millis(700);
 const MEASURE: Duration = Duration::from_secs(4);
+/// What Linux counts the times of other processes in.
+const TICKS_PER_SECOND: f64 = 100.0;
 
 fn main() {
     let args: Vec<String> = env::args().collect();
     match args.get(1).map(String::as_str) {
         Some("serve") => serve(&args[2], Path::new(&args[3])),
+        Some("beside") => {
+            let command = args[2..].iter().filter(|arg| *arg != "--bench");
+            compare(&command.cloned().collect::<Vec<_>>());
+        }
         // `cargo test --all-targets` starts benches too, without this flag.
-        _ if args.iter().any(|arg| arg == "--bench") => compare(),
+        _ if args.iter().any(|arg| arg == "--bench") => compare(&[]),
         _ => println!("run it with `cargo bench --bench webhook`"),
     }
 }
 
 // ---- the sender ----
 
-fn compare() {
+/// `beside` is the command of a server that is none of ours, with its arguments; empty for none.
+fn compare(beside: &[String]) {
     let opened: Vec<String> = (1..=256)
         .map(|number| pull_request(number).to_string())
         .collect();
@@ -74,13 +84,7 @@ fn compare() {
         "64 connections", "per second", "CPU µs each", "p50 ms", "p99 ms", "max ms"
     );
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let wide = |what: &str, mode: &str, event: &str, bodies: &[String], ids| {
-        let database = if mode.ends_with("on postgres") {
-            Some(runtime.block_on(postgres::schema())?)
-        } else {
-            None
-        };
-        let server = Served::start_on(mode, database);
+    let measured = |what: &str, server: Served, event: &str, bodies: &[String], ids| {
         let load = server.load(64, event, bodies, ids);
         println!(
             "{what:<44}{:>12.0}{:>14.1}{:>9.2}{:>9.2}{:>9.2}",
@@ -90,7 +94,16 @@ fn compare() {
             load.at(0.99) * 1e3,
             load.at(1.0) * 1e3
         );
-        Some(load)
+        load
+    };
+    let wide = |what: &str, mode: &str, event: &str, bodies: &[String], ids| {
+        let database = if mode.ends_with("on postgres") {
+            Some(runtime.block_on(postgres::schema())?)
+        } else {
+            None
+        };
+        let server = Served::start_on(mode, database);
+        Some(measured(what, server, event, bodies, ids))
     };
     let (pull, issue) = ("pull_request", "issue_comment");
     let bare = wide(
@@ -157,6 +170,25 @@ fn compare() {
         "irrelevant: {} transactions, {} rows",
         chat.commits, chat.backlog
     );
+    if let [program, args @ ..] = beside {
+        let start = || Served::start_other(program, args);
+        println!();
+        let other = measured(program, start(), pull, &opened, Ids::Timed);
+        let of_chat = measured(
+            "  irrelevant comment",
+            start(),
+            issue,
+            &comments,
+            Ids::Timed,
+        );
+        println!(
+            "beside {}: stored {:.2} × its CPU and {:.2} × its rate, irrelevant {:.2} × its CPU",
+            beside.join(" "),
+            stored.cpu_us_each / other.cpu_us_each,
+            stored.per_second / other.per_second,
+            chat.cpu_us_each / of_chat.cpu_us_each,
+        );
+    }
 
     let sync_before = fdatasync_p50();
     let one = Served::start("blocked").load(1, pull, &opened, Ids::Timed);
@@ -174,7 +206,8 @@ fn compare() {
 /// A server process.
 struct Served {
     child: Child,
-    input: ChildStdin,
+    /// Where one of ours is asked what it used.
+    input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     address: SocketAddr,
     directory: PathBuf,
@@ -186,6 +219,29 @@ struct Usage {
     memory_kib: u64,
     commits: u64,
     backlog: u64,
+}
+
+/// What the system says of a process, which is nothing of commits and backlog.
+fn used_by(pid: u32) -> Usage {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let after_name = stat.rsplit(')').next().unwrap();
+    let ticks = after_name.split_whitespace().skip(11).take(2);
+    let ticks: f64 = ticks.map(|ticks| ticks.parse::<f64>().unwrap()).sum();
+    Usage {
+        cpu_us: ticks * 1e6 / TICKS_PER_SECOND,
+        memory_kib: resident_kib(&pid.to_string()),
+        commits: 0,
+        backlog: 0,
+    }
+}
+
+fn resident_kib(process: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let memory = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
+    memory.split_whitespace().next().unwrap().parse().unwrap()
 }
 
 struct Load {
@@ -215,7 +271,7 @@ impl Served {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("webhook-bench-{}", std::process::id()));
         fs::remove_dir_all(&directory).ok();
-        let mut child = Command::new(env::current_exe().unwrap())
+        let child = Command::new(env::current_exe().unwrap())
             .args(["serve", mode])
             .envs(database.map(|url| ("DATABASE_URL", url)))
             .arg(&directory)
@@ -223,7 +279,22 @@ impl Served {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let input = child.stdin.take().unwrap();
+        Self::of(child, directory)
+    }
+
+    fn start_other(program: &str, args: &[String]) -> Self {
+        let child = Command::new(program)
+            .args(args)
+            .env("WEBHOOK_SECRET", SECRET)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self::of(child, PathBuf::new())
+    }
+
+    fn of(mut child: Child, directory: PathBuf) -> Self {
+        let input = child.stdin.take();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
@@ -238,7 +309,10 @@ impl Served {
     }
 
     fn usage(&mut self) -> Usage {
-        self.input.write_all(b"usage\n").unwrap();
+        let Some(input) = &mut self.input else {
+            return used_by(self.child.id());
+        };
+        input.write_all(b"usage\n").unwrap();
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         let numbers: Vec<f64> = line
@@ -371,10 +445,8 @@ async fn send(
                     .encode_lower(&mut request.bytes[request.id_at..request.id_at + 36]);
                 stream.write_all(&request.bytes).await.unwrap();
                 let length = stream.read(&mut answer).await.unwrap();
-                let status = &answer[..length.min(12)];
-                assert_eq!(
-                    status,
-                    b"HTTP/1.1 202",
+                assert!(
+                    answer.starts_with(b"HTTP/1.1 20"),
                     "{}",
                     String::from_utf8_lossy(&answer[..length])
                 );
@@ -461,12 +533,7 @@ async fn answer_questions(address: SocketAddr, counts: impl AsyncFn() -> (u64, u
         let micros =
             |time: nix::sys::time::TimeVal| time.tv_sec() as f64 * 1e6 + time.tv_usec() as f64;
         let cpu = micros(usage.user_time()) + micros(usage.system_time());
-        let status = fs::read_to_string("/proc/self/status").unwrap();
-        let memory = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .unwrap();
-        let memory = memory.split_whitespace().next().unwrap();
+        let memory = resident_kib("self");
         let (commits, backlog) = counts().await;
         println!("{cpu} {memory} {commits} {backlog}");
     }
