@@ -30,10 +30,11 @@ use axum::{
 };
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use loopgate::{
-    github::{Failed, ReconcileOutcome, ReconcileRequest, Secret, webhook::OwnApp},
+    github::{Failed, ReconcileOutcome, ReconcileRequest, Secret},
     server::{PullRequest, Reconciler, Server, ServerConfig, Signatures, Unresolved, stop_signal},
 };
 use loopgate_core::AppId;
+use loopgate_webhook::OwnApp;
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
 use sha2::Sha256;

@@ -2,7 +2,7 @@
 //! feedback* or *escalate to a human*. This page is the map of the code; `docs/dev/architecture.md` is the guided tour, and
 //! `docs/dev/decisions.md` lists what is decided, by the names of its tests.
 //!
-//! Three crates lie below, and the compiler keeps them there:
+//! Four crates lie below, and the compiler keeps them there:
 //!
 //! - [`loopgate_core`] holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its heart
 //!   is [`decide`](fn@loopgate_core::deciding::decide), which turns what was observed, what is remembered and what
@@ -10,6 +10,7 @@
 //!   policy, failures and their fingerprints.
 //! - [`loopgate_reports`] turns the bytes of test runners, compilers and linters into results, failures, findings and
 //!   coverage. It never fails and never trusts: the code under test wrote them.
+//! - [`loopgate_webhook`] says which pull requests a webhook delivery concerns, in one pass over its payload.
 //! - `loopgate_simulator` is a GitHub on loopback for the demo and the tests (feature `demo`): one world of plain
 //!   structs, which people and the REST API change by the same operations.
 //!
@@ -25,7 +26,7 @@
 //!   compare-and-swap, the only lock there is. It works over GitHub's API and over a local repository alike.
 //! - [`channels`] carries a call for a human to Slack and by e-mail, for those who do not watch the pull request.
 //! - [`github`] is the only room that calls GitHub: one client with its tokens, cache and limits; observing a pull
-//!   request and making it look as it should; webhook payloads; evidence artifacts.
+//!   request and making it look as it should; evidence artifacts.
 //! - [`runner`] runs the checks of a policy as commands, each bounded in time and memory, several at once. It executes
 //!   what the working tree holds, so it never runs where a write token is.
 //! - [`mcp`] is the table of tools for programs that speak the Model Context Protocol; the command line and the server answer them.

@@ -54,11 +54,10 @@ const CONCERNS: &[&str] = &[
 /// The houses of `github`, each with those it may enter beside itself.
 const GITHUB: &[(&str, &[&str])] = &[
     ("client", &[]),
-    ("webhook", &["client"]),
-    ("observe", &["client", "webhook"]),
+    ("observe", &["client"]),
     ("act", &["client", "observe"]),
     ("app", &["client", "observe"]),
-    ("reconcile", &["client", "webhook", "observe", "act"]),
+    ("reconcile", &["client", "observe", "act"]),
 ];
 
 /// The rooms each room may enter, beside itself.

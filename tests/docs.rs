@@ -30,10 +30,11 @@ const CITABLE: [&str; 6] = [
 ];
 
 /// What the documents write for a crate's folder.
-const SHORTHANDS: [(&str, &str); 3] = [
+const SHORTHANDS: [(&str, &str); 4] = [
     ("core/", "crates/loopgate-core/src/"),
     ("reports/", "crates/loopgate-reports/src/"),
     ("simulator/", "crates/loopgate-simulator/src/"),
+    ("webhook/", "crates/loopgate-webhook/src/"),
 ];
 
 /// Folders that hold nothing of ours.

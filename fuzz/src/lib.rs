@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use loopgate::{
     config::{self, Source},
-    github::{self, Secret, webhook},
+    github::{self, Secret},
     refs,
     server::Signatures,
 };
@@ -20,6 +20,7 @@ use loopgate_core::{
     state::{LoopState, history::HistoryLine},
 };
 use loopgate_reports::{ReadOptions, read};
+use loopgate_webhook::{OwnApp, route};
 
 /// Events with different payloads.
 const EVENTS: [&str; 10] = [
@@ -94,12 +95,12 @@ pub fn webhook(bytes: &[u8]) {
         return;
     };
     let event = EVENTS[usize::from(*first) % EVENTS.len()];
-    let own = webhook::OwnApp {
+    let own = OwnApp {
         app_id: AppId::new(1),
         bot: "loopgate[bot]".parse().ok(),
     };
     let at = chrono::DateTime::UNIX_EPOCH;
-    let _ = webhook::route(event, rest, &own, at);
+    let _ = route(event, rest, &own, at);
 }
 
 /// The header that signs a delivery; nobody guesses one.

@@ -24,12 +24,12 @@ use crate::{
         self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer,
         MergeGroup, Reconcile, ReconcileRequest, ReconcileResult, Secret, Setup, StateArtifact,
         Usage,
-        webhook::{InWorkflow, Irrelevant, OwnApp, Target, route_in_workflow},
     },
     refs::Retry,
     render,
 };
 use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
+use loopgate_webhook::{InWorkflow, Irrelevant, OwnApp, Target, route_in_workflow};
 
 /// What looking at one pull request costs, roughly: eleven reads, and some writes.
 const REQUESTS_PER_LOOK: u64 = 15;

@@ -11,13 +11,14 @@ use crate::{
     channels::Channels,
     github::{
         ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup, SystemClock,
-        registration::StoredApp, webhook::OwnApp,
+        registration::StoredApp,
     },
     server::{
         DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, stop_signal,
         survive_file_size_limit,
     },
 };
+use loopgate_webhook::OwnApp;
 
 /// What names an App. Where none of it is given, and none is stored, one is registered first.
 const APP: [&str; 3] = [

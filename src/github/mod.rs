@@ -1,7 +1,6 @@
 //! The only room that calls GitHub.
 //!
-//! Its houses: `client` sends requests within GitHub's limits, `webhook` says which pull requests a delivery concerns,
-//! `observe` reads a pull request into a [`Snapshot`](loopgate_core::observed::Snapshot), `act` makes it look as decided,
+//! Its houses: `client` sends requests within GitHub's limits, `observe` reads a pull request into a [`Snapshot`](loopgate_core::observed::Snapshot), `act` makes it look as decided,
 //! `app` is what only the App itself has, and `reconcile` is one turn of all of them. Which house may enter which is held
 //! by a test (`tests/arrows.rs`).
 
@@ -10,7 +9,6 @@ mod app;
 mod client;
 mod observe;
 mod reconcile;
-pub mod webhook;
 
 pub use act::{Effect, Execution, Executor, Problem, plan};
 pub use app::deliveries::{DeliveryAttempt, LoggedDelivery};

@@ -29,8 +29,9 @@ use chrono::TimeDelta;
 
 use self::lane::{LINES, Lane, Pass, State};
 use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
-use crate::github::{Served, WorkClass, webhook::Target};
+use crate::github::{Served, WorkClass};
 use loopgate_core::{InstallationId, Timestamp};
+use loopgate_webhook::Target;
 
 /// After a page could not be read.
 const PAGE_RETRY: TimeDelta = TimeDelta::seconds(5);

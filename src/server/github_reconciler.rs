@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::{Groups, Overview, PullRequest, Reconciler, Unresolved};
 use crate::github::{
     Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileOutcome, ReconcileRequest,
-    ReconcileResult, webhook::OwnApp, webhook::Target,
+    ReconcileResult,
 };
+use loopgate_webhook::{OwnApp, Target};
 
 /// Who we are, to distinguish our own events from others'.
 ///

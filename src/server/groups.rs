@@ -10,13 +10,12 @@ use std::collections::BTreeMap;
 use parking_lot::Mutex;
 
 use super::reconciler::Unresolved;
-use crate::github::{
-    AnsweredGroup, Failed, GroupAnswer, MergeGroup, PullRequest, Reconcile, webhook::Target,
-};
+use crate::github::{AnsweredGroup, Failed, GroupAnswer, MergeGroup, PullRequest, Reconcile};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
     observed::{GroupResult, Hint, QueueGroup},
 };
+use loopgate_webhook::Target;
 
 /// Groups remembered at most; beyond that the oldest commit ids go.
 const MOST: usize = 1_000;

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Admin, Change, ChangeOutcome, DeadLetter, Key, RecoveryRequest};
-use crate::github::webhook::Target;
 use loopgate_core::{PrNumber, RepoName};
+use loopgate_webhook::Target;
 
 /// The header that a request for a change must have, with any value.
 pub const GUARD: &str = "x-loopgate-operator";

@@ -25,10 +25,8 @@ use super::{
     Change, ChangeOutcome, Delivery, DeliveryId, DeliveryResult, Limiter, Services, Signatures,
     TokenChange, site,
 };
-use crate::github::{
-    LookedHeads, Secret,
-    webhook::{self, CheckNews, Irrelevant, OwnApp, Routed, Target, Work},
-};
+use crate::github::{LookedHeads, Secret};
+use loopgate_webhook::{CheckNews, Irrelevant, OwnApp, Routed, Target, Work};
 
 /// GitHub caps payloads at 25 MB.
 pub(super) const LARGEST_BODY: usize = 25 * 1024 * 1024;
@@ -229,7 +227,8 @@ impl Receiver {
         body: &[u8],
         is_trusted: bool,
     ) -> WebhookAnswer {
-        let routed = webhook::route(event, body, &self.own.read(), self.services.clock.now());
+        let routed =
+            loopgate_webhook::route(event, body, &self.own.read(), self.services.clock.now());
         let routed = match (routed, is_trusted) {
             (Ok(Routed::Work(work) | Routed::Check(work, _)), false) => Routed::Work(Work {
                 hints: Vec::new(),

@@ -3,10 +3,9 @@
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 pub use crate::github::PullRequest;
-use crate::github::{
-    DormantRepository, Failed, LookedHeads, ReconcileOutcome, ReconcileRequest, webhook::Target,
-};
+use crate::github::{DormantRepository, Failed, LookedHeads, ReconcileOutcome, ReconcileRequest};
 use loopgate_core::{InstallationId, observed::Hint};
+use loopgate_webhook::Target;
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call asks for a look,
 /// and calling once too often changes nothing.

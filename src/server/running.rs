@@ -25,9 +25,9 @@ use crate::github::{
     self, Clock, LoopReader, Secret, SignIn, SystemClock,
     doctor::Expected,
     registration::{Arrival, callback},
-    webhook::OwnApp,
 };
 use loopgate_core::Timestamp;
+use loopgate_webhook::OwnApp;
 
 /// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);

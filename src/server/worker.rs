@@ -22,11 +22,12 @@ use super::{
 use crate::{
     github::{
         Failed, HeadDeliveries, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced,
-        serving, webhook::Target,
+        serving,
     },
     refs::Retry,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
+use loopgate_webhook::Target;
 
 /// Failures in a row after which a target is given up (architecture.md, The path of a delivery).
 const GIVE_UP_AFTER: u32 = 10;

@@ -1,14 +1,12 @@
 //! What is said elsewhere, what others write in our name, and two of us at once.
 
-use loopgate::{
-    config::{self, Source},
-    github::webhook::{Irrelevant, OwnApp, Routed, route},
-};
+use loopgate::config::{self, Source};
 use loopgate_core::{
     concerns::gates::{Reacted, ReactionKind},
     deciding::decide,
     observed::ForgedCheck,
 };
+use loopgate_webhook::{Irrelevant, OwnApp, Routed, route};
 use serde_json::{Value, json};
 
 use crate::kit::*;

@@ -15,13 +15,14 @@ use std::{
 use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use loopgate::{
-    github::{self, Failed, ReconcileOutcome, ReconcileRequest, webhook::OwnApp},
+    github::{self, Failed, ReconcileOutcome, ReconcileRequest},
     refs::Retry,
     server::{
         Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
     },
 };
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
+use loopgate_webhook::OwnApp;
 use sha2::Sha256;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

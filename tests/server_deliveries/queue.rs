@@ -3,10 +3,11 @@
 use chrono::TimeDelta;
 use futures::future::join_all;
 use loopgate::{
-    github::{Clock as _, Failed, webhook::Target},
+    github::{Clock as _, Failed},
     refs::Retry,
 };
 use loopgate_core::{PrNumber, observed::Hint};
+use loopgate_webhook::Target;
 
 use crate::kit::{Kit, SHA, failed, metric, opened, post, request, signed};
 

@@ -33,11 +33,11 @@ use super::{
     working_tree::{self, CONFIGURATION, EVIDENCE},
 };
 use crate::{
-    github::webhook::Target,
     render::{self, Currency, Reading, Until},
     runner::{Changes, Checkout, Worktree},
 };
 use loopgate_core::{Sha, deciding::DecisionWord, evidence::Outcome, failure::fails_as_on_base};
+use loopgate_webhook::Target;
 
 /// How long the verdict and other hooks are waited for, within the time that the hooks are written with.
 const WAITS: Duration = Duration::from_mins(8);

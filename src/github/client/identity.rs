@@ -5,12 +5,12 @@ use crate::github::client::{
     auth::{AppSlug, Credentials},
     error::{Error, OrAbsent as _, Result},
     path,
-    wire::App,
 };
 use loopgate_core::{
     AppId, Login, UserId,
     observed::{Actor, AppIdentity},
 };
+use loopgate_webhook::App;
 
 /// GitHub Actions on the public GitHub: App and bot, so that no workflow has to ask for them.
 const ACTIONS_APP: AppId = AppId::new(15_368);

@@ -1,51 +1,12 @@
-//! Hidden markers: how our own comments and check runs are found again.
+//! What our own comments and check runs hold for us: the packed state, and a digest of what is shown.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// What one of our comments is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::github) enum Marker {
-    /// The sticky status comment.
-    Status,
-    /// A comment posted once for one cause.
-    Post(String),
-}
+pub(in crate::github) use loopgate_webhook::Marker;
 
-const OPEN: &str = "<!-- loopgate:";
 const CLOSE: &str = " -->";
-const STATUS: &str = "status";
-
-impl Marker {
-    /// The marker a body begins with. Ours stand first, so text from outside further down cannot forge one.
-    pub(in crate::github) fn of(body: &str) -> Option<Self> {
-        let (key, _) = body.trim_start().strip_prefix(OPEN)?.split_once(CLOSE)?;
-        let plain = key
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || ":-_.".contains(c));
-        (plain && !key.is_empty()).then(|| {
-            if key == STATUS {
-                Self::Status
-            } else {
-                Self::Post(key.to_owned())
-            }
-        })
-    }
-
-    /// A body that begins with the marker, whether or not it did.
-    pub(in crate::github) fn on(&self, body: &str) -> String {
-        if Self::of(body).as_ref() == Some(self) {
-            return body.to_owned();
-        }
-        let key = match self {
-            Self::Status => STATUS,
-            Self::Post(key) => key,
-        };
-        format!("{OPEN}{key}{CLOSE}\n{body}")
-    }
-}
-
 /// What the last line of a status comment begins with where it holds the state.
 const STATE: &str = "<!-- loopgate-state:";
 
@@ -147,22 +108,5 @@ mod tests {
         assert_eq!(state_apart(above), (above, None));
         assert_eq!(state_apart(&with_state(above, "ours")).1, Some("ours"));
         assert_eq!(state_apart(""), ("", None));
-    }
-
-    #[test]
-    fn a_marker_is_found_where_we_put_it_and_nowhere_else() {
-        let post = Marker::Post("gate:security:1".into());
-        assert_eq!(post.on("text"), "<!-- loopgate:gate:security:1 -->\ntext");
-        assert_eq!(Marker::of(&post.on("text")), Some(post.clone()));
-        assert_eq!(post.on(&post.on("text")), post.on("text"), "once is enough");
-        assert_eq!(Marker::of("<!-- loopgate:status -->"), Some(Marker::Status));
-        for other in [
-            "text\n<!-- loopgate:status -->",
-            "<!-- loopgate: -->",
-            "<!-- loopgate:a b -->",
-            "",
-        ] {
-            assert_eq!(Marker::of(other), None, "{other}");
-        }
     }
 }

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use loopgate_core::{
-    AppId, CheckRunId, Login, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
+    CheckRunId, Login, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
     observed::{Account, AccountKind, FileStatus},
 };
+use loopgate_webhook::App;
 
 /// An account as answers show it. Deleted accounts are `null`, and shown as `ghost` here as there.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -275,13 +276,6 @@ pub(in crate::github) struct Named {
 #[derive(Debug, Deserialize)]
 pub(in crate::github) struct Team {
     pub slug: String,
-}
-
-/// The App that made a post.
-#[derive(Debug, Serialize, Deserialize)]
-pub(in crate::github) struct App {
-    pub id: AppId,
-    pub slug: Option<String>,
 }
 
 /// A check run, or the execution of a job, which is one

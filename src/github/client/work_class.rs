@@ -8,22 +8,7 @@ use std::{
     },
 };
 
-use serde::Serialize;
-
-loopgate_core::words! {
-    /// Who waits for a piece of work, the most urgent first.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-    pub enum WorkClass {
-        /// Somebody commented, reviewed or pressed a button.
-        Person = "person",
-        /// An author or an agent: the verdict on a push.
-        Author = "author",
-        /// No person waits yet: a check made progress.
-        Progress = "progress",
-        /// No person waits: one of many that a change elsewhere concerns, or a resync asks for.
-        Spread = "spread",
-    }
-}
+pub use loopgate_webhook::WorkClass;
 
 /// The work that requests are made for. Its class only rises: a person may start to wait for work that began without
 /// one. Clones share everything.

@@ -9,13 +9,14 @@ use crate::github::client::{
     Client,
     error::Result,
     repo::Repo,
-    wire::{App, User, account},
+    wire::{User, account},
 };
 use loopgate_core::{
     CommentId, PrNumber, ReviewId, Sha, Timestamp,
     concerns::gates::Reacted,
     observed::{Comment, Listing, Review, ReviewVerdict},
 };
+use loopgate_webhook::App;
 
 /// Pages of comments and of reviews read at most: 5,000 of each.
 const MOST_PAGES: usize = 50;

@@ -12,12 +12,13 @@ use std::collections::BTreeSet;
 
 use chrono::{SubsecRound as _, TimeDelta};
 
-use crate::github::{client::ttl_cache::TtlCache, webhook::CheckNews};
+use crate::github::client::ttl_cache::TtlCache;
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     observed::{CheckProgress, Hint, OwnCheck, Snapshot},
     policy::{CheckSource, ExternalSource, NameGlob, Policy, WhenSkipped},
 };
+use loopgate_webhook::CheckNews;
 
 /// News kept for one head.
 const MOST_NEWS: usize = 500;

@@ -3,16 +3,14 @@
 
 use serde::Deserialize;
 
-use crate::github::{
-    client::{
-        Client,
-        error::{Error, OrAbsent as _, Result},
-        repo::Repo,
-        wire::{InStack, ObjectRef, Side, SideRepository, User, WireRun},
-    },
-    webhook::Target,
+use crate::github::client::{
+    Client,
+    error::{Error, OrAbsent as _, Result},
+    repo::Repo,
+    wire::{InStack, ObjectRef, Side, SideRepository, User, WireRun},
 };
 use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId, observed::Listing};
+use loopgate_webhook::Target;
 
 /// Pages of open pull requests read at most: 3,000 of them.
 const MOST_PAGES: usize = 30;

@@ -17,7 +17,6 @@ use crate::{
         },
         observe::{ObservedSurface, evidence_memory},
         reconcile::{Failed, Preview, Reconcile, request::ReconcileRequest},
-        webhook::Target,
     },
     render::{self, GroupMember, Rendered},
 };
@@ -29,6 +28,7 @@ use loopgate_core::{
     policy::CheckSource,
     state::LoopState,
 };
+use loopgate_webhook::Target;
 
 /// Pages of a group's commits read at most: 250 commits is all GitHub shows.
 const MOST_PAGES: usize = 3;

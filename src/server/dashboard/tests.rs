@@ -10,10 +10,7 @@ use tower::Service as _;
 
 use super::*;
 use crate::{
-    github::{
-        LoopEntry, ReconcileOutcome, SystemClock,
-        webhook::{Target, Work},
-    },
+    github::{LoopEntry, ReconcileOutcome, SystemClock},
     server::{
         Services, inbox,
         metrics::Metrics,
@@ -23,6 +20,7 @@ use crate::{
     },
 };
 use loopgate_core::Timestamp;
+use loopgate_webhook::{Target, Work};
 
 struct Pages {
     app: Router,

@@ -47,9 +47,9 @@ use self::{
 use crate::github::{
     BookingAnswer, BudgetClaim, DeliveryAttempt, ListedPull, ObservedPull, ReconcileOutcome,
     Secret, WorkClass,
-    webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
+use loopgate_webhook::{Target, Work};
 
 /// What the storage answers.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -3,8 +3,8 @@
 use std::{fmt, str::FromStr};
 
 use super::Key;
-use crate::github::webhook::Target;
 use loopgate_core::{InstallationId, PrNumber};
+use loopgate_webhook::Target;
 
 /// The columns `repository` and `what`.
 pub(super) fn columns(target: &Target) -> (String, String) {

@@ -11,8 +11,9 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::*;
-use crate::github::{COUNTS_FOR, webhook::class_of};
+use crate::github::COUNTS_FOR;
 use loopgate_core::deciding::Part;
+use loopgate_webhook::class_of;
 
 /// GitHub's delivery log reaches back 3 days, that of GitHub Enterprise Server 7
 /// (<https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/viewing-webhook-deliveries>). Ids are

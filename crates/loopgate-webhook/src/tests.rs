@@ -5,7 +5,6 @@ use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::{Value, json};
 
 use super::{payload::Payload, *};
-use crate::github::client::wire::App;
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, ReviewId, UserId,
     observed::{Actor, AnnouncedPush},
@@ -854,7 +853,7 @@ fn what_is_read_of_webhooks_is_written_down() {
     let written = serde_json::to_string_pretty(&fields).unwrap() + "\n";
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/contract/webhook-fields.json"
+        "/../../tests/contract/webhook-fields.json"
     );
     loopgate_written::assert_written(file, &written);
 }

@@ -9,13 +9,12 @@ use loopgate_core::{
 use serde::de::IgnoredAny;
 
 use super::{
-    CheckNews, Irrelevant, PayloadError, Reader, Routed, Target, Work,
+    CheckNews, Irrelevant, Marker, PayloadError, Reader, Routed, Target, Work,
     payload::{
         Id, Payload, PayloadGroup, PayloadPull, PayloadRepository, PushedCommit, Run, read_part,
         tree,
     },
 };
-use crate::github::client::marker::Marker;
 
 type RouteResult = Result<Routed, NoWork>;
 

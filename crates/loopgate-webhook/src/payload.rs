@@ -5,14 +5,13 @@
 //! must have, its own function asks for. What a few events alone have is a [`Part`], so that all others pass it over.
 
 use serde::{
-    Deserialize,
+    Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::{Value, value::RawValue};
 
-use crate::github::client::wire::App;
 use loopgate_core::{
-    CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor,
+    AppId, CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor,
 };
 
 #[derive(Debug, Deserialize)]
@@ -126,6 +125,13 @@ pub(super) struct Run {
     /// What started a workflow run.
     pub event: Option<String>,
     pub head_branch: Option<String>,
+}
+
+/// The App that made a post or a check.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct App {
+    pub id: AppId,
+    pub slug: Option<String>,
 }
 
 impl Run {

@@ -4,16 +4,32 @@
 //! is pure and makes one pass over the body. The caller has checked the signature, so the body is GitHub's; what people
 //! wrote into it is still hostile.
 
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::unwrap_used,
+        clippy::use_debug
+    )
+)]
+
 mod events;
+mod marker;
 mod payload;
 #[cfg(test)]
 mod tests;
+mod work_class;
 mod workflow;
 
 use serde::de::DeserializeOwned;
 
-pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
-use crate::github::client::work_class::WorkClass;
+pub use self::{
+    marker::Marker,
+    payload::App,
+    work_class::{WorkClass, class_of},
+    workflow::{InWorkflow, Unsuitable, route_in_workflow},
+};
 use loopgate_core::{
     AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, observed::Hint,
 };
@@ -76,29 +92,6 @@ pub struct Work {
     /// Never empty; almost always one.
     pub targets: Vec<Target>,
     pub hints: Vec<Hint>,
-}
-
-/// The work class of an event. The end of a workflow or a suite brings the verdict on a push; news of single checks
-/// before that is progress.
-pub fn class_of(event: &str, hints: &[Hint]) -> WorkClass {
-    let is_pressed = |hint: &Hint| {
-        matches!(
-            hint,
-            Hint::ButtonPressed { .. }
-                | Hint::CheckRunRerequested { .. }
-                | Hint::CheckSuiteRerequested { .. }
-        )
-    };
-    match event {
-        _ if hints.iter().any(is_pressed) => WorkClass::Person,
-        "issue_comment"
-        | "pull_request_review"
-        | "pull_request_review_comment"
-        | "pull_request_review_thread" => WorkClass::Person,
-        "pull_request" | "merge_group" | "workflow_run" | "check_suite" => WorkClass::Author,
-        "check_run" | "status" => WorkClass::Progress,
-        _ => WorkClass::Spread,
-    }
 }
 
 /// News of a check on a commit that another App or workflow runs.
