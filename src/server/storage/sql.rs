@@ -27,7 +27,7 @@ pub(super) struct Query {
 const KEY: &str = "installation = $1 AND repository = $2 AND what = $3";
 
 /// Words of statements, each as SQLite and as PostgreSQL have it.
-const WORDS: [[&str; 3]; 6] = [
+const WORDS: [[&str; 3]; 7] = [
     // The row of a target: the parameters of `Query::by_key`.
     ["key", KEY, KEY],
     // No other process can be there.
@@ -42,6 +42,8 @@ const WORDS: [[&str; 3]; 6] = [
     ["lock_or_skip", "", "FOR UPDATE SKIP LOCKED"],
     // When the lease of a process ends that begins now and does not renew it.
     ["lease", "9223372036854775807", "clock_millis() + 20000"],
+    // Where the second text begins in the first, from 1; 0 if it does not stand there.
+    ["find", "instr", "strpos"],
     // The texts of the JSON list that is the fifth parameter.
     [
         "listed",

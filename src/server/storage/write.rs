@@ -62,7 +62,7 @@ const ADD: &str = "INSERT INTO work
          newest = CASE WHEN excluded.newest > work.newest THEN excluded.newest ELSE work.newest + 1 END,
          delivery = excluded.delivery, event = excluded.event, received_at = excluded.received_at,
          waiting_since = CASE WHEN work.dead_at IS NULL THEN work.waiting_since ELSE excluded.waiting_since END,
-         hints = CASE WHEN replace(work.hints, excluded.hints, '') <> work.hints
+         hints = CASE WHEN {find}(work.hints, excluded.hints) > 0
              OR octet_length(work.hints) > 4000 THEN work.hints ELSE work.hints || excluded.hints END,
          failures = CASE WHEN work.dead_at IS NULL THEN work.failures ELSE 0 END,
          failing_since = CASE WHEN work.dead_at IS NULL THEN work.failing_since END,
