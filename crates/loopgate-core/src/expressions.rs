@@ -53,7 +53,7 @@ macro_rules! pattern {
 }
 
 /// An expression that is written in a data file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
     compiled: OnceLock<Regex>,

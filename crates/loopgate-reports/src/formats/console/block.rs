@@ -237,12 +237,17 @@ impl Block {
     }
 
     /// The failing tests; with what the block shows of them, if that is wanted.
-    pub fn failures(self, wanted: bool) -> Vec<FailedTest> {
-        let text = if wanted {
-            self.text.text()
-        } else {
-            String::new()
+    pub fn failures(mut self, wanted: bool) -> Vec<FailedTest> {
+        let mut text = match wanted || self.tool().names_last {
+            true => self.text.text(),
+            false => String::new(),
         };
+        if self.tool().names_last {
+            let (above, names) = last_paragraph(&text);
+            let (above, names) = (above.to_owned(), names.to_owned());
+            names.lines().for_each(|name| self.name(name));
+            text = above;
+        }
         let (name, others) = self
             .names
             .split_first()
@@ -405,6 +410,17 @@ fn level(word: &str) -> Option<FindingSeverity> {
         "e" | "E" | "F" | "C" | "R" | "W" => Some(FindingSeverity::High),
         "w" => Some(FindingSeverity::Medium),
         word => severity::of_word(word).or_else(|| severity::of_mark(word.chars().next()?)),
+    }
+}
+
+/// A text without its last paragraph, and that paragraph if it is names alone. A rule below it is no part of either.
+fn last_paragraph(text: &str) -> (&str, &str) {
+    let text = text.trim_end_matches(['=', '-', '\n']);
+    let (above, last) = text.rsplit_once("\n\n").unwrap_or(("", text));
+    let is_name = |line: &str| !line.is_empty() && !line.contains(' ');
+    match last.lines().all(is_name) {
+        true => (above, last),
+        false => (text, ""),
     }
 }
 

@@ -53,8 +53,8 @@ impl Sum {
 const WORDS: [&str; 5] = [
     "failed failures failure failing fail interrupted cancelled aborted undefined ambiguous timeout invalid",
     "errors error",
-    "passed passing pass successful xpassed flaky ok",
-    "skipped skip skips pending pendings omissions todo xfailed incomplete risky disabled excluded ignored not",
+    "passed passing pass successful successes xpassed unexpectedsuccesses flaky ok",
+    "skipped skip skips pending pendings omissions todo xfailed expectedfailures incomplete risky disabled excluded ignored not",
     "rerun",
 ];
 const TOTAL: &str = "tests test examples example specs spec doctests doctest properties property total completed run runs";
@@ -198,6 +198,10 @@ mod tests {
             ("2 doctests, 5 tests, 4 failures, 1 excluded", (4, 0, 2, 1)),
             ("1 passed | 3 failed (1 step) (81ms)", (3, 0, 1, 0)),
             ("4 | 1 passed | 3 failed", (3, 0, 1, 0)),
+            (
+                "skips=1, expectedFailures=1, errors=2, unexpectedSuccesses=1, successes=3",
+                (0, 2, 4, 2),
+            ),
             (
                 "Failed:     1, Passed:     3, Skipped:     0, Total:     4",
                 (1, 0, 3, 0),

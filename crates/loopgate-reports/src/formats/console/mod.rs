@@ -103,7 +103,7 @@ pub(super) struct Console {
     around: Option<Block>,
     /// The file that the lines below are about.
     file: Option<(usize, String, Option<u32>)>,
-    /// The line above, as far as it may be a message.
+    /// The line above.
     above: String,
     /// Where pytest says in one line that something failed, without a heading (`--tb=line`): what, file and line.
     places: Vec<(String, String, Option<u32>)>,
@@ -289,6 +289,14 @@ impl Console {
 
     /// Takes a cleaned line.
     pub fn line(&mut self, line: &str, out: &mut Collector) {
+        self.take(line, out);
+        self.above.clear();
+        if line.len() <= MAX_LINE {
+            self.above.push_str(line);
+        }
+    }
+
+    fn take(&mut self, line: &str, out: &mut Collector) {
         if self.annotations.len() < MAX_ANNOTATIONS {
             self.annotations
                 .extend(github_annotations::annotation(line));
@@ -324,10 +332,7 @@ impl Console {
             if !line.trim().is_empty() {
                 self.counts.interrupt();
             }
-            self.plain(line, out);
-            self.above.clear();
-            self.above.push_str(line);
-            return;
+            return self.plain(line, out);
         };
         let row = found.row;
         let place = self.place.take();
@@ -538,7 +543,8 @@ impl Console {
             Means::StackEnd => is_dying == Some(true),
             Means::Ended => self.begun.is_some(),
             _ => true,
-        } && (!row.below_place || self.place.is_some());
+        } && (!row.below_place || self.place.is_some())
+            && row.below.as_ref().is_none_or(|below| below.is_match(&self.above));
         let is_announced = || {
             let begins = |known: &String| {
                 known
@@ -753,6 +759,8 @@ impl Console {
         if tool.repeats && !name.is_empty() && self.is_reported(&file, &key) {
             return;
         }
+        // What is named whole is one test, however often it fails.
+        let is_again = tool.names_last && !name.is_empty() && self.is_reported(&file, &key);
         self.remember(&file, &key);
         let is_file = name.is_empty();
         let is_error = is_error || is_file && tool.counts_files == Some(FileCount::Error);
@@ -776,6 +784,9 @@ impl Console {
             return;
         }
         *found += 1;
+        if is_again {
+            return out.problem(|| failure);
+        }
         out.case(
             Case {
                 class: &class,

@@ -20,7 +20,7 @@ macro_rules! files {
 /// Earlier files win, and in a file earlier rows: poku and Japa mark tests as Jest its failures, Playwright numbers its blocks as mocha does, and linters write as
 /// anyone.
 const FILES: &[(&str, &str)] = &files! {
-    "poku" "japa" "jest" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
+    "poku" "japa" "jest" "pytest" "trial" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
     "gradle" "surefire" "ctest" "meson" "gtest" "doctest" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
     "busted" "uvu" "ava" "behave" "zig" "testthat" "catch2" "knip" "pre_commit" "starters" "linters"
 };
@@ -52,6 +52,8 @@ pub(super) struct Tool {
     pub counts_files: Option<FileCount>,
     /// It names a test below all that went wrong in it.
     pub names_below: bool,
+    /// The last paragraph of a block names the tests that it is about.
+    pub names_last: bool,
     /// What a block says that only sums up the blocks of other tests.
     pub sums: Option<Pattern>,
     /// The line that begins a block is part of what it shows.
@@ -100,6 +102,8 @@ struct RowFields {
     /// It counts only directly below a line that is a place and nothing else.
     #[serde(default)]
     below_place: bool,
+    /// It counts only directly below such a line.
+    below: Option<Pattern>,
     /// A finding that is about no file: of a message, of settings.
     #[serde(default)]
     without_place: bool,
@@ -196,6 +200,7 @@ pub(super) struct Row {
     pub within: Option<Section>,
     pub means: Means,
     pub below_place: bool,
+    pub below: Option<Pattern>,
     pub without_place: bool,
     pub opens: bool,
     pub message_above: bool,
@@ -269,6 +274,7 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
             within: fields.within.map(|part| (whose, part)),
             means: section.or(fields.means).expect(PROOF),
             below_place: fields.below_place,
+            below: fields.below.clone(),
             without_place: fields.without_place,
             opens: fields.opens,
             message_above: fields.message_above,
