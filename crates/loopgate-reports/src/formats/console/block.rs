@@ -599,11 +599,20 @@ pub(super) fn of_unittest(name: &str) -> (String, String) {
     (class.to_owned(), format!("{method}{part}"))
 }
 
-/// `FAIL: test_total (cart.tests.CartTests.test_total)`, a description, and between two rules of `-` the traceback.
+/// `FAIL: test_total (cart.tests.CartTests.test_total)`, a description, and between two rules of `-` the traceback; or
+/// `Failure in test test_total (…)` of zope.testrunner, which draws no rules.
 fn unittest(heading: &str, text: &str) -> FailedTest {
-    let (word, test) = heading.split_once(": ").unwrap_or(("", heading));
+    let of_zope = ["Failure", "Error"].map(|word| (word, format!("{word} in test ")));
+    let (word, test) = of_zope
+        .iter()
+        .find_map(|(word, start)| Some((*word, heading.strip_prefix(start)?)))
+        .or_else(|| heading.split_once(": "))
+        .unwrap_or(("", heading));
     let (class, name) = of_unittest(test);
-    let trace = text.split(&"-".repeat(70)).nth(1).unwrap_or_default();
+    let trace = match word {
+        "Failure" | "Error" | "" => text,
+        _ => text.split(&"-".repeat(70)).nth(1).unwrap_or_default(),
+    };
     // What a test printed is quoted below what went wrong.
     let error = match word {
         "UNEXPECTED SUCCESS" => "the test passed, which is not expected",
@@ -611,7 +620,7 @@ fn unittest(heading: &str, text: &str) -> FailedTest {
     };
     let title = Case::new(&class, &name, TestState::Failed).title();
     let failure = Failure {
-        test_name: Some(title),
+        test_name: Some(title).filter(|_| !name.is_empty()),
         ..text::failure(Failure::default(), error, trace.trim())
     };
     FailedTest {

@@ -544,7 +544,10 @@ impl Console {
             Means::Ended => self.begun.is_some(),
             _ => true,
         } && (!row.below_place || self.place.is_some())
-            && row.below.as_ref().is_none_or(|below| below.is_match(&self.above));
+            && row
+                .below
+                .as_ref()
+                .is_none_or(|below| below.is_match(&self.above));
         let is_announced = || {
             let begins = |known: &String| {
                 known

@@ -34,7 +34,7 @@ impl Details {
             rank,
             depth: tag.place.depth,
             muted: None,
-            class: text::name(&tag.attribute("type").unwrap_or_default()),
+            class: text::name(class_itself(&tag.attribute("type").unwrap_or_default())),
             message: text::clipped(&tag.attribute("message").unwrap_or_default(), MAX_MESSAGE),
             trace: Clip::default(),
         }
@@ -78,6 +78,12 @@ impl Details {
         let finding = text::finding(rule, level, message, location);
         (finding, Some(ErrorType::LintError))
     }
+}
+
+/// `AssertionError` of `<class 'AssertionError'>`, as Python shows a class.
+fn class_itself(shown: &str) -> &str {
+    let own = shown.strip_prefix("<class '");
+    own.and_then(|own| own.strip_suffix("'>")).unwrap_or(shown)
 }
 
 /// File and line, where a class is a place.
@@ -223,6 +229,16 @@ mod tests {
         let failure = &report.failures[0];
         assert_eq!(failure.error_message, "No module named 'a'");
         assert_eq!(failure.error_class.as_deref(), Some("ModuleNotFoundError"));
+    }
+
+    #[test]
+    fn a_class_as_python_shows_it_is_the_class() {
+        let report = of(
+            "<testsuite><testcase classname='U' name='test_up'><error message='' type=\"&lt;class 'zope.UnexpectedSuccess'&gt;\">\n\n\
+             </error></testcase></testsuite>",
+        );
+        let class = report.failures[0].error_class.as_deref();
+        assert_eq!(class, Some("zope.UnexpectedSuccess"));
     }
 
     #[test]
