@@ -12,6 +12,7 @@ use globset::GlobBuilder;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
+    beside,
     command::{Ending, Finished},
     places::{self, Places},
 };
@@ -348,7 +349,7 @@ impl Gathered<'_> {
             let failed = report.filter(|_| *ending != Ending::Exited(0));
             failed
                 .into_iter()
-                .for_each(|output| self.add_errors_outside_tests(output));
+                .for_each(|output| self.add_failures_of_console(output));
         } else if let Some(mut output) = report {
             let command = &self.job.planned.command;
             if *ending == Ending::Exited(0)
@@ -367,23 +368,24 @@ impl Gathered<'_> {
         log
     }
 
-    /// Adds what failed outside of all tests, which some reports leave out: where the console counts as many more failures
-    /// than the report as it tells of without a test.
-    fn add_errors_outside_tests(&mut self, output: Report) {
-        let outside: Vec<Failure> = output
-            .failures
-            .into_iter()
-            .filter(|failure| failure.test_name.is_none())
-            .collect();
-        let more = outside.len() as u64;
-        if let (Some(results), Some(shown)) = (&mut self.evidence.results, output.results)
-            && results.failed + results.errors > 0
-            && shown.failed + shown.errors == results.failed + results.errors + more
-            && output.reconciled.unnamed == 0
-        {
+    /// Adds the failures of which only the console tells: some reports leave out what fails outside the tests.
+    fn add_failures_of_console(&mut self, output: Report) {
+        let evidence = &mut self.evidence;
+        let (Some(results), Some(shown)) = (&mut evidence.results, output.results) else {
+            return;
+        };
+        let are_all_kept = evidence.failures_not_kept + output.failures_not_kept == 0;
+        let (told, counted) = (results.failed + results.errors, shown.failed + shown.errors);
+        let unnamed = evidence.reconciled.unnamed + output.reconciled.unnamed;
+        if told == 0 || counted <= told || !are_all_kept || unnamed > 0 {
+            return;
+        }
+        let alone = beside::told_by_console_alone(&evidence.failures, output.failures);
+        let more = alone.len() as u64;
+        if more <= counted - told {
             results.errors += more;
             results.total += more;
-            self.evidence.failures.extend(outside);
+            evidence.failures.extend(alone);
         }
     }
 

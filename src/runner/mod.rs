@@ -8,6 +8,7 @@
 //! Nothing is shared between tasks but the slots and the interrupt; a command that outlives its timeout loses its
 //! whole process group, and whatever left it ([`processes`]).
 
+mod beside;
 mod capture;
 mod check;
 mod checkout;
