@@ -62,7 +62,7 @@ const REPORTS: &[Reader] = &[
     reader(
         "junit",
         "pytest 9.2, vitest 5.1, jest-junit 17, mocha 12, node 26, Boost 1.74, CTest 4.4, doctest 2.4.9, VUnit 4.7, nose2 0.16, \
-         busted 2.1, TestNG 6.9, ruff 0.17, oxlint 1.94",
+         busted 2.1, TestNG 6.9, ruff 0.17, oxlint 1.94, tap 21.8",
         "count",
         "node: a failing hook; pytest: a try before the last; jest-junit: an error outside of tests, unless \
          `reportTestSuiteErrors` is on; CTest: whether a program is missing or was skipped",
@@ -379,6 +379,13 @@ const CONSOLES: &[Reader] = &[
     reader("test_unit", "test-unit 3.5.7", "", "", ""),
     reader("testthat", "-", "", "", ""),
     reader(
+        "trial",
+        "Twisted 26.10",
+        "",
+        "that a failure was expected, in its own TestCase",
+        "[marks](../findings/trial-expected-failure.sh)",
+    ),
+    reader(
         "unittest",
         "-",
         "",
@@ -388,6 +395,13 @@ const CONSOLES: &[Reader] = &[
     reader("uvu", "uvu 0.5.6", "", "", ""),
     reader("vitest", "vitest 5.1", "", "", ""),
     reader("zig", "zig 0.17", "", "", ""),
+    reader(
+        "zope",
+        "zope.testrunner 8.3",
+        "",
+        "how many tests passed, where some failed",
+        "[layers](../findings/zope-testrunner-junit.sh)",
+    ),
 ];
 
 /// What the expected results of fixtures tell.
