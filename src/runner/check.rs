@@ -414,7 +414,12 @@ impl Gathered<'_> {
         for failure in &mut evidence.failures {
             failure.error_type = type_in(self.job.planned.kind, failure.error_type);
             places.settle(failure);
-            failure.fingerprint = Some(failure::fingerprint(failure));
+            // A count is the same in every check.
+            let of_check = loopgate_reports::is_count_alone(failure).then(|| Failure {
+                test_name: Some(self.job.name.to_string()),
+                ..failure.clone()
+            });
+            failure.fingerprint = Some(failure::fingerprint(of_check.as_ref().unwrap_or(failure)));
         }
         for finding in &mut evidence.findings {
             places.settle_finding(finding);

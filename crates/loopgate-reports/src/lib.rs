@@ -63,6 +63,7 @@ pub use inspect::{INSPECTION_SCHEMA, inspect};
 pub use pattern::{Pattern, PatternError};
 pub use read::{read, read_file};
 pub use report::{ReadOptions, Report};
+pub use run_word::is_count_alone;
 
 // What every parser is written with.
 use collect::{Case, Collector, Title, each_line};

@@ -6,10 +6,12 @@
 
 use loopgate_core::evidence::{CheckResults, ErrorType, Failure, Reconciled};
 
-use crate::{Collector, Flaw};
+use crate::{Collector, Flaw, text};
 
 /// Reasons that are kept: a report may hold as many as it likes.
 const MAX_REASONS: usize = 5;
+/// Parts of a report that are named where no test is.
+const MAX_PARTS: usize = 50;
 /// Failing tests that a count may add at most, so that sums of hostile counts do not overflow.
 const MOST: u64 = 1_000_000_000;
 
@@ -20,6 +22,8 @@ pub(super) struct RunWord {
     failing: u64,
     /// Failing tests of parts of the report that count them, and name none.
     unnamed: u64,
+    /// How many of those are in which part, where that has a name.
+    unnamed_in: Vec<(String, u64)>,
     /// The tool says that the run failed, or did not end.
     has_failed: bool,
     /// Its text ends before it sums the run up.
@@ -49,6 +53,14 @@ impl RunWord {
     /// A part of the report counts so many failing tests, and names none.
     pub fn add_unnamed(&mut self, tests: u64) {
         self.unnamed = self.unnamed.saturating_add(tests).min(MOST);
+    }
+
+    /// The same, of a part of that name.
+    pub fn add_unnamed_in(&mut self, part: &str, tests: u64) {
+        self.add_unnamed(tests);
+        if self.unnamed_in.len() < MAX_PARTS {
+            self.unnamed_in.push((text::name(part), tests.min(MOST)));
+        }
     }
 
     /// The text of a tool that sums each run up ends before it does. Where it has names of `programs`, only a command
@@ -103,6 +115,7 @@ impl Collector {
         let RunWord {
             failing,
             unnamed,
+            unnamed_in,
             has_failed,
             ended_early,
             begun,
@@ -142,7 +155,22 @@ impl Collector {
             let results = self.report.results.get_or_insert_default();
             results.failed += unnamed;
             results.total += unnamed;
-            self.problem(|| Failure::of(ErrorType::Other, unnamed_text(unnamed, counted > 0)));
+            let in_parts: u64 = unnamed_in.iter().map(|(_, tests)| tests).sum();
+            for (part, tests) in &unnamed_in {
+                let file = Some(part).filter(|part| text::looks_like_path(part));
+                self.problem(|| Failure {
+                    test_file: file.map(|file| text::path(file)),
+                    ..Failure::of(
+                        ErrorType::Other,
+                        unnamed_text(*tests, &format!(" in `{part}`"), counted > 0),
+                    )
+                });
+            }
+            let rest = unnamed.saturating_sub(in_parts);
+            if rest > 0 {
+                let has_others = counted + in_parts > 0;
+                self.problem(|| Failure::of(ErrorType::Other, unnamed_text(rest, "", has_others)));
+            }
         } else if run_failed {
             if reasons.is_empty() {
                 self.problem(|| {
@@ -157,12 +185,18 @@ impl Collector {
     }
 }
 
-fn unnamed_text(tests: u64, has_others: bool) -> String {
+/// What a count says that names no test.
+const BY_COUNT: &str = "by the tool's own count";
+
+/// Whether all that is known of a failure is that a tool counts it.
+pub fn is_count_alone(failure: &Failure) -> bool {
+    failure.named_place().is_none() && failure.error_message.contains(BY_COUNT)
+}
+
+fn unnamed_text(tests: u64, part: &str, has_others: bool) -> String {
     let more = if has_others { " more" } else { "" };
-    match tests {
-        1 => format!("1{more} failed, by the tool's own count, and is not told by name"),
-        tests => format!("{tests}{more} failed, by the tool's own count, and are not told by name"),
-    }
+    let are = if tests == 1 { "is" } else { "are" };
+    format!("{tests}{more} failed{part}, {BY_COUNT}, and {are} not told by name")
 }
 
 #[cfg(test)]

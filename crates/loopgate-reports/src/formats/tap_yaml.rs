@@ -52,12 +52,7 @@ impl Yaml {
                 document.push('\n');
             }
         }
-        documents
-            .into_iter()
-            .map(|document| {
-                serde_yaml::from_str(&document).unwrap_or_else(|_| Json::Text(document.into()))
-            })
-            .collect()
+        documents.into_iter().map(read).collect()
     }
 
     pub fn seconds(&self) -> Option<f64> {
@@ -85,6 +80,16 @@ impl Yaml {
             .flat_map(|document| failures(document, description))
             .collect()
     }
+}
+
+fn read(document: String) -> Json {
+    serde_yaml::from_str(&document).unwrap_or_else(|_| Json::Text(document.into()))
+}
+
+/// What a document shows that stands elsewhere than below a point.
+pub(super) fn failure_of(document: &str, description: &str) -> Failure {
+    let shown = failures(&read(document.to_owned()), description);
+    shown.into_iter().next().unwrap_or_default()
 }
 
 /// What a document shows, by the keys of node, tap, AVA, Vitest, Deno, Mocha and Criterion.

@@ -17,6 +17,8 @@ pub(super) struct Dialect {
     pub has_rows: bool,
     /// A case of no time was cut off and never ran, where a test of its suite failed.
     pub has_cut_off: bool,
+    /// Its failures are told in YAML, as below a point of TAP.
+    pub has_yaml: bool,
 }
 
 /// By the name of the outermost suite.
@@ -42,6 +44,13 @@ const BY_NAME: &[(&str, Dialect)] = &[
             is_linter: false,
             has_rows: false,
             has_cut_off: false,
+            has_yaml: false,
+        }
+    }),
+    ("TAP Tests", {
+        Dialect {
+            has_yaml: true,
+            ..joined(" > ")
         }
     }),
 ];
@@ -81,6 +90,7 @@ const fn of(framework: TestFramework, between: Option<&'static str>) -> Dialect 
         is_linter: false,
         has_rows: false,
         has_cut_off: false,
+        has_yaml: false,
     }
 }
 
@@ -91,6 +101,7 @@ const fn joined(between: &'static str) -> Dialect {
         is_linter: false,
         has_rows: false,
         has_cut_off: false,
+        has_yaml: false,
     }
 }
 

@@ -13,7 +13,7 @@ use self::{
     details::{Details, describe, place_of_class},
     dialect::Dialect,
 };
-use super::{go_package::Parents, go_text};
+use super::{go_package::Parents, go_text, tap_yaml};
 use crate::markup::decode;
 use crate::{
     Case, Clip, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Window, Xml, numbers,
@@ -22,6 +22,8 @@ use crate::{
 
 /// Elements of one case that are told.
 const MAX_DETAILS: usize = 10;
+/// Suites directly inside one that are remembered.
+const MAX_INNER: usize = 1_000;
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
 pub(super) const MARK: Mark = Mark::Root(|name, tag| {
@@ -85,6 +87,8 @@ struct OpenSuite {
     failing_inside: u64,
     /// Failures and errors, by the suite's own attributes.
     declared_failing: u64,
+    /// The suites directly inside that are over, and whether something failed in each.
+    inner: Vec<(String, bool)>,
 }
 
 /// The `testcase` being read. Its strings are used again for the next one.
@@ -342,8 +346,25 @@ impl Junit {
         } else {
             0
         };
-        out.run.add_unnamed(unnamed);
+        // Where as many suites are inside as failed, it is those; and what holds all of them has no name that matters.
+        let inner = suite.inner.len() as u64;
+        match (inner, unnamed) {
+            (_, 0) => {}
+            (1, _) => out.run.add_unnamed_in(&suite.inner[0].0, unnamed),
+            (1.., _) if inner == unnamed => suite
+                .inner
+                .iter()
+                .for_each(|(name, _)| out.run.add_unnamed_in(name, 1)),
+            (0, _) if !suite.name.is_empty() && !self.suites.is_empty() => {
+                out.run.add_unnamed_in(&suite.name, unnamed);
+            }
+            _ => out.run.add_unnamed(unnamed),
+        }
         if let Some(outer) = self.suites.last_mut() {
+            if outer.inner.len() < MAX_INNER {
+                let has_failed = suite.failing_inside > 0;
+                outer.inner.push((suite.name.clone(), has_failed));
+            }
             outer.cases_inside += suite.cases_inside;
             outer.skipped_inside += suite.skipped_inside;
             outer.reruns_inside += suite.reruns_inside;
@@ -402,6 +423,13 @@ impl Junit {
         }
         let suite = self.suites.last();
         let case = &self.case;
+        // tap writes a suite for a test with points in it, and a case too.
+        let is_parent = |(name, has_failed): &(String, bool)| {
+            *name == case.name && (*has_failed || !state.is_failure())
+        };
+        if self.dialect.has_yaml && suite.is_some_and(|suite| suite.inner.iter().any(is_parent)) {
+            return;
+        }
         // busted writes the place where others write a class.
         let of_class = place_of_class(&case.class);
         let file = match (case.file.as_str(), of_class) {
@@ -454,8 +482,12 @@ impl Junit {
         }
         let paths = [file, class, suite.map_or("", |suite| &suite.name)];
         let line = case.line.or(of_class.and_then(|(_, line)| line));
+        let has_yaml = self.dialect.has_yaml;
         let described = |details: Option<&Details>| {
-            let mut failure = describe(details, &case.printed, &counted, framework);
+            let mut failure = match details.filter(|_| has_yaml) {
+                Some(details) => tap_yaml::failure_of(&details.trace.text(), counted.name),
+                None => describe(details, &case.printed, &counted, framework),
+            };
             place_failure(&mut failure, line, paths);
             failure
         };
@@ -642,6 +674,104 @@ mod tests {
             );
             assert_eq!(read.failures[0].test_name.as_deref(), Some(title));
         }
+    }
+
+    #[test]
+    fn what_a_suite_counts_and_does_not_name_is_told_by_the_suite() {
+        let table = [
+            (
+                "<testsuites name='TAP Tests' failures='1'><testsuite name='top.test.js' failures='0'/></testsuites>",
+                vec![
+                    "top.test.js | 1 failed in `top.test.js`, by the tool's own count, and is not told by name",
+                ],
+            ),
+            (
+                "<testsuites failures='2'><testsuite name='a' failures='2'/></testsuites>",
+                vec![" | 2 failed in `a`, by the tool's own count, and are not told by name"],
+            ),
+            (
+                "<testsuites failures='2'><testsuite name='a.js'/><testsuite name='b.js'/></testsuites>",
+                vec![
+                    "a.js | 1 failed in `a.js`, by the tool's own count, and is not told by name",
+                    "b.js | 1 failed in `b.js`, by the tool's own count, and is not told by name",
+                ],
+            ),
+            // Which of them it is, nothing says.
+            (
+                "<testsuites failures='1'><testsuite name='a.js'/><testsuite name='b.js'/></testsuites>",
+                vec![" | 1 failed, by the tool's own count, and is not told by name"],
+            ),
+        ];
+        for (report, told) in table {
+            let read = crate::read(
+                "unit.xml",
+                report.as_bytes(),
+                &crate::ReadOptions::default(),
+            );
+            let said: Vec<String> = read
+                .failures
+                .iter()
+                .map(|it| {
+                    format!(
+                        "{} | {}",
+                        it.test_file.as_deref().unwrap_or(""),
+                        it.error_message
+                    )
+                })
+                .collect();
+            assert_eq!(said, told);
+            let failed = read.results.map(|results| results.failed);
+            assert!(failed.is_some_and(|failed| failed > 0), "{report}");
+        }
+    }
+
+    #[test]
+    fn taps_points_are_told_by_their_yaml_and_its_parents_not_at_all() {
+        let point = |name: &str, line: u32, more: &str| {
+            format!(
+                "<testcase name='{name}'><failure><![CDATA[\n{more}at:\n  fileName: a.test.js\n  lineNumber: {line}\nsource: |\n  \
+                 t.test('{name}')\n]]></failure></testcase>"
+            )
+        };
+        let diff = "diff: |\n  --- expected\n  +++ actual\n  @@ -1,1 +1,1 @@\n  -2\n  +1\n";
+        let report = format!(
+            "<testsuites name='TAP Tests' failures='5'><testsuite name='a.test.js' failures='5'><testsuite name='bad'>{}</testsuite>\
+             <testsuite name='good'><testcase name='is'/></testsuite><testsuite name='after'><testcase name='is'/></testsuite>{}\
+             <testcase name='good'/>{}{}</testsuite></testsuites>",
+            point("should be equal", 3, diff),
+            point("bad", 2, ""),
+            point("after", 7, ""),
+            point("no stop", 8, ""),
+        );
+        let read = crate::read(
+            "unit.xml",
+            report.as_bytes(),
+            &crate::ReadOptions::default(),
+        );
+        let told: Vec<_> = read
+            .failures
+            .iter()
+            .map(|it| {
+                let at = it.source.as_ref().and_then(|at| at.line);
+                let name = it.test_name.as_deref().unwrap_or_default();
+                (name, at, it.error_message.as_str(), it.expected.as_deref())
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (
+                    "bad > should be equal",
+                    Some(3),
+                    "should be equal",
+                    Some("2")
+                ),
+                ("after", Some(7), "after", None),
+                ("no stop", Some(8), "no stop", None),
+            ]
+        );
+        let results = read.results.map(|it| (it.total, it.passed, it.failed));
+        assert_eq!(results, Some((5, 2, 3)));
     }
 
     #[test]
