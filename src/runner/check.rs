@@ -395,6 +395,21 @@ impl Gathered<'_> {
         let (evidence, has_ended_well) = (&mut self.evidence, *ending == Ending::Exited(0));
         if outcome == Outcome::Failed && evidence.failures.is_empty() && !has_ended_well {
             let shown = self.unended.take().or(of_log);
+            // What the output ends with is what a linter found and does not call an error.
+            let words = shown
+                .as_ref()
+                .map_or("", |shown| shown.error_message.as_str());
+            let words = words.lines().next().unwrap_or_default();
+            let is_shown = |finding: &Finding| {
+                let message = finding.message.lines().next().unwrap_or_default();
+                !message.is_empty() && words.contains(message)
+            };
+            if !self.job.planned.kind.is_of_tests() && evidence.findings.iter().any(is_shown) {
+                let worst = evidence.findings.iter().map(|it| it.severity).max();
+                let of_worst = evidence.findings.iter();
+                let of_worst = of_worst.filter(|it| Some(it.severity) == worst);
+                evidence.failures.extend(of_worst.map(Finding::as_failure));
+            }
             let sum = evidence.results.and_then(all_passed).filter(|_| {
                 let says_why = |shown| failure::says_why(shown, usize::MAX);
                 !shown.as_ref().is_some_and(says_why)
@@ -403,7 +418,9 @@ impl Gathered<'_> {
             let of_sum = sum
                 .zip(ended)
                 .map(|(sum, ended)| Failure::of(ErrorType::Other, format!("{sum}, and {ended}")));
-            evidence.failures.extend(of_sum.or(shown));
+            if evidence.failures.is_empty() {
+                evidence.failures.extend(of_sum.or(shown));
+            }
         }
         // A command that failed by itself prints why. That its report is missing then adds nothing.
         if has_ended_well || evidence.failures.is_empty() {

@@ -13,6 +13,7 @@ use std::{
 use crate::git::{Git, GitOutput};
 use loopgate_core::{
     evidence::{Failure, Finding, SourceLocation, mention_place},
+    failure::is_foreign,
     source_files::is_test,
 };
 
@@ -155,7 +156,9 @@ impl<'a> Places<'a> {
             let file = self.place(&source.file)?;
             Some(SourceLocation { file, ..source })
         });
-        if let (None, Some((file, line))) = (failure.location(), named) {
+        if let (None, Some((file, line))) = (failure.location(), named)
+            && !is_foreign(&file)
+        {
             mention_place(&mut failure.error_message, &file, line);
         }
         let package = written

@@ -306,11 +306,8 @@ impl Collector {
         if let Some(error_type) = error_type {
             self.problem(|| Failure {
                 error_type,
-                error_class: (!finding.rule.is_empty()).then(|| finding.rule.clone()),
-                error_message: finding.message.clone(),
                 stack_trace: trace,
-                source: finding.location.clone(),
-                ..Failure::default()
+                ..finding.as_failure()
             });
         }
         if self.report.findings.len() < self.options.keep {
@@ -331,6 +328,24 @@ impl Collector {
         {
             self.report.findings.remove(at);
             self.report.findings.push(finding);
+        }
+    }
+
+    /// The tool ends with an error for its warnings: each is a failure.
+    pub fn fail_for_warnings(&mut self) {
+        let warnings: Vec<Failure> = self
+            .report
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == FindingSeverity::Medium)
+            .map(Finding::as_failure)
+            .collect();
+        for warning in warnings {
+            if self.wants_failures() {
+                self.report.failures.push(warning);
+            } else {
+                self.report.failures_not_kept += 1;
+            }
         }
     }
 

@@ -339,7 +339,7 @@ const CONSOLES: &[Reader] = &[
     ),
     reader(
         "linters",
-        "eslint 10.15, biome 2.6, tsc, mypy, ruff 0.17, ty, pyright, gcc, clang, javac, svelte-check 4.7, dependency-cruiser 17.4, zizmor 1.32 and more",
+        "eslint 10.15, biome 2.6, tsc, mypy, ruff 0.17, ty, pyright, gcc, clang, javac, svelte-check 4.7, dependency-cruiser 17.4, zizmor 1.32, Sphinx 9.0, mkdocs 1.6, cfn-lint 1.58, remark 12 and more",
         "",
         "",
         "",
@@ -376,6 +376,7 @@ const CONSOLES: &[Reader] = &[
         "",
     ),
     reader("surefire", "-", "", "", ""),
+    reader("syncpack", "syncpack 15.3", "", "", ""),
     reader("test_unit", "test-unit 3.5.7", "", "", ""),
     reader("testthat", "-", "", "", ""),
     reader(

@@ -340,6 +340,17 @@ pub struct Finding {
     pub location: Option<SourceLocation>,
 }
 
+impl Finding {
+    /// The failure that it is, where its tool ends with an error for it.
+    pub fn as_failure(&self) -> Failure {
+        Failure {
+            error_class: Some(self.rule.clone()).filter(|rule| !rule.is_empty()),
+            source: self.location.clone(),
+            ..Failure::of(ErrorType::LintError, self.message.clone())
+        }
+    }
+}
+
 words! {
     /// Category of a failure's root cause.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

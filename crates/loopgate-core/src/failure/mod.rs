@@ -22,6 +22,6 @@ pub use feedback::{
     tool_directory,
 };
 pub use read::{
-    Changes, Excerpt, Frame, FrameOrigin, asks_equality, is_outcome, names_failure, sides,
-    without_stamp,
+    Changes, Excerpt, Frame, FrameOrigin, asks_equality, is_foreign, is_outcome, names_failure,
+    sides, without_stamp,
 };

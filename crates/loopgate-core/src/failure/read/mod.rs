@@ -17,7 +17,7 @@ mod value;
 
 pub use changes::Changes;
 pub use expected::{asks_equality, sides};
-pub use paths::FrameOrigin;
+pub use paths::{FrameOrigin, is_foreign};
 pub use stack::Frame;
 pub use text::{Excerpt, is_outcome, names_failure, without_stamp};
 

@@ -88,6 +88,11 @@ fn without_scheme(path: &str) -> &str {
     }
 }
 
+/// Whether the path is one of a library or a tool, which is no place in a repository.
+pub fn is_foreign(path: &str) -> bool {
+    foreign(path).is_some()
+}
+
 /// Whether the path lies in a dependency or in the language itself.
 pub(in crate::failure) fn foreign(path: &str) -> Option<FrameOrigin> {
     let rooted = format!("/{}", path.trim_start_matches('/'));

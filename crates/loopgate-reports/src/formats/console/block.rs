@@ -80,7 +80,7 @@ impl Block {
             is_below_file: group("file").is_empty() && !file.is_empty(),
             is_placeless: row.without_place,
             rule: text::name(&first(&["rule", "check", "unhandled"].map(group))),
-            level: level(group("level")),
+            level: row.level.or_else(|| level(group("level"))),
             message: text::clipped(group("message"), MAX_MESSAGE),
             text: Clip::default(),
             lines: 0,
@@ -137,6 +137,11 @@ impl Block {
         !self.rule.is_empty()
     }
 
+    /// Whether a line that is a place and nothing else is that of this finding.
+    pub fn lacks_place(&self) -> bool {
+        self.is_finding && self.file.is_empty() && !self.is_placeless && self.lines == 1
+    }
+
     /// Whether a line still explains this finding.
     pub fn goes_on(&self, line: &str) -> bool {
         // What Biome found stands below an empty line.
@@ -157,7 +162,10 @@ impl Block {
                         .or(line.strip_prefix("Location: "))?,
                 )
             };
-            let found = trace.lines().map(str::trim_start).find_map(place)?;
+            // cfn-lint's place is all of the line below.
+            let below = || text::place(trace.lines().nth(1)?);
+            let found = trace.lines().map(str::trim_start).find_map(place);
+            let found = found.or_else(below)?;
             (file, line) = (found.file, found.line);
         }
         // What Biome found stands below its heading, where all others name it in the heading itself.
@@ -436,6 +444,13 @@ fn wrapped(message: &str, trace: &str) -> String {
     for line in trace.lines().skip(1).take_while(below) {
         whole.push(' ');
         whole.push_str(line.trim_start().trim_start_matches("| "));
+    }
+    // What it announces stands below; source would be indented, or numbered.
+    let below = trace.lines().nth(1).filter(|_| message.ends_with(':'));
+    if let Some(below) = below.filter(|below| below.starts_with(char::is_alphabetic)) {
+        whole.push(' ');
+        whole.push_str(below.trim());
+        return whole;
     }
     // A line above a caret is source, whatever it begins with. What is wrapped stands above an indented line of source.
     let is_source = |line: &str| line.starts_with("    ") && !line.trim().is_empty();

@@ -136,6 +136,8 @@ pub(super) struct Console {
     hook: Option<Hook>,
     guesses: Guesses,
     bare: BareBlocks,
+    /// Warnings fail, by their tool's own word.
+    is_strict: bool,
 }
 
 /// Blocks that only a line shows which other programs write too (`  ● cart`).
@@ -262,6 +264,9 @@ impl Console {
         self.close_around(out);
         self.end_hook(out);
         self.go.end(out);
+        if self.is_strict {
+            out.fail_for_warnings();
+        }
         if out.holds_nothing() {
             for finding in std::mem::take(&mut self.guesses).into_findings() {
                 out.lint(finding);
@@ -366,6 +371,9 @@ impl Console {
                     && !open.is_over
                     && open.names.is_empty() =>
             {
+                return open.push(line);
+            }
+            Some(open) if row.means == Means::Place && open.lacks_place() => {
                 return open.push(line);
             }
             Some(open) if row.means.passes() && open.tool == row.tool && !open.is_over => {
@@ -515,6 +523,7 @@ impl Console {
                     );
                 }
             }
+            Means::Strict => self.is_strict = true,
             Means::Counts | Means::End | Means::Pass | Means::Aside | Means::StackEnd => {}
         }
     }

@@ -6,9 +6,14 @@ use std::{
 };
 
 use loopgate_core::expressions::Patterns;
-use loopgate_core::{evidence::TestFramework, source_files::Pattern};
+use loopgate_core::{
+    evidence::{FindingSeverity, TestFramework},
+    source_files::Pattern,
+};
 use regex::Captures;
 use serde::Deserialize;
+
+use crate::severity;
 
 /// Makes the list of files.
 macro_rules! files {
@@ -17,10 +22,10 @@ macro_rules! files {
     };
 }
 
-/// Earlier files win, and in a file earlier rows: poku and Japa mark tests as Jest its failures, Playwright numbers its blocks as mocha does, and linters write as
+/// Earlier files win, and in a file earlier rows: syncpack marks findings as poku its tests, poku and Japa mark tests as Jest its failures, Playwright numbers its blocks as mocha does, and linters write as
 /// anyone.
 const FILES: &[(&str, &str)] = &files! {
-    "poku" "japa" "jest" "pytest" "trial" "zope" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
+    "syncpack" "poku" "japa" "jest" "pytest" "trial" "zope" "unittest" "playwright" "vitest" "mocha" "node_test" "eunit" "rspec" "phpunit" "junit_console"
     "gradle" "surefire" "ctest" "meson" "gtest" "doctest" "minitest" "test_unit" "cocotb" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
     "busted" "uvu" "ava" "behave" "zig" "testthat" "catch2" "knip" "pre_commit" "starters" "linters"
 };
@@ -110,6 +115,8 @@ struct RowFields {
     /// Its message is the line above.
     #[serde(default)]
     message_above: bool,
+    /// How bad it is, whatever the line says.
+    level: Option<String>,
     /// It shows that its tool runs tests, which the tool sums up where the run does not end early.
     #[serde(default)]
     opens: bool,
@@ -182,6 +189,8 @@ pub(super) enum Means {
     Finding,
     /// How many tests there were; `Counts::add` knows the words.
     Counts,
+    /// Its tool ends with an error for the warnings that it told of.
+    Strict,
     /// A failing test's name in a list.
     Listed,
 }
@@ -204,6 +213,7 @@ pub(super) struct Row {
     pub without_place: bool,
     pub opens: bool,
     pub message_above: bool,
+    pub level: Option<FindingSeverity>,
 }
 
 impl RowFields {
@@ -278,6 +288,7 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
             without_place: fields.without_place,
             opens: fields.opens,
             message_above: fields.message_above,
+            level: fields.level.as_deref().and_then(severity::of_word),
         }
     };
     let rows: Vec<Row> = fields.iter().map(row).collect();
