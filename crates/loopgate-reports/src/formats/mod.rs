@@ -41,7 +41,7 @@ use crate::{Collector, Mark, Unreadable, Window};
 type Parse = fn(&mut Window<'_>, &mut Collector) -> Result<(), Unreadable>;
 
 /// By what each format is recognised, of which the first counts whose mark is there, and how it is read.
-pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
+pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len() + 1] = [
     (Format::Junit, junit::MARK, junit::parse),
     (Format::Trx, dotnet::TRX, dotnet::parse),
     (Format::NunitXml, dotnet::NUNIT, dotnet::parse),
@@ -94,6 +94,7 @@ pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
         test_json::parse,
     ),
     (Format::MochaJson, test_json::MOCHA, test_json::mocha),
+    (Format::MochaJson, test_json::MOCHA_STREAM, test_json::mocha),
     (Format::RspecJson, test_json::RSPEC, test_json::parse),
     (Format::Ctrf, test_json::CTRF, test_json::parse),
     (

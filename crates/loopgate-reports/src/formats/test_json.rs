@@ -20,6 +20,8 @@ pub(super) const PLAYWRIGHT: Mark = Mark::Object(|head, keys| {
 pub(super) const MOCHA: Mark = Mark::Object(|head, keys| {
     keys.contains(&"stats") && (keys.contains(&"tests") || head.contains("\"passPercent\""))
 });
+pub(super) const MOCHA_STREAM: Mark =
+    Mark::Array(|head, _| head.trim_start().starts_with(r#"["start",{"total":"#));
 pub(super) const RSPEC: Mark = Mark::Object(|head, keys| {
     keys.contains(&"examples") || keys.contains(&"version") && head.contains("\"examples\":[")
 });
@@ -120,13 +122,58 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
     ended
 }
 
-/// Reads mocha's own JSON, or what its reporter mochawesome writes of the same run, suite by suite.
+/// Reads mocha's own JSON, whole or in lines, or what its reporter mochawesome writes of the same run, suite by suite.
 pub(super) fn mocha(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    if window.text().trim_start().starts_with('[') {
+        return mocha_stream(window, out);
+    }
     if !window.text().contains("\"passPercent\"") {
         return parse(window, out);
     }
     out.expect_tests();
     read_each(window, &["results[]"], |file| mochawesome_suite(&file, out))
+}
+
+/// A line for each test, as it ends: `["fail",{…}]`. What the tests print stands between the lines.
+fn mocha_stream(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    out.expect_tests();
+    while let Some(line) = window.line()? {
+        let event = serde_json::from_str::<Json>(line).unwrap_or(Json::Null);
+        let [kind, shown] = event.list() else {
+            continue;
+        };
+        let state = match kind.text("").as_deref() {
+            Some("pass") => TestState::Passed,
+            Some("fail") => TestState::Failed,
+            Some("end") => {
+                let count = |key| shown.index(key).unwrap_or(0);
+                out.anonymous_cases(TestState::Skipped, count("pending") as u64);
+                out.run.count_failing(count("failures"));
+                continue;
+            }
+            _ => continue,
+        };
+        let file = text::path(&shown.text("file").unwrap_or_default());
+        let failure = || Failure {
+            error_message: text::clipped(&shown.text("err").unwrap_or_default(), MAX_MESSAGE),
+            ..thrown_failure(shown)
+        };
+        if is_mocha_hook(shown) {
+            out.problem(|| Failure {
+                test_file: Some(file).filter(|file| !file.is_empty()),
+                ..failure()
+            });
+            continue;
+        }
+        let name = shown.text("fullTitle|title").unwrap_or_default();
+        let case = Case {
+            seconds: shown.number("duration").unwrap_or_default().max(0.0) / 1000.0,
+            title: Title::NameOnly,
+            ..Case::in_file(&file, &name, state)
+        };
+        out.case(case, failure);
+    }
+    Ok(())
 }
 
 /// A file or a `describe` of mochawesome. A test without a state did not run: a hook before it failed, mostly.
@@ -158,17 +205,20 @@ fn mochawesome_suite(suite: &Json, out: &mut Collector) {
 
 /// A failed hook, of which mocha knows no test; a failed test stands among the tests, too.
 fn mocha_hook(failed: &Json, file: &str, out: &mut Collector) {
-    let title = failed.text("title").unwrap_or_default();
-    let hooks = ["before all", "after all", "before each", "after each"];
-    if hooks
-        .iter()
-        .any(|hook| title.starts_with(&format!("\"{hook}\" hook")))
-    {
+    if is_mocha_hook(failed) {
         out.problem(|| Failure {
             test_file: (!file.is_empty()).then(|| text::path(file)),
             ..thrown_failure(failed.at("err"))
         });
     }
+}
+
+fn is_mocha_hook(failed: &Json) -> bool {
+    let title = failed.text("title").unwrap_or_default();
+    let hooks = ["before all", "after all", "before each", "after each"];
+    hooks
+        .iter()
+        .any(|hook| title.starts_with(&format!("\"{hook}\" hook")))
 }
 
 /// What RSpec says beside its examples: <https://rspec.info/features/3-13/rspec-core/formatters/json-formatter/>.
