@@ -426,6 +426,11 @@ impl Gathered<'_> {
         if has_ended_well || evidence.failures.is_empty() {
             evidence.failures.splice(0..0, self.problems.drain(..));
         }
+        // No test failed: what a linter calls an error beside them stays a finding.
+        if outcome == Outcome::Passed && self.job.planned.kind.is_of_tests() {
+            evidence.failures.clear();
+            evidence.failures_not_kept = 0;
+        }
         let directory = self.job.tool_directory();
         let places = Places::new(self.job.git, &directory, &directory, &[]);
         for failure in &mut evidence.failures {
@@ -532,6 +537,7 @@ impl Gathered<'_> {
         let usual = match planned.kind {
             CheckKind::Lint | CheckKind::Security => FailOn::Exit,
             CheckKind::Types => FailOn::Error,
+            kind if kind.is_of_tests() => FailOn::Exit,
             _ => return false,
         };
         let count = |least| {

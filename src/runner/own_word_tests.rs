@@ -4,7 +4,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command, sync::Arc};
 
 use loopgate_core::{
-    evidence::{CheckEvidence, CheckKind, Outcome, ReproduceProof},
+    evidence::{CheckEvidence, CheckKind, Outcome, ReproduceProof, check_consistent},
     policy::{CheckPolicy, CheckSource, CommandCheck, FailOn, FlakyTests},
 };
 
@@ -283,6 +283,54 @@ async fn an_error_outside_the_tests_that_only_the_console_tells_of_is_told() {
             .collect();
         assert_eq!(said, told);
         assert_eq!(evidence.results.map(|results| results.total), Some(counted));
+    }
+}
+
+/// A linter's report in a check of tests, whose command ends with 0: it passes, and is no contradiction.
+#[tokio::test]
+async fn what_a_linter_finds_fails_no_tests_of_a_command_that_ends_with_0() {
+    let junit = "<testsuites><testsuite package=\"org.eslint\" name=\"t.md\" tests=\"1\" errors=\"1\"><testcase \
+                 name=\"org.eslint.no-todo\"><failure message=\"TODO\">line 1, col 1, TODO</failure></testcase></testsuite></testsuites>";
+    for (status, outcome, failures) in [("0", Outcome::Passed, 0), ("1", Outcome::Failed, 1)] {
+        let script = format!("echo '{junit}' > h.xml\nexit {status}");
+        let command = CommandCheck {
+            reports: vec!["h.xml".to_owned()],
+            ..CommandCheck::new("bin/textlint")
+        };
+        let evidence = ran(CheckKind::Test, command, ("textlint", &script)).await;
+        assert_eq!(
+            (evidence.outcome, evidence.failures.len()),
+            (outcome, failures)
+        );
+        assert_eq!(evidence.findings.len(), 1);
+        assert_eq!(check_consistent(&evidence, CheckKind::Test), Ok(()));
+    }
+}
+
+/// A linter that ends with an error for its warnings says so by its status alone; what failed otherwise says that.
+#[tokio::test]
+async fn warnings_fail_where_they_are_all_that_a_linter_says() {
+    let warnings = "::group::a.sql\n::warning file=a.sql,line=1::LT02: Expected a line break.\n::warning \
+                    file=a.sql,line=2::ST12: Consecutive semicolons.\n::notice file=a.sql,line=3::read";
+    let crash = "::warning file=a.sql,line=1::LT02: Expected a line break.\nTypeError: no rules";
+    for (text, kind, told) in [
+        (
+            warnings,
+            CheckKind::Lint,
+            vec![
+                "LT02: Expected a line break.",
+                "ST12: Consecutive semicolons.",
+            ],
+        ),
+        (crash, CheckKind::Lint, vec!["no rules"]),
+    ] {
+        let script = format!("printf '{text}\n'\nexit 1");
+        let evidence = ran(kind, CommandCheck::new("bin/lint"), ("lint", &script)).await;
+        let failures = evidence.failures.iter();
+        let said: Vec<&str> = failures
+            .filter_map(|it| it.error_message.lines().next())
+            .collect();
+        assert_eq!(said, told);
     }
 }
 
