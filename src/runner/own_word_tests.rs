@@ -404,6 +404,24 @@ fn pytest(one: &str, status: u8) -> String {
     format!("case \"$*\" in *::test_total*)\n{one}\n;; esac\n{failed}")
 }
 
+/// Without the workers of pytest-xdist, the test in which one ended ends pytest, which has named its file alone.
+#[tokio::test]
+async fn a_test_that_ends_its_worker_is_reproduced_where_it_ends_the_run() {
+    let crash = "worker 'gw0' crashed while running 'tests/test_cart.py::test_total'";
+    let begins = "============================= test session starts ==============================";
+    let script = format!(
+        "case \"$*\" in *::test_total*) printf '{begins}\\ncollected 1 item\\n\\ntests/test_cart.py '; exit 3;; esac\n\
+         cat <<'END'\n{begins}\n=================================== FAILURES ===================================\n\
+         ______________________________ tests/test_cart.py ______________________________\n[gw0] linux -- Python 3.11.7 \
+         /usr/bin/python\n{crash}\n=========================== short test summary info ============================\n\
+         FAILED tests/test_cart.py::test_total - {crash}\n\
+         ========================= 1 failed, 3 passed in 0.01s ==========================\nEND\nexit 1"
+    );
+    let evidence = of_tests("bin/pytest -n2 tests", ("pytest", &script)).await;
+    let proofs: Vec<_> = evidence.failures.iter().map(|it| it.reproduce).collect();
+    assert_eq!(proofs, [Some(ReproduceProof::Proven)]);
+}
+
 #[tokio::test]
 async fn a_command_to_reproduce_is_told_where_it_failed_in_that_test() {
     let proof = |evidence: &CheckEvidence| {

@@ -96,6 +96,13 @@ impl Shown {
             || self.report.failures.is_empty()
                 && !message.is_empty()
                 && self.output.contains(&message);
+        // Alone, a test that a worker crashed in ends the process, which then names no more than the file.
+        let ends_there = |unended: &Failure| {
+            failure.error_message.contains(" crashed while running ")
+                && unended.test_file.is_some()
+                && unended.test_file == failure.test_file
+        };
+        let is_told = is_told || self.report.unended.as_ref().is_some_and(ends_there);
         self.has_failed && executed(self.report.results) != Some(0) && is_told
     }
 }
