@@ -168,7 +168,7 @@ impl StepLines<'_> {
 
     /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the
     /// output; where that does not show why, the `best` line and those below it.
-    fn failure<'l>(&self, lines: &'l [&str], best: Option<usize>) -> Option<Failure> {
+    fn failure<'l>(&self, lines: &[&'l str], best: Option<usize>) -> Option<Failure> {
         if self.is_of_action() {
             let errors: Vec<&str> = lines
                 .iter()
@@ -180,23 +180,41 @@ impl StepLines<'_> {
                 ..Failure::default()
             });
         }
+        // What a document quotes, as mocha's in Markdown does the source of tests that passed, is not what went wrong.
+        let quoted = fenced(lines);
+        let best = best.filter(|at| !quoted[*at]);
+        let plain: Vec<&'l str>;
+        let (lines, best) = match quoted.contains(&true) {
+            false => (lines, best),
+            true => {
+                let is_plain = |(at, _): &(usize, &&str)| !quoted[*at];
+                let best = best.map(|best| quoted[..best].iter().filter(|it| !**it).count());
+                plain = lines
+                    .iter()
+                    .enumerate()
+                    .filter(is_plain)
+                    .map(|(_, line)| *line)
+                    .collect();
+                (&plain[..], best)
+            }
+        };
         // Of several speakers the one whose line shows most, else the last one.
         let mut speakers = Speakers::default();
         speakers.learn(self.tool_lines(lines));
         let last = lines.iter().rposition(|line| !line.trim().is_empty());
         let speaker = best.or(last).map_or(0, |at| speakers.route(lines[at]).0);
         let of_speaker = |line| Some(speakers.route(line)).filter(|(who, _)| *who == speaker);
-        let spoken = |lines: &'l [&str]| {
-            self.tool_lines(lines)
+        let spoken = |from: usize| {
+            self.tool_lines(&lines[from..])
                 .filter_map(of_speaker)
                 .map(|(_, line)| in_words(line))
         };
-        let mut end = first_lines(spoken(lines).rev());
+        let mut end = first_lines(spoken(0).rev());
         end.reverse();
         let read = failure::read_failure(&end.join("\n"));
         let says_why = failure::says_why(&read, 1);
         let from_best = |best: usize| {
-            let read = failure::read_failure(&first_lines(spoken(&lines[best..])).join("\n"));
+            let read = failure::read_failure(&first_lines(spoken(best)).join("\n"));
             let message = read
                 .error_message
                 .lines()
@@ -211,6 +229,23 @@ impl StepLines<'_> {
         let read = best.filter(|_| !says_why).map(from_best).unwrap_or(read);
         (!read.error_message.trim().is_empty()).then_some(read)
     }
+}
+
+/// Which of the lines stand in a fence of Markdown that is closed.
+fn fenced(lines: &[&str]) -> Vec<bool> {
+    let mut quoted = vec![false; lines.len()];
+    let mut begun = None;
+    for (at, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("```"))
+    {
+        match begun.take() {
+            Some(from) if line.trim_end() == "```" => quoted[from..=at].fill(true),
+            _ => begun = Some(at),
+        }
+    }
+    quoted
 }
 
 /// A line that annotates a file for GitHub, as a compiler would write it: the line itself is for machines.

@@ -294,3 +294,13 @@ fn a_label_that_a_tool_repeats_says_nothing_more() {
         read.excerpt.text
     );
 }
+
+#[test]
+fn what_a_document_quotes_is_not_what_went_wrong() {
+    let log = read_whole(
+        "# TOC\n   - [cart](#cart)\n# cart\nflaky.\n\n```js\nif (n++ < 1) throw new Error('first')\n```\n\nError: 2 tests failed\n",
+    );
+    assert_eq!(messages(&log), ["2 tests failed"]);
+    let open = read_whole("```js\nTypeError: no rules\n");
+    assert_eq!(messages(&open), ["no rules"]);
+}
