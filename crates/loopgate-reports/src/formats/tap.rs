@@ -432,7 +432,10 @@ impl Tap {
             explained(
                 first.clone(),
                 &point.description,
-                above.split("\nNode.js v"),
+                above
+                    .split("\nNode.js v")
+                    .map(str::to_owned)
+                    .chain(self.crashes.texts()),
             )
         });
         // Of errors at one place, of each try for instance, one is enough.
@@ -677,13 +680,14 @@ static PARTS: LazyLock<Patterns> = LazyLock::new(|| {
     ])
 });
 
-/// Of a file that could not be run Node prints `test failed`, and why in what it printed further up.
+/// Of a file that could not be run Node prints `test failed`, tap its name alone, and why in what it printed further up.
 pub(super) fn explained<T: AsRef<str>>(
     failure: Failure,
     file: &str,
     mut crashes: impl Iterator<Item = T>,
 ) -> Failure {
-    if file.is_empty() || failure.error_message.trim_matches('\'') != "test failed" {
+    let message = failure.error_message.trim_matches('\'');
+    if file.is_empty() || message != "test failed" && message != file {
         return failure;
     }
     let Some(crash) = crashes.find(|crash| crash.as_ref().contains(file)) else {
@@ -769,6 +773,17 @@ fn plan_of(content: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_tap_cannot_run_is_told_by_what_node_printed() {
+        let text = "TAP version 14\n1..1\n/srv/shop/top.test.cjs:1\nthrow new Error('top')\n      ^\n\nError: top\n    \
+                    at Object.<anonymous> (/srv/shop/top.test.cjs:1:7)\n    at Module._compile (node:internal/modules/cjs/loader:1:1)\n\n\
+                    Node.js v20.20.2\n# Subtest: top.test.cjs\n    1..0 # no tests found\nnot ok 1 - top.test.cjs # time=2333.033ms\n  \
+                    ---\n  exitCode: 1\n  ...\n";
+        let failures = crate::read("t", text.as_bytes(), &crate::ReadOptions::default()).failures;
+        let at = failures[0].source.as_ref().and_then(|source| source.line);
+        assert_eq!((failures[0].error_message.as_str(), at), ("top", Some(1)));
+    }
 
     #[test]
     fn comments_ahead_of_all_points_explain_their_own() {

@@ -248,6 +248,15 @@ impl Junit {
                 self.suite_state = Ending::of(tag.name).map(|ending| ending.state);
                 self.recording = Some(Details::begin(tag, 1));
             }
+            // tap's marks.
+            ("property", Some(_)) if self.dialect.has_yaml => {
+                let ending = match tag.attribute("name").as_deref() {
+                    Some("todo") => Some(Ending::TODO),
+                    Some("skip") => Ending::of("skip"),
+                    _ => None,
+                };
+                self.case.ending = self.case.ending.max(ending);
+            }
             ("properties" | "property" | "system-out" | "system-err", _) => {}
             (name, None) if !self.has_cases && Ending::of(name).is_none() => {
                 self.foreign = self.foreign.take().or_else(|| Some(tag.place.to_string()))
@@ -737,7 +746,8 @@ mod tests {
         let report = format!(
             "<testsuites name='TAP Tests' failures='5'><testsuite name='a.test.js' failures='5'><testsuite name='bad'>{}</testsuite>\
              <testsuite name='good'><testcase name='is'/></testsuite><testsuite name='after'><testcase name='is'/></testsuite>{}\
-             <testcase name='good'/>{}{}</testsuite></testsuites>",
+             <testcase name='good'/>{}{}<testcase name='later'><properties><property name='todo' value=''/></properties></testcase>\
+             <testcase name='no'><properties><property name='skip' value='no'/></properties></testcase></testsuite></testsuites>",
             point("should be equal", 3, diff),
             point("bad", 2, ""),
             point("after", 7, ""),
@@ -770,8 +780,9 @@ mod tests {
                 ("no stop", Some(8), "no stop", None),
             ]
         );
-        let results = read.results.map(|it| (it.total, it.passed, it.failed));
-        assert_eq!(results, Some((5, 2, 3)));
+        let results = read.results;
+        let results = results.map(|it| (it.total, it.passed, it.failed, it.skipped));
+        assert_eq!(results, Some((7, 2, 3, 2)));
     }
 
     #[test]
