@@ -87,8 +87,15 @@ struct OpenSuite {
     failing_inside: u64,
     /// Failures and errors, by the suite's own attributes.
     declared_failing: u64,
-    /// The suites directly inside that are over, and whether something failed in each.
-    inner: Vec<(String, bool)>,
+    /// The suites directly inside that are over.
+    inner: Vec<InnerSuite>,
+}
+
+/// A suite that is over.
+struct InnerSuite {
+    name: String,
+    has_cases: bool,
+    has_failed: bool,
 }
 
 /// The `testcase` being read. Its strings are used again for the next one.
@@ -355,24 +362,26 @@ impl Junit {
         } else {
             0
         };
-        // Where as many suites are inside as failed, it is those; and what holds all of them has no name that matters.
-        let inner = suite.inner.len() as u64;
-        match (inner, unnamed) {
+        // Nothing is told of a suite without a case: where there are as many of them as failures, each is one.
+        let untold = || suite.inner.iter().filter(|inner| !inner.has_cases);
+        match (untold().count() as u64, unnamed) {
             (_, 0) => {}
-            (1, _) => out.run.add_unnamed_in(&suite.inner[0].0, unnamed),
-            (1.., _) if inner == unnamed => suite
-                .inner
-                .iter()
-                .for_each(|(name, _)| out.run.add_unnamed_in(name, 1)),
             (0, _) if !suite.name.is_empty() && !self.suites.is_empty() => {
                 out.run.add_unnamed_in(&suite.name, unnamed);
+            }
+            (1, _) => untold().for_each(|inner| out.run.add_unnamed_in(&inner.name, unnamed)),
+            (suites, _) if suites == unnamed => {
+                untold().for_each(|inner| out.run.add_unnamed_in(&inner.name, 1));
             }
             _ => out.run.add_unnamed(unnamed),
         }
         if let Some(outer) = self.suites.last_mut() {
             if outer.inner.len() < MAX_INNER {
-                let has_failed = suite.failing_inside > 0;
-                outer.inner.push((suite.name.clone(), has_failed));
+                outer.inner.push(InnerSuite {
+                    name: suite.name.clone(),
+                    has_cases: suite.cases_inside > 0,
+                    has_failed: suite.failing_inside > 0,
+                });
             }
             outer.cases_inside += suite.cases_inside;
             outer.skipped_inside += suite.skipped_inside;
@@ -433,8 +442,8 @@ impl Junit {
         let suite = self.suites.last();
         let case = &self.case;
         // tap writes a suite for a test with points in it, and a case too.
-        let is_parent = |(name, has_failed): &(String, bool)| {
-            *name == case.name && (*has_failed || !state.is_failure())
+        let is_parent = |inner: &InnerSuite| {
+            inner.name == case.name && (inner.has_failed || !state.is_failure())
         };
         if self.dialect.has_yaml && suite.is_some_and(|suite| suite.inner.iter().any(is_parent)) {
             return;
@@ -704,6 +713,11 @@ mod tests {
                     "a.js | 1 failed in `a.js`, by the tool's own count, and is not told by name",
                     "b.js | 1 failed in `b.js`, by the tool's own count, and is not told by name",
                 ],
+            ),
+            // Of a suite whose cases passed it is not said.
+            (
+                "<testsuites failures='1'><testsuite name='a.js'><testcase name='t'/></testsuite></testsuites>",
+                vec![" | 1 failed, by the tool's own count, and is not told by name"],
             ),
             // Which of them it is, nothing says.
             (
