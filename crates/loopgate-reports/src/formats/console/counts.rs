@@ -57,6 +57,8 @@ const WORDS: [&str; 5] = [
     "skipped skip skips pending pendings omissions todo xfailed expectedfailures incomplete risky disabled excluded ignored not",
     "rerun",
 ];
+/// Where those skipped stand in [`WORDS`].
+const SKIPPED: usize = 3;
 const TOTAL: &str = "tests test examples example specs spec doctests doctest properties property total completed run runs";
 
 impl Counts {
@@ -104,6 +106,13 @@ impl Counts {
             let parts = parts + std::mem::take(&mut self.unsummed);
             self.last.total += total.saturating_sub(parts);
         }
+    }
+
+    /// So many of the tests in the last sum, of which no more is said there, were skipped.
+    pub fn skip(&mut self, tests: &str) {
+        let skipped = tests.parse::<u64>().unwrap_or(0).min(self.last.total);
+        self.last.total -= skipped;
+        self.last.of_kind[SKIPPED] += skipped;
     }
 
     /// A sum of all tests so far: it takes the place of the one before.

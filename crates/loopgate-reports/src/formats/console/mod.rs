@@ -410,10 +410,16 @@ impl Console {
             self.end_dying(out);
         }
         if row.means == Means::Counts {
+            if row.tool().names_last || row.tool().reader == Some(BlockReader::Unittest) {
+                self.reported.clear();
+            }
             self.dying.take_if(|dying| dying.tool == row.tool);
         }
         if group("counts").or(group("sum")).is_none() {
             self.counts.interrupt();
+        }
+        if let Some(skipped) = group("skipped").filter(|_| row.means == Means::Counts) {
+            self.counts.skip(skipped);
         }
         if let Some(sum) = group("sum") {
             self.counts.sum_up(sum);
@@ -764,15 +770,17 @@ impl Console {
             failure.error_message = "the test failed".to_owned();
         }
         // Tests of one name in one file are apart if their projects are.
-        let key = match class.is_empty() || tool.reader.is_some() {
+        let is_unittest = tool.reader == Some(BlockReader::Unittest);
+        let key = match class.is_empty() || tool.reader.is_some() && !is_unittest {
             true => name.clone(),
             false => format!("{class}\n{name}"),
         };
         if tool.repeats && !name.is_empty() && self.is_reported(&file, &key) {
             return;
         }
-        // What is named whole is one test, however often it fails.
-        let is_again = tool.names_last && !name.is_empty() && self.is_reported(&file, &key);
+        // What is named whole is one test, however often it fails in a run.
+        let is_whole = tool.names_last || is_unittest;
+        let is_again = is_whole && !name.is_empty() && self.is_reported(&file, &key);
         self.remember(&file, &key);
         let is_file = name.is_empty();
         let is_error = is_error || is_file && tool.counts_files == Some(FileCount::Error);
@@ -806,7 +814,7 @@ impl Console {
             },
             || failure,
         );
-        self.counts.unsummed += u64::from(tool.reader == Some(BlockReader::Unittest));
+        self.counts.unsummed += u64::from(is_unittest);
     }
 
     /// A test in a list: one that passed when it was tried again, or one that has no block.
@@ -1011,6 +1019,39 @@ mod tests {
         assert_eq!(of("test_a.py::test_ok \nhello\n"), None);
         let summed = format!("test_a.py .\n\n{0} 1 passed in 0.01s {0}\n", "=".repeat(30));
         assert_eq!(of(&summed), None);
+    }
+
+    #[test]
+    fn unittest_counts_a_test_once_and_those_skipped_apart() {
+        let rule = "-".repeat(70);
+        let block = |word: &str, why: &str| {
+            format!(
+                "{}\n{word}: test_both (test_u.T.test_both)\n{rule}\nTraceback (most recent call last):\n  File \"/s/test_u.py\", line 2, in \
+                 test_both\n{why}\n\n",
+                "=".repeat(70)
+            )
+        };
+        let counted = |log: &str| {
+            let results = read("unittest", log.as_bytes(), &ReadOptions::default()).results;
+            let of = |it: loopgate_core::evidence::CheckResults| {
+                (it.total, it.passed, it.failed + it.errors, it.skipped)
+            };
+            results.map(of)
+        };
+        let both = block("ERROR", "RuntimeError: td") + &block("FAIL", "AssertionError: x");
+        let run = format!(
+            "{both}{rule}\nRan 3 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1)\n"
+        );
+        assert_eq!(counted(&run), Some((3, 1, 1, 1)));
+        // Each run has tests of its own.
+        assert_eq!(counted(&run.repeat(2)), Some((6, 2, 2, 2)));
+        let green =
+            format!("{rule}\nRan 3 tests in 0.001s\n\nOK (skipped=1, expected failures=1)\n");
+        assert_eq!(counted(&green), Some((3, 2, 0, 1)));
+        let named = format!(
+            "test_s (test_u.T.test_s) ... skipped 'no'\ntest_a (test_u.T.test_a) ... ok\n\n{rule}\nRan 2 tests in 0.001s\n\nOK (skipped=1)\n"
+        );
+        assert_eq!(counted(&named), Some((2, 1, 0, 1)));
     }
 
     #[test]
