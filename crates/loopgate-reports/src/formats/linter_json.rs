@@ -180,7 +180,8 @@ fn level_word(item: &Json) -> Option<String> {
         .map(|value| value.into_owned())
 }
 
-/// The first key of those for rules whose value may name one: bandit's `code` is the source around the finding.
+/// The first key of those for rules whose value may name one: bandit's `code` is the source around the finding, pyrefly's
+/// is -2 for each.
 fn rule(item: &Json) -> Option<Cow<'_, str>> {
     let named = |key: &str| match item.get(key) {
         value @ Json::Object(_) => value.text("value|name|id"),
@@ -188,9 +189,9 @@ fn rule(item: &Json) -> Option<Cow<'_, str>> {
         _ => item.text(key),
     };
     RULE.split('|')
-        .chain([SOURCE])
+        .chain([SOURCE, "name"])
         .filter_map(named)
-        .find(|rule| !rule.contains('\n'))
+        .find(|rule| !rule.contains('\n') && !rule.starts_with('-'))
 }
 
 fn finding(item: &Json, file: Option<&str>, message: &str, out: &mut Collector) {
@@ -269,6 +270,7 @@ mod tests {
             r#"[{"check_name":"R","description":"m","severity":"blocker","fingerprint":"f","location":{"path":"a.py","lines":{"begin":7}}}]"#,
             r#"{"source":{"name":"t"},"diagnostics":[{"message":"m","location":{"path":"a.py","range":{"start":{"line":7,"column":1}}},"severity":"ERROR","code":{"value":"R"}}]}"#,
             r#"{"metadata":{},"files":[{"path":"a.py","offenses":[{"severity":"error","message":"m","cop_name":"R","location":{"start_line":7,"line":7}}]}],"summary":{}}"#,
+            r#"{"errors":[{"line":7,"path":"a.py","code":-2,"name":"R","description":"m","severity":"error"}]}"#,
             r#"{"comments":[{"file":"a.py","line":7,"level":"error","code":"R","message":"m"},{"file":"a.py","line":1,"level":"style","code":"s","message":"m"}]}"#,
             r#"[{"source":"a.py","errored":true,"warnings":[{"line":7,"rule":"R","severity":"error","text":"m"}]}]"#,
             r#"{"errors":[],"generated_at":"now","metrics":{},"results":[{"code":"7 x\n8 y\n","filename":"a.py","issue_severity":"LOW","issue_text":"m","line_number":7,"test_id":"R"}]}"#,
