@@ -138,6 +138,12 @@ pub(super) fn place(text: &str) -> Option<SourceLocation> {
         .then(|| location(file, Some(line)))
 }
 
+/// `FILE:LINE`, which is all of a text.
+pub(super) fn line_of_file(text: &str) -> Option<SourceLocation> {
+    let (file, line) = text.trim().rsplit_once(':')?;
+    Some(location(file, Some(numbers::line(line)?)))
+}
+
 /// A place in a file, whose function is not known.
 pub(super) fn location(file: &str, line: Option<u32>) -> SourceLocation {
     SourceLocation {

@@ -157,10 +157,10 @@ impl Block {
         let (mut file, mut line) = (self.file, self.line);
         if file.is_empty() && !self.is_placeless {
             let place = |line: &str| {
-                text::place(
-                    line.strip_prefix("--> ")
-                        .or(line.strip_prefix("Location: "))?,
-                )
+                let place = line
+                    .strip_prefix("--> ")
+                    .or(line.strip_prefix("Location: "))?;
+                text::place(place).or_else(|| text::line_of_file(place))
             };
             // cfn-lint's place is all of the line below.
             let below = || text::place(trace.lines().nth(1)?);
