@@ -393,18 +393,18 @@ impl Console {
         self.found(&found, line, out);
     }
 
-    /// A line that matters, behind the block that was open.
-    fn found(&mut self, found: &MatchedRow<'_>, line: &str, out: &mut Collector) {
+    /// What a line says of the run as a whole: that it begins, how many tests there were, and which of them passed.
+    fn take_counts(&mut self, found: &MatchedRow<'_>, out: &mut Collector) {
         let (row, group) = (found.row, |name: &str| {
             Some(found.group(name)).filter(|text| !text.is_empty())
         });
-        if row.opens || group("counts").or(group("sum")).is_some() {
+        let (counts, sum) = (group("counts"), group("sum"));
+        let is_count = counts.or(sum).is_some();
+        if row.opens || is_count {
             self.bare.shown.insert(row.tool);
         }
-        if let Some(counts) = group("counts") {
+        if let Some(counts) = counts {
             self.counts.add(counts);
-            self.framework(row.tool, out);
-            out.expect_tests();
         }
         if row.opens {
             self.end_dying(out);
@@ -414,18 +414,28 @@ impl Console {
                 self.reported.clear();
             }
             self.dying.take_if(|dying| dying.tool == row.tool);
+            if let Some(skipped) = group("skipped") {
+                self.counts.skip(skipped);
+            }
         }
-        if group("counts").or(group("sum")).is_none() {
+        if !is_count {
             self.counts.interrupt();
         }
-        if let Some(skipped) = group("skipped").filter(|_| row.means == Means::Counts) {
-            self.counts.skip(skipped);
-        }
-        if let Some(sum) = group("sum") {
+        if let Some(sum) = sum {
             self.counts.sum_up(sum);
+        }
+        if is_count {
             self.framework(row.tool, out);
             out.expect_tests();
         }
+    }
+
+    /// A line that matters, behind the block that was open.
+    fn found(&mut self, found: &MatchedRow<'_>, line: &str, out: &mut Collector) {
+        let (row, group) = (found.row, |name: &str| {
+            Some(found.group(name)).filter(|text| !text.is_empty())
+        });
+        self.take_counts(found, out);
         if self.announced.len() < MAX_REPORTED {
             self.announced.extend(group("announced").map(str::to_owned));
         }
