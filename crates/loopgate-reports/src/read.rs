@@ -10,7 +10,7 @@ use loopgate_core::evidence::ReportFormat;
 use serde::de::IgnoredAny;
 
 use crate::detect::{detect, unsupported};
-use crate::{Collector, Flaw, ReadOptions, Report, Unreadable, Window, formats};
+use crate::{Collector, Flaw, ReadOptions, Report, Unreadable, Window, formats, text};
 
 /// Bytes looked at to recognise a format.
 const HEAD: usize = 64 * 1024;
@@ -99,7 +99,7 @@ fn before_document(head: &str) -> usize {
 /// Where the JSON document begins that is all of a text but for lines [`AROUND`] it. One that is longer than `head` is
 /// taken for the rest.
 fn before_json(head: &str) -> Option<usize> {
-    let is_around = |line: &str| AROUND.is_match(line.trim_end());
+    let is_around = |line: &str| AROUND.is_match(text::clean(line).trim_end());
     let mut at = 0;
     for line in head.split_inclusive('\n').take(MOST_IN_FRONT) {
         if line.starts_with(['{', '[']) && is_document(line) {
@@ -175,6 +175,10 @@ mod tests {
                 "",
             ),
             (" WARN the file is old\n", " INFO 1 error\n"),
+            (
+                "\u{1B}[33mwarn\u{1B}[39m the file is old\r\n",
+                "\u{1B}[32m INFO\u{1B}[0m 1 error\r\n",
+            ),
         ];
         for (before, behind) in around {
             assert_eq!(
