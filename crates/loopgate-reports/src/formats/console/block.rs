@@ -246,31 +246,30 @@ impl Block {
 
     /// The failing tests; with what the block shows of them, if that is wanted.
     pub fn failures(mut self, wanted: bool) -> Vec<FailedTest> {
-        let mut text = match wanted || self.tool().names_last {
+        let whole = match wanted || self.tool().names_last {
             true => self.text.text(),
             false => String::new(),
         };
-        if self.tool().names_last {
-            let (above, names) = last_paragraph(&text);
-            let (above, names) = (above.to_owned(), names.to_owned());
-            names.lines().for_each(|name| self.name(name));
-            text = above;
-        }
+        let (text, names) = match self.tool().names_last {
+            true => last_paragraph(&whole),
+            false => (whole.as_str(), ""),
+        };
+        names.lines().for_each(|name| self.name(name));
         let (name, others) = self
             .names
             .split_first()
             .map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
         let mut first = match self.tool().reader {
             Some(BlockReader::Pytest) if self.is_dying => {
-                pytest_stack(&self.file, name, &self.rule, &text)
+                pytest_stack(&self.file, name, &self.rule, text)
             }
-            Some(BlockReader::Pytest) => pytest(name, &text),
+            Some(BlockReader::Pytest) => pytest(name, text),
             Some(BlockReader::Ctest) => match &self.tool().without {
-                Some(without) => ctest(name, &self.message, &without.replace_all(&text, "")),
-                None => ctest(name, &self.message, &text),
+                Some(without) => ctest(name, &self.message, &without.replace_all(text, "")),
+                None => ctest(name, &self.message, text),
             },
-            Some(BlockReader::Unittest) => unittest(name, &text),
-            None => self.by_expression(name, &text),
+            Some(BlockReader::Unittest) => unittest(name, text),
+            None => self.by_expression(name, text),
         };
         if !self.rule.is_empty() && !self.is_dying {
             let message = first.failure.error_message.trim();
