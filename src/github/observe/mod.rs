@@ -67,7 +67,8 @@ pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT
 use loopgate_core::{
     PrNumber, Sha,
     observed::{
-        AppIdentity, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
+        AppIdentity, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Readings, Review,
+        Snapshot,
     },
     policy::Policy,
     state::LoopState,
@@ -79,6 +80,7 @@ pub struct Observer {
     pub(super) registry: Registry,
     rules: BranchRules,
     organisations: Organisations,
+    readings: Readings,
     /// Repositories without configuration: there everything else is asked for only once one appears.
     pub(crate) dormant: Dormant,
 }
@@ -129,6 +131,7 @@ impl Observer {
             registry: Registry::default(),
             rules: BranchRules::default(),
             organisations: Organisations::default(),
+            readings: Readings::kept(),
             dormant: Dormant::default(),
         }
     }

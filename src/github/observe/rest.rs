@@ -143,6 +143,7 @@ impl Observer {
             left_heads,
             hints,
             problems: facts.problems,
+            readings: self.readings.clone(),
             ..read
         };
         Box::pin(base::owners_in_question(

@@ -124,7 +124,10 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         now,
     };
     let assessment = &gates::assess(cx, state, &gather::findings(snapshot));
-    let tampering = &tampering::findings(&tampering::Change::of_head(snapshot, state, policy));
+    let change = &tampering::Change::of_head(snapshot, state, policy);
+    let tampering = &snapshot
+        .readings
+        .recall(change, || tampering::findings(change));
     let inputs = &Inputs {
         snapshot,
         before: state,

@@ -177,7 +177,7 @@ words! {
 /// One failure: a test, a compile error, a lint finding that fails its check.
 ///
 /// Everything but the enums is text from outside; `render` makes it safe to show.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failure {
     pub test_name: Option<String>,
@@ -376,7 +376,7 @@ words! {
 pub type Confidence = Score;
 
 /// Why something failed and how to mend it. The texts hold names and values from outside, as code spans.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Analysis {
     pub root_cause: String,
     pub category: RootCauseCategory,

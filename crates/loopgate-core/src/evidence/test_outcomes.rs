@@ -93,7 +93,7 @@ impl TestState {
 }
 
 /// One test of a [`TestOutcomes`], in 64 bits: the identity above, the state in the lowest three. Never zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TestOutcome(NonZeroU64);
 
 impl TestOutcome {
@@ -112,7 +112,7 @@ impl TestOutcome {
 }
 
 /// Whether a [`TestOutcomes`] holds every test that ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OutcomesExtent {
     #[default]
     Whole,
@@ -122,7 +122,7 @@ pub enum OutcomesExtent {
 }
 
 /// The tests of one attempt, sorted by identity. Serialised as base64 of eight bytes a test.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TestOutcomes {
     entries: Vec<TestOutcome>,
     extent: OutcomesExtent,

@@ -35,7 +35,7 @@ pub struct ProofRun {
 }
 
 /// A test file that the change edits or removes, run on the head as it was on the base.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BaseTestRun {
     /// Where it was on the base.
     pub file: String,
@@ -81,7 +81,7 @@ pub enum RepetitionGap {
 }
 
 /// How a run of a test file ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofEnd {
     Passed,

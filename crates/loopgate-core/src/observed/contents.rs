@@ -14,7 +14,7 @@ use crate::ids::Sha;
 pub type FileAt = (Sha, String);
 
 /// What stands in a file at a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
     Text(Arc<str>),
     /// The commit has no such file.
@@ -24,7 +24,7 @@ pub enum Content {
 }
 
 /// What git keeps at a path of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileEntry {
     /// Git's mode: `0o100644`, `0o100755`, `0o120000` of a symlink, `0o160000` of a submodule, `0o40000` of a folder.
     pub mode: u32,
@@ -39,7 +39,7 @@ impl FileEntry {
 }
 
 /// The files that were read. A commit never changes, so neither does an entry.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Contents {
     pub texts: BTreeMap<FileAt, Content>,
     /// What git keeps there: `None` if the commit has nothing there.

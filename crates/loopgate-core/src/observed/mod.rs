@@ -8,6 +8,9 @@ mod hint;
 mod patch;
 mod people;
 mod queue;
+mod readings;
 mod snapshot;
 
-pub use self::{checks::*, contents::*, hint::*, patch::*, people::*, queue::*, snapshot::*};
+pub use self::{
+    checks::*, contents::*, hint::*, patch::*, people::*, queue::*, readings::*, snapshot::*,
+};

@@ -14,8 +14,8 @@ use crate::{
     ids::{AppId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId},
     observed::{
         Assignments, Authority, BaseEvidence, CheckScope, Comment, Contents, ExternalCheck,
-        ForgedCheck, Hint, Makers, QueueStanding, ReceivedEvidence, Review, ReviewThread, Stack,
-        WorkflowRun,
+        ForgedCheck, Hint, Makers, QueueStanding, Readings, ReceivedEvidence, Review, ReviewThread,
+        Stack, WorkflowRun,
     },
 };
 
@@ -82,6 +82,8 @@ pub struct Snapshot {
     pub hints: Vec<Hint>,
     /// What could not be observed, and why: shown to people, and closing whatever depends on it.
     pub problems: Vec<ObservationProblem>,
+    /// What was read of this and of earlier snapshots. No decision depends on it.
+    pub readings: Readings,
 }
 
 impl Snapshot {
@@ -289,7 +291,7 @@ impl Base {
 }
 
 /// The files a pull request changes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum ChangedFiles {
     /// All of them.
     Complete(Vec<ChangedFile>),
@@ -317,7 +319,7 @@ impl ChangedFiles {
 }
 
 /// One changed file, with its patch where GitHub gives one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangedFile {
     pub path: String,
     /// The old name of a renamed or copied file. Both names count as touched.
@@ -346,7 +348,7 @@ impl ChangedFile {
 
 words! {
     /// What happened to a file. Words of GitHub's files list.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum FileStatus {
         Added = "added",
         Modified = "modified",

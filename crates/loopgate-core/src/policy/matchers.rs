@@ -4,7 +4,10 @@
 //! first: most paths match none. Compiling is most of the work of reading a configuration, so it waits until they are
 //! asked, and clones share it.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    hash::{Hash, Hasher},
+    sync::{Arc, OnceLock},
+};
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
@@ -30,6 +33,12 @@ impl<S, C> Lazy<S, C> {
 impl<S: PartialEq, C> PartialEq for Lazy<S, C> {
     fn eq(&self, other: &Self) -> bool {
         self.0.0 == other.0.0
+    }
+}
+
+impl<S: Hash, C> Hash for Lazy<S, C> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.0.hash(state);
     }
 }
 
@@ -147,7 +156,7 @@ impl PathGlobs {
 }
 
 /// A regular expression, which may have a name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Pattern {
     /// What people call it.
     pub name: Option<PatternName>,

@@ -18,7 +18,7 @@ use crate::{
 
 words! {
     /// What a rule does with its gate.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum RuleTier {
         /// Opens it alone.
         Opens = "opens",
@@ -28,7 +28,7 @@ words! {
 }
 
 /// One rule, as it is written. It looks at one thing: a path, a changed line, a manifest, or a new folder.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GateRule {
     /// Unique among all rules of its gate: the heading in `docs/rules.md`.
@@ -77,7 +77,7 @@ fn kinds_that_run() -> BTreeSet<FileKind> {
 }
 
 /// Words, of which one must be there, or an expression over one line.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Deserialize)]
 #[serde(untagged)]
 pub enum RuleTerms {
     Words(Vec<String>),
@@ -110,7 +110,7 @@ pub enum RulePlace {
 }
 
 /// A change of what a build fetches or runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ManifestChange {
     /// A direct dependency that is new.

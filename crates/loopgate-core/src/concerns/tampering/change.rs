@@ -16,6 +16,7 @@ use crate::{
 };
 
 /// A change with everything that its tests are compared by.
+#[derive(Hash)]
 pub struct Change<'a> {
     pub files: &'a ChangedFiles,
     /// The text of files on both sides; of what is not in it the hunks are read.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::CodeLine;
+use crate::observed::Recallable;
 
 /// Lines shown of a finding.
 const MOST_SHOWN: usize = 12;
@@ -22,6 +23,20 @@ pub struct Tampering {
     pub line: u32,
     /// The lines that weaken, with the sign of a diff: at most 12.
     pub hunk: Vec<String>,
+}
+
+impl Recallable for Vec<Tampering> {
+    fn size(&self) -> usize {
+        let texts = |one: &Tampering| {
+            let names = [one.gone.as_deref(), one.path.as_deref()];
+            let lines = one.hunk.iter().map(String::as_str);
+            let all = lines.chain(names.into_iter().flatten()).chain([&*one.deed]);
+            all.map(str::len).sum::<usize>()
+        };
+        self.iter()
+            .map(|one| size_of::<Tampering>() + texts(one))
+            .sum()
+    }
 }
 
 /// Which of the comparisons finds it: grounds of two of them hold a change.

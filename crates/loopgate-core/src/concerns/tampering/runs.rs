@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What the tests of a change are compared by.
-#[derive(Default)]
+#[derive(Default, Hash)]
 pub struct Runs<'a> {
     /// Tests that failed in an earlier attempt or on the base, by the names that reports give them.
     pub failed: BTreeSet<&'a str>,

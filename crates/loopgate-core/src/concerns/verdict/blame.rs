@@ -49,7 +49,7 @@ pub fn blames(
             };
             let examined = check
                 .evidence()
-                .map(|evidence| ExaminedCheck::new(evidence, changes));
+                .map(|evidence| ExaminedCheck::new(evidence, changes, &snapshot.readings));
             CheckBlame {
                 check: name.clone(),
                 blame: blame_of(check, examined.as_ref(), &circumstances),

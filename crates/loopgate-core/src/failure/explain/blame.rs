@@ -12,6 +12,7 @@ use super::{examined::ExaminedFailure, known};
 use crate::{
     evidence::{CheckEvidence, CheckKind, Confidence, Failure, Outcome, RetryClass},
     failure::{classify::fingerprint, read::Changes},
+    observed::Readings,
 };
 
 words! {
@@ -64,14 +65,18 @@ pub struct ExaminedCheck<'a> {
 }
 
 impl<'a> ExaminedCheck<'a> {
-    pub fn new(check: &'a CheckEvidence, changes: &Changes) -> Self {
+    /// Reads the failures of a check, or recalls what was read of the same ones.
+    pub fn new(check: &'a CheckEvidence, changes: &Changes, readings: &Readings) -> Self {
+        let examine = || {
+            let failures = check.failures.iter();
+            failures
+                .map(|failure| ExaminedFailure::new(failure, changes))
+                .collect::<Vec<_>>()
+        };
+        let failures = readings.recall(&(&check.failures, changes), examine);
         Self {
             check,
-            failures: check
-                .failures
-                .iter()
-                .map(|failure| ExaminedFailure::new(failure, changes))
-                .collect(),
+            failures: Vec::clone(&failures),
         }
     }
 
@@ -240,7 +245,7 @@ fn test_key(failure: &Failure) -> Option<String> {
 
 /// How a failing check may be retried.
 pub fn retry_class(check: &CheckEvidence) -> RetryClass {
-    ExaminedCheck::new(check, &Changes::default()).retry_class()
+    ExaminedCheck::new(check, &Changes::default(), &Readings::default()).retry_class()
 }
 
 #[cfg(test)]
@@ -251,7 +256,7 @@ mod tests {
         check: &CheckEvidence,
         circumstances: &Circumstances<'_>,
     ) -> Option<BlameVerdict> {
-        ExaminedCheck::new(check, &Changes::default()).blame(circumstances)
+        ExaminedCheck::new(check, &Changes::default(), &Readings::default()).blame(circumstances)
     }
 
     fn check(kind: CheckKind, outcome: Outcome, messages: &[&str]) -> CheckEvidence {

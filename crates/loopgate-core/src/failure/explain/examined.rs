@@ -11,6 +11,7 @@ use crate::{
         classify::fingerprint,
         read::{Changes, Reading, text},
     },
+    observed::Recallable,
 };
 
 /// A failure as read among the files that a pull request changes. Reading is nearly all of the work; the texts
@@ -34,6 +35,29 @@ pub struct ExaminedFailure {
     pub touch: Touch,
     pub conclusion: Conclusion,
     pub(in crate::failure) confidence: Confidence,
+}
+
+impl Recallable for Vec<ExaminedFailure> {
+    fn size(&self) -> usize {
+        let texts = |one: &ExaminedFailure| {
+            let conclusion = &one.conclusion;
+            let all = [
+                &one.name,
+                &one.reported,
+                &conclusion.cause,
+                &conclusion.action,
+                &conclusion.reason,
+                &conclusion.subject,
+            ];
+            let patterns = conclusion.patterns.iter().map(String::len);
+            all.into_iter()
+                .map(String::len)
+                .chain(patterns)
+                .sum::<usize>()
+        };
+        let each = |one: &ExaminedFailure| size_of::<ExaminedFailure>() + texts(one);
+        self.iter().map(each).sum()
+    }
 }
 
 impl ExaminedFailure {

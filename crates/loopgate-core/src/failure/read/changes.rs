@@ -1,6 +1,9 @@
 //! The files a pull request changes, and how a path printed on some machine is one of them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::{Hash, Hasher},
+};
 
 use super::paths::{self, FrameOrigin};
 use crate::{
@@ -15,6 +18,13 @@ pub struct Changes {
     files: BTreeMap<String, Vec<u32>>,
     /// The paths, by their last part.
     by_name: HashMap<String, Vec<String>>,
+}
+
+/// By the files: the index is made of them.
+impl Hash for Changes {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.files.hash(state);
+    }
 }
 
 impl Changes {

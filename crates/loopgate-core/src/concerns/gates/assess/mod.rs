@@ -149,7 +149,11 @@ pub fn assess(
             policy: gate_policy,
             mode: policy.mode,
             triggered,
-            changes: &changes,
+            suspects: match triggered {
+                None => changes.suspects(gate_policy),
+                Some(_) => Vec::new(),
+            },
+            looked_at: changes.looked_at(),
             fingerprint: fingerprints
                 .get(name)
                 .map(String::as_str)

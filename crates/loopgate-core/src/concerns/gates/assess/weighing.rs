@@ -12,10 +12,10 @@ use crate::{
     concerns::gates::{
         authority::{Grant, ResolvedApprovers},
         report::{
-            Approval, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome,
-            is_advisory,
+            Approval, Considered, GateReport, PhraseProblem, Refusal, TriggerMatch, Word,
+            WordOutcome, is_advisory,
         },
-        trigger::{self, Opening},
+        trigger::Opening,
     },
     ids::{GateName, UserId},
     observed::{Account, Lifecycle, Snapshot},
@@ -29,8 +29,10 @@ pub(super) struct OneGate<'a> {
     pub(super) policy: &'a GatePolicy,
     pub(super) mode: Mode,
     pub(super) triggered: Option<&'a Opening>,
-    /// What the pull request changes.
-    pub(super) changes: &'a trigger::ReadDiff<'a>,
+    /// Suspects that do not open it.
+    pub(super) suspects: Vec<TriggerMatch>,
+    /// How many files and changed lines its rules look at.
+    pub(super) looked_at: (usize, usize),
     pub(super) fingerprint: &'a str,
     /// Both names of every file in the gate's own diff.
     pub(super) paths: Vec<String>,
@@ -65,12 +67,8 @@ pub(super) fn report(gate: &OneGate<'_>) -> (GateReport, Vec<TamperedComment>, B
         ),
         matches,
         matches_not_kept,
-        suspects: if gate.triggered.is_none() {
-            gate.changes.suspects(gate.policy)
-        } else {
-            Vec::new()
-        },
-        looked_at: gate.changes.extent,
+        suspects: gate.suspects.clone(),
+        looked_at: gate.looked_at,
         fingerprint: gate.fingerprint.to_owned(),
         eligible: authority.eligible(),
         needed: gate.policy.approvers.count.max(1),

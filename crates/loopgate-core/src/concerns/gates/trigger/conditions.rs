@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     KEPT_PER_FILE, Opening, ReadDiff, Scope, excerpt, in_file,
-    reading::{ChangedLine, FileReading},
+    reading::{self, ChangedLine, FileReading},
     rules::RuleHit,
 };
 use crate::{
@@ -51,13 +51,13 @@ impl ReadDiff<'_> {
             }
             GateTrigger::Rules(rules) => return self.rules(rules),
             GateTrigger::Paths(paths) => {
-                return self.in_files(|reading| touched(reading.file, paths));
+                return self.in_files(|index| touched(&self.diff.files.known()[index], paths));
             }
             GateTrigger::AddedLines(wanted) => {
-                return self.in_files(|reading| changed(reading, wanted, true));
+                return self.in_files(|index| changed(&self.files()[index], wanted, true));
             }
             GateTrigger::RemovedLines(wanted) => {
-                return self.in_files(|reading| changed(reading, wanted, false));
+                return self.in_files(|index| changed(&self.files()[index], wanted, false));
             }
             GateTrigger::Findings(severity) => return self.found(*severity),
             GateTrigger::Always => MatchReason::Always,
@@ -108,28 +108,21 @@ impl ReadDiff<'_> {
         })
     }
 
-    /// Asks each file.
-    fn in_files(
-        &self,
-        ask: impl Fn(&FileReading<'_>) -> Vec<(Option<u32>, MatchReason)>,
-    ) -> Option<Opening> {
-        self.with_unlisted(
-            self.files
-                .iter()
-                .enumerate()
-                .filter_map(|(index, reading)| {
-                    let matches = ask(reading);
-                    let not_kept = matches.len().saturating_sub(KEPT_PER_FILE);
-                    let kept = matches.into_iter().take(KEPT_PER_FILE);
-                    let matches: Vec<_> = kept
-                        .map(|(line, reason)| in_file(reading.file, line, reason))
-                        .collect();
-                    (!matches.is_empty()).then(|| Opening {
-                        not_kept,
-                        ..Opening::file(index, matches)
-                    })
-                }),
-        )
+    /// Asks each file, by its index.
+    fn in_files(&self, ask: impl Fn(usize) -> Vec<(Option<u32>, MatchReason)>) -> Option<Opening> {
+        let files = self.diff.files.known().iter().enumerate();
+        self.with_unlisted(files.filter_map(|(index, file)| {
+            let matches = ask(index);
+            let not_kept = matches.len().saturating_sub(KEPT_PER_FILE);
+            let kept = matches.into_iter().take(KEPT_PER_FILE);
+            let matches: Vec<_> = kept
+                .map(|(line, reason)| in_file(file, line, reason))
+                .collect();
+            (!matches.is_empty()).then(|| Opening {
+                not_kept,
+                ..Opening::file(index, matches)
+            })
+        }))
     }
 
     /// A list of files that is not whole leaves it open whether another file would match.
@@ -150,20 +143,13 @@ impl ReadDiff<'_> {
             ..Opening::file(hit.file, vec![matched])
         };
         let found = matches.into_iter().filter(|_| opens).map(of_hit);
-        let looked_at = |reading: &&FileReading<'_>| {
-            reading.is_unreadable && rules.reads_lines_of(&reading.file.path, &reading.kinds)
-        };
-        let unread = self
-            .files
-            .iter()
-            .enumerate()
-            .filter(|(_, reading)| looked_at(reading))
-            .map(|(index, reading)| {
-                Opening::file(
-                    index,
-                    vec![in_file(reading.file, None, MatchReason::Unreadable)],
-                )
-            });
+        let files = self.diff.files.known();
+        let unread = self.extent().unreadable.iter().filter_map(|&index| {
+            let file = files.get(index)?;
+            let is_looked_at = rules.reads_lines_of(&file.path, &reading::kinds(file));
+            let matches = || vec![in_file(file, None, MatchReason::Unreadable)];
+            is_looked_at.then(|| Opening::file(index, matches()))
+        });
         self.with_unlisted(found.chain(unread))
     }
 

@@ -4,6 +4,7 @@
 
 mod conditions;
 mod copies;
+mod diff;
 mod locks;
 mod manifests;
 mod pins;
@@ -11,16 +12,16 @@ mod reading;
 mod rules;
 mod scripts;
 
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::{cell::OnceCell, collections::BTreeSet, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
 
-use self::{reading::FileReading, rules::RuleHit};
+use self::{diff::Diff, reading::FileReading, rules::RuleHit};
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::Finding,
-    observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Snapshot},
-    policy::{GatePolicy, GateTrigger, Policy},
+    observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Recallable, Snapshot},
+    policy::{GatePolicy, GateTrigger, Policy, RuleBook},
     source_files::FileKind,
     untrusted::without_secrets,
 };
@@ -169,30 +170,73 @@ impl Scope {
 pub(super) struct ReadDiff<'a> {
     pub(super) snapshot: &'a Snapshot,
     findings: &'a [Finding],
-    /// In the order of the changed files.
-    files: Vec<FileReading<'a>>,
-    /// How many files and changed lines the rules look at.
-    pub(super) extent: (usize, usize),
-    /// What the rules of the presets find.
-    hits: OnceCell<Vec<RuleHit>>,
+    diff: Diff<'a>,
+    /// In the order of the changed files; read where what is known of the diff does not answer.
+    files: OnceCell<Vec<FileReading<'a>>>,
+    extent: OnceCell<Arc<Extent>>,
+    hits: OnceCell<Arc<Box<[RuleHit]>>>,
+}
+
+/// How much of a diff there is to look at.
+struct Extent {
+    /// Changed lines.
+    lines: usize,
+    /// The files, by their indices, in which lines may change that are not shown.
+    unreadable: BTreeSet<usize>,
+}
+
+impl Recallable for Extent {
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.unreadable.len() * size_of::<usize>()
+    }
 }
 
 impl<'a> ReadDiff<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
-        let files = snapshot
-            .files
-            .known()
-            .iter()
-            .map(|file| FileReading::new(file, snapshot));
-        let files: Vec<FileReading<'_>> = files.collect();
-        let extent = (files.len(), files.iter().map(|file| file.lines.len()).sum());
         Self {
             snapshot,
             findings,
-            files,
-            extent,
+            diff: Diff::of(snapshot),
+            files: OnceCell::new(),
+            extent: OnceCell::new(),
             hits: OnceCell::new(),
         }
+    }
+
+    fn files(&self) -> &[FileReading<'a>] {
+        let read = || {
+            let files = self.diff.files.known().iter();
+            files
+                .map(|file| FileReading::new(file, &self.diff))
+                .collect()
+        };
+        self.files.get_or_init(read)
+    }
+
+    fn extent(&self) -> &Extent {
+        let read = || Extent {
+            lines: self.files().iter().map(|file| file.lines.len()).sum(),
+            unreadable: (0..)
+                .zip(self.files())
+                .filter(|(_, file)| file.is_unreadable)
+                .map(|(index, _)| index)
+                .collect(),
+        };
+        self.extent
+            .get_or_init(|| self.snapshot.readings.recall(&self.diff, read))
+    }
+
+    /// How many files and changed lines the rules look at.
+    pub(super) fn looked_at(&self) -> (usize, usize) {
+        (self.diff.files.known().len(), self.extent().lines)
+    }
+
+    /// What the rules of a book find.
+    fn hits(&self, book: &RuleBook) -> &[RuleHit] {
+        let content = (&self.diff, &book.rules);
+        let read = || rules::hits(book, &self.diff, self.files()).into_boxed_slice();
+        self.hits
+            .get_or_init(|| self.snapshot.readings.recall(&content, read))
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
@@ -246,6 +290,7 @@ pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<Fi
         let needs_texts = || reading::needs_texts(file, kinds, file.read_patch().as_ref());
         reads_lines_of(file, &kinds) && (needs_texts() || is_compared(file))
     };
+    let diff = Diff::of(snapshot);
     let files = snapshot
         .files
         .known()
@@ -253,7 +298,7 @@ pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<Fi
         .filter(is_read)
         .take(MOST_FILES_READ);
     let mut all: BTreeSet<FileAt> = files
-        .flat_map(|file| reading::sides(file, snapshot).into_iter().flatten())
+        .flat_map(|file| diff.sides(file).into_iter().flatten())
         .collect();
     let goes_by_rules = |condition: &&GateTrigger| matches!(condition, GateTrigger::Rules(_));
     if conditions.iter().any(goes_by_rules) {

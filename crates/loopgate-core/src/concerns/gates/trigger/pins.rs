@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
+    diff::Diff,
     locks,
     manifests::is_lock_file,
-    reading::{ChangedLine, FileReading, texts},
+    reading::{ChangedLine, FileReading},
 };
-use crate::{observed::Snapshot, source_files::file_name};
+use crate::source_files::file_name;
 
 /// The keys of `package.json` and `pnpm-workspace.yaml` under which packages are held.
 const HELD: [&str; 3] = ["overrides", "resolutions", "pnpm"];
@@ -28,13 +29,13 @@ fn is_list_of_constraints(name: &str) -> bool {
 /// line that does.
 pub(super) fn downgrades<'a>(
     reading: &FileReading<'a>,
-    snapshot: &Snapshot,
+    diff: &Diff<'_>,
 ) -> Vec<(ChangedLine<'a>, String)> {
     let path = &reading.file.path;
     if !may_pin(path) {
         return Vec::new();
     }
-    let Some([old, new]) = texts(reading.file, snapshot) else {
+    let Some([old, new]) = diff.texts(reading.file) else {
         return Vec::new();
     };
     let before = pins(path, old);
@@ -47,7 +48,7 @@ pub(super) fn downgrades<'a>(
             // whether it is older, unless a lock file shows what it was.
             _ => {
                 is_exact(pin)
-                    && locked_at_base(name, snapshot).is_none_or(|known| version(pin) < Some(known))
+                    && locked_at_base(name, diff).is_none_or(|known| version(pin) < Some(known))
             }
         }
     };
@@ -128,13 +129,13 @@ fn asked_for(text: &str) -> BTreeMap<String, String> {
 }
 
 /// The newest version of a package in the lock files at the base that the pull request changes.
-fn locked_at_base(name: &str, snapshot: &Snapshot) -> Option<Vec<u64>> {
-    let locks = snapshot
+fn locked_at_base(name: &str, diff: &Diff<'_>) -> Option<Vec<u64>> {
+    let locks = diff
         .files
         .known()
         .iter()
         .filter(|file| is_lock_file(&file.path));
-    let old = locks.filter_map(|file| Some((&file.path, texts(file, snapshot)?[0])));
+    let old = locks.filter_map(|file| Some((&file.path, diff.texts(file)?[0])));
     old.flat_map(|(path, text)| locks::versions(path, text, name))
         .filter_map(|known| version(&known))
         .max()

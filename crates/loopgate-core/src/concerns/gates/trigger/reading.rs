@@ -5,10 +5,11 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
+use super::diff::Diff;
 use crate::{
     ids::Sha,
     letters::LineWords,
-    observed::{ChangedFile, DiffHunk, DiffLine, FileAt, FileStatus, LineChange, Patch, Snapshot},
+    observed::{ChangedFile, DiffHunk, DiffLine, FileStatus, LineChange, Patch},
     source_files::{FileKind, Lexer, Syntax, kind, name_conditions, runs},
 };
 
@@ -67,26 +68,6 @@ const EMPTY: Sha = Sha::from_bytes([
     0xe4, 0x8c, 0x53, 0x91,
 ]);
 
-/// The file at the base and at the head, where it is there.
-pub(super) fn sides(file: &ChangedFile, snapshot: &Snapshot) -> [Option<FileAt>; 2] {
-    let pull = &snapshot.pull_request;
-    // Where GitHub compares nothing, a text that the patch does not fit is noticed.
-    let base = snapshot.merge_base.unwrap_or(pull.base.sha);
-    let old = file.previous_path.as_ref().unwrap_or(&file.path);
-    let at_base = (file.status != FileStatus::Added).then(|| (base, old.clone()));
-    let at_head = (file.status != FileStatus::Removed).then(|| (pull.head.sha, file.path.clone()));
-    [at_base, at_head]
-}
-
-/// The texts of a file at the base and at the head, where both were read. A file that is not there is empty.
-pub(super) fn texts<'a>(file: &ChangedFile, snapshot: &'a Snapshot) -> Option<[&'a str; 2]> {
-    let [old, new] = sides(file, snapshot).map(|side| match side {
-        Some((commit, path)) => snapshot.contents.text(commit, &path),
-        None => Some(""),
-    });
-    Some([old?, new?])
-}
-
 /// Whether some of its changes are not known without both texts.
 pub(super) fn needs_texts(
     file: &ChangedFile,
@@ -135,7 +116,7 @@ pub(super) fn has_no_change(file: &ChangedFile) -> bool {
 }
 
 impl<'a> FileReading<'a> {
-    pub(super) fn new(file: &'a ChangedFile, snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(file: &'a ChangedFile, diff: &Diff<'a>) -> Self {
         let kinds = kinds(file);
         let mut reading = Self {
             file,
@@ -150,7 +131,7 @@ impl<'a> FileReading<'a> {
         if !needs_texts && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
             return reading;
         }
-        let both = needs_texts.then(|| texts(file, snapshot)).flatten();
+        let both = needs_texts.then(|| diff.texts(file)).flatten();
         reading.is_unreadable = needs_texts && both.is_none();
         let syntax = [
             Syntax::of(&file.path),

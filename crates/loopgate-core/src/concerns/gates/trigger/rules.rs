@@ -3,13 +3,15 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    ReadDiff, copies, excerpt, in_file, manifests, pins,
-    reading::{ChangedLine, FileReading, LineWeight, texts},
+    EXCERPT, ReadDiff, copies,
+    diff::{Diff, arrives},
+    excerpt, in_file, manifests, pins,
+    reading::{ChangedLine, FileReading, LineWeight},
     scripts,
 };
 use crate::{
     concerns::gates::report::{MatchReason, RuleEvidence, TriggerMatch},
-    observed::{ChangedFile, FileStatus, Snapshot},
+    observed::{FileStatus, Recallable},
     policy::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleTier},
     source_files::{FileKind, TestSyntax, in_test_folder, is_named_test, runs},
 };
@@ -37,6 +39,13 @@ pub(super) struct RuleHit {
     pub is_doubtful: bool,
     /// Places of the rule in this file that are not kept.
     pub more: usize,
+}
+
+impl Recallable for Box<[RuleHit]> {
+    fn size(&self) -> usize {
+        let longest = size_of::<RuleHit>() + EXCERPT;
+        self.len() * longest
+    }
 }
 
 impl RuleHit {
@@ -69,10 +78,8 @@ impl ChosenRules {
 impl ReadDiff<'_> {
     /// What the chosen rules find, those that open first.
     pub(super) fn rule_matches(&self, chosen: &ChosenRules) -> Vec<(&RuleHit, TriggerMatch)> {
-        let hits = self
-            .hits
-            .get_or_init(|| hits(&chosen.book, self.snapshot, &self.files));
-        let own = hits
+        let own = self
+            .hits(&chosen.book)
             .iter()
             .filter(|hit| chosen.tiers.contains_key(&hit.rule));
         let mut matches: Vec<_> = own
@@ -94,7 +101,7 @@ impl ReadDiff<'_> {
                     });
                 Some((
                     hit,
-                    in_file(self.files.get(hit.file)?.file, hit.line, reason),
+                    in_file(self.diff.files.known().get(hit.file)?, hit.line, reason),
                 ))
             })
             .collect();
@@ -104,19 +111,14 @@ impl ReadDiff<'_> {
 }
 
 /// Everything that the rules of a book find in the changed files.
-pub(super) fn hits(
-    book: &RuleBook,
-    snapshot: &Snapshot,
-    files: &[FileReading<'_>],
-) -> Vec<RuleHit> {
-    let existing = existing_folders(snapshot);
+pub(super) fn hits(book: &RuleBook, diff: &Diff<'_>, files: &[FileReading<'_>]) -> Vec<RuleHit> {
+    let existing = diff.existing_folders();
     let names = names_in(files);
-    let by_bot = manifests::is_by_update_bot(snapshot);
     let copies = copies::edited(files);
-    let scripts = scripts::run_by_workflows(snapshot);
+    let scripts = scripts::run_by_workflows(diff);
     let mut all = Vec::new();
     for (file, reading) in files.iter().enumerate() {
-        let references = manifests::changes_only_references(reading, by_bot);
+        let references = manifests::changes_only_references(reading, diff.is_by_update_bot);
         let hit = |rule, line, evidence, is_doubtful| RuleHit {
             rule,
             file,
@@ -199,7 +201,7 @@ pub(super) fn hits(
                     Vec::from_iter(is_run.then_some(PATH))
                 }
                 ManifestChange::Action => in_workflow(reading, references),
-                change if is_of_packages => in_manifest(change, reading, snapshot),
+                change if is_of_packages => in_manifest(change, reading, diff),
                 _ => Vec::new(),
             });
             let places = folder.into_iter().chain(named.into_iter().flatten());
@@ -276,7 +278,7 @@ fn in_workflow(
 fn in_manifest(
     change: ManifestChange,
     reading: &FileReading<'_>,
-    snapshot: &Snapshot,
+    diff: &Diff<'_>,
 ) -> Vec<(Option<u32>, Option<RuleEvidence>)> {
     let named = match change {
         ManifestChange::Dependency => {
@@ -289,19 +291,17 @@ fn in_manifest(
                     .collect(),
             };
         }
-        ManifestChange::Source => {
-            manifests::changed_sources(reading, texts(reading.file, snapshot))
-        }
+        ManifestChange::Source => manifests::changed_sources(reading, diff.texts(reading.file)),
         ManifestChange::Hook => manifests::added_hooks(reading),
         ManifestChange::Identity => {
-            let others = manifests::other_packages(reading, texts(reading.file, snapshot));
+            let others = manifests::other_packages(reading, diff.texts(reading.file));
             let place = |(line, name): (Option<ChangedLine<'_>>, String)| {
                 let number = line.map(|line| line.number);
                 (number, Some(RuleEvidence::Named(excerpt(&name))))
             };
             return others.into_iter().map(place).collect();
         }
-        ManifestChange::Downgrade => pins::downgrades(reading, snapshot),
+        ManifestChange::Downgrade => pins::downgrades(reading, diff),
         ManifestChange::Copy | ManifestChange::Script | ManifestChange::Action => {
             return Vec::new();
         }
@@ -389,30 +389,4 @@ fn names_in<'a>(files: &'a [FileReading<'_>]) -> HashSet<&'a str> {
         .flat_map(|word| [word].into_iter().chain(word.rsplit('.').take(1)))
         .filter(|word| word.len() > 3)
         .collect()
-}
-
-/// The folders at the top of the base. Where they are not known, a folder in which something is changed or removed is
-/// known to exist.
-fn existing_folders(snapshot: &Snapshot) -> BTreeSet<&str> {
-    match &snapshot.base_folders {
-        Some(folders) => folders.iter().map(String::as_str).collect(),
-        None => {
-            let files = snapshot.files.known().iter();
-            let old_names = files.filter_map(|file| {
-                file.previous_path
-                    .as_deref()
-                    .or((!arrives(file)).then_some(&file.path))
-            });
-            old_names
-                .filter_map(|path| Some(path.split_once('/')?.0))
-                .collect()
-        }
-    }
-}
-
-fn arrives(file: &ChangedFile) -> bool {
-    matches!(
-        file.status,
-        FileStatus::Added | FileStatus::Renamed | FileStatus::Copied
-    )
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::diff::Diff;
 use crate::{
     observed::{FileAt, Snapshot},
     source_files::{FileKind, extension, kind},
@@ -26,17 +27,15 @@ pub(super) fn workflows_to_read(snapshot: &Snapshot, workflows: &[String]) -> Ve
 }
 
 /// The changed files that a workflow at the base runs, by their paths, as far as workflows were read.
-pub(super) fn run_by_workflows(snapshot: &Snapshot) -> BTreeSet<&str> {
-    let base = snapshot.pull_request.base.sha;
-    let texts = snapshot.contents.texts.keys().filter_map(|(commit, path)| {
-        let is_workflow = *commit == base && path.starts_with(WORKFLOWS);
-        is_workflow.then(|| snapshot.contents.text(base, path))?
-    });
-    let named: BTreeSet<String> = texts
-        .filter_map(Workflow::parse)
+pub(super) fn run_by_workflows<'a>(diff: &Diff<'a>) -> BTreeSet<&'a str> {
+    let workflows = diff
+        .texts_of_base()
+        .filter(|(path, _)| path.starts_with(WORKFLOWS));
+    let named: BTreeSet<String> = workflows
+        .filter_map(|(_, text)| Workflow::parse(text))
         .flat_map(|workflow| named_files(&workflow))
         .collect();
-    let changed = snapshot.files.known().iter().flat_map(|file| file.paths());
+    let changed = diff.files.known().iter().flat_map(|file| file.paths());
     changed
         .filter(|path| may_be_run(path) && named.contains(*path))
         .collect()
