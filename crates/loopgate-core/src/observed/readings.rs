@@ -37,7 +37,7 @@ impl Readings {
             return Arc::new(read());
         };
         let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (TypeId::of::<R>(), digest(content));
+        let key = (TypeId::of::<R>(), ContentDigest::of(content));
         let known = kept().get(&key);
         if let Some(known) = known.and_then(|known| known.downcast().ok()) {
             return known;
@@ -61,7 +61,7 @@ impl fmt::Debug for Readings {
     }
 }
 
-type Key = (TypeId, [u8; 32]);
+type Key = (TypeId, ContentDigest);
 type Shared = Arc<dyn Any + Send + Sync>;
 
 /// Once the young ones take all the memory of a generation, the old ones go and the young ones are the old.
@@ -91,10 +91,16 @@ impl Generations {
     }
 }
 
-fn digest(content: &impl Hash) -> [u8; 32] {
-    let mut hasher = ContentHasher(Sha256::new());
-    content.hash(&mut hasher);
-    hasher.0.finalize().into()
+/// The SHA-256 of a content. It stands for the content where several readings are made of the same one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ContentDigest([u8; 32]);
+
+impl ContentDigest {
+    pub fn of(content: &impl Hash) -> Self {
+        let mut hasher = ContentHasher(Sha256::new());
+        content.hash(&mut hasher);
+        Self(hasher.0.finalize().into())
+    }
 }
 
 /// Takes everything that is hashed into a digest that cannot be met by chance or on purpose.

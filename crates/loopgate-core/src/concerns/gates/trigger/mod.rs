@@ -20,7 +20,9 @@ use self::{diff::Diff, reading::FileReading, rules::RuleHit};
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::Finding,
-    observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Recallable, Snapshot},
+    observed::{
+        ChangedFile, ChangedFiles, ContentDigest, FileAt, FileStatus, Recallable, Snapshot,
+    },
     policy::{GatePolicy, GateTrigger, Policy, RuleBook},
     source_files::FileKind,
     untrusted::without_secrets,
@@ -171,6 +173,7 @@ pub(super) struct ReadDiff<'a> {
     pub(super) snapshot: &'a Snapshot,
     findings: &'a [Finding],
     diff: Diff<'a>,
+    digest: OnceCell<ContentDigest>,
     /// In the order of the changed files; read where what is known of the diff does not answer.
     files: OnceCell<Vec<FileReading<'a>>>,
     extent: OnceCell<Arc<Extent>>,
@@ -197,10 +200,16 @@ impl<'a> ReadDiff<'a> {
             snapshot,
             findings,
             diff: Diff::of(snapshot),
+            digest: OnceCell::new(),
             files: OnceCell::new(),
             extent: OnceCell::new(),
             hits: OnceCell::new(),
         }
+    }
+
+    /// Stands for the diff.
+    fn digest(&self) -> ContentDigest {
+        *self.digest.get_or_init(|| ContentDigest::of(&self.diff))
     }
 
     fn files(&self) -> &[FileReading<'a>] {
@@ -223,7 +232,7 @@ impl<'a> ReadDiff<'a> {
                 .collect(),
         };
         self.extent
-            .get_or_init(|| self.snapshot.readings.recall(&self.diff, read))
+            .get_or_init(|| self.snapshot.readings.recall(&self.digest(), read))
     }
 
     /// How many files and changed lines the rules look at.
@@ -233,7 +242,7 @@ impl<'a> ReadDiff<'a> {
 
     /// What the rules of a book find.
     fn hits(&self, book: &RuleBook) -> &[RuleHit] {
-        let content = (&self.diff, &book.rules);
+        let content = (self.digest(), &book.rules);
         let read = || rules::hits(book, &self.diff, self.files()).into_boxed_slice();
         self.hits
             .get_or_init(|| self.snapshot.readings.recall(&content, read))
