@@ -2,12 +2,13 @@
 //! feedback* or *escalate to a human*. This page is the map of the code; `docs/dev/architecture.md` is the guided tour, and
 //! `docs/dev/decisions.md` lists what is decided, by the names of its tests.
 //!
-//! Four crates lie below, and the compiler keeps them there:
+//! Five crates lie below, and the compiler keeps them there:
 //!
 //! - [`loopgate_core`] holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its heart
 //!   is [`decide`](fn@loopgate_core::deciding::decide), which turns what was observed, what is remembered and what
 //!   governs into one decision. Around it stand gates and their grammar, rules and scores, attempts and the retry
 //!   policy, failures and their fingerprints.
+//! - [`loopgate_git`] starts git, in the only place: without hooks, and without the settings of the surroundings.
 //! - [`loopgate_reports`] turns the bytes of test runners, compilers and linters into results, failures, findings and
 //!   coverage. It never fails and never trusts: the code under test wrote them.
 //! - [`loopgate_webhook`] says which pull requests a webhook delivery concerns, in one pass over its payload.
@@ -15,13 +16,12 @@
 //!   structs, which people and the REST API change by the same operations.
 //!
 //! Arrows between the rooms here point down only: `cli, server → mcp → github, runner → refs → render, config,
-//! channels, git`.
+//! channels`.
 //!
 //! - [`config`] turns `.github/loopgate.yml` into a [`Policy`](loopgate_core::policy::Policy): every default filled in,
 //!   every number in its range, and what is wrong reported with line, column and what was probably meant.
 //! - [`render`] turns decisions into what people read: the status comment, check runs, gate requests, escalations, the
 //!   job summary, the terminal. Whatever came from outside is made safe here, and every page fits GitHub's limits.
-//! - [`git`] starts git, in the only place: without hooks, and without the settings of the surroundings.
 //! - [`refs`] keeps a run in a hidden git ref: loads it, recovers it when it is damaged, and saves it by
 //!   compare-and-swap, the only lock there is. It works over GitHub's API and over a local repository alike.
 //! - [`channels`] carries a call for a human to Slack and by e-mail, for those who do not watch the pull request.
@@ -54,7 +54,6 @@
 pub mod channels;
 pub mod cli;
 pub mod config;
-pub mod git;
 pub mod github;
 pub mod mcp;
 pub mod proof;

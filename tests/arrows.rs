@@ -63,13 +63,12 @@ const GITHUB: &[(&str, &[&str])] = &[
 /// The rooms each room may enter, beside itself.
 const ARROWS: &[(&str, &[&str])] = &[
     ("config", &[]),
-    ("git", &[]),
     ("channels", &[]),
     ("proof", &[]),
     ("render", &[]),
-    ("refs", &["render", "config", "git"]),
+    ("refs", &["render", "config"]),
     ("github", &["proof", "channels", "refs", "render", "config"]),
-    ("runner", &["refs", "render", "config", "git"]),
+    ("runner", &["refs", "render", "config"]),
     ("mcp", &["github", "render"]),
     (
         "server",
@@ -81,7 +80,6 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "proof", "server", "mcp", "github", "runner", "channels", "refs", "render", "config",
-            "git",
         ],
     ),
 ];

@@ -30,8 +30,9 @@ const CITABLE: [&str; 6] = [
 ];
 
 /// What the documents write for a crate's folder.
-const SHORTHANDS: [(&str, &str); 4] = [
+const SHORTHANDS: [(&str, &str); 5] = [
     ("core/", "crates/loopgate-core/src/"),
+    ("git/", "crates/loopgate-git/src/"),
     ("reports/", "crates/loopgate-reports/src/"),
     ("simulator/", "crates/loopgate-simulator/src/"),
     ("webhook/", "crates/loopgate-webhook/src/"),

@@ -7,8 +7,9 @@ use std::{
     time::SystemTime,
 };
 
-use crate::{git::Git, runner::Worktree};
+use crate::runner::Worktree;
 use loopgate_core::{Sha, evidence::Evidence};
+use loopgate_git::Git;
 
 /// The evidence among the files that `verify` leaves.
 pub(super) const FILE: &str = "evidence.json";

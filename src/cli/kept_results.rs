@@ -10,10 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::working_tree::{self, EVIDENCE};
-use crate::{
-    git::Git,
-    runner::{Checkout, Worktree},
-};
+use crate::runner::{Checkout, Worktree};
 use loopgate_core::{
     CheckName, Sha,
     concerns::checks::lost_results,
@@ -21,6 +18,7 @@ use loopgate_core::{
     policy::{CheckSource, Policy},
     source_files::{FileKind, kind},
 };
+use loopgate_git::Git;
 
 /// Runs that are kept of a check: the newest.
 const MOST: usize = 20;

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::{CliError, CommandResult, exit, online::RunSource, output, working_tree};
 use crate::{
-    git::Git,
     refs::{ListObjects, MemoryNotes, MemoryStore},
     render,
     runner::Checkout,
@@ -21,6 +20,7 @@ use loopgate_core::{
     memory::{Card, Memory, MemoryLine, Recurring},
     policy::MemoryPolicy,
 };
+use loopgate_git::Git;
 
 #[derive(Debug, Args)]
 pub struct MemoryArguments {

@@ -15,7 +15,6 @@ use url::Url;
 
 use super::{CliError, CommandResult, exit, output};
 use crate::{
-    git::withhold,
     github::registration::{
         AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage,
         stored_github,
@@ -23,6 +22,7 @@ use crate::{
     server::{ServerConfig, SetupPages, known_setup_token, parse_url, setup_token, stop_signal},
 };
 use loopgate_core::Login;
+use loopgate_git::withhold;
 
 /// How long is waited for somebody to press GitHub's buttons: as long as its code is good.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);

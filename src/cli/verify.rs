@@ -24,7 +24,6 @@ use super::{
     working_tree::{self, CONFIGURATION},
 };
 use crate::{
-    git::{Git, Outsider},
     refs::LocalRepository,
     render::{self, Feedback, PlantedSettings, Subject},
     runner::{self, Changes, Checkout, Head, Plan, TestTrial},
@@ -40,6 +39,7 @@ use loopgate_core::{
     stage::Stage,
     state::{LoopState, RunStatus},
 };
+use loopgate_git::{Git, Outsider};
 
 #[derive(Debug, Args)]
 pub struct VerifyArguments {

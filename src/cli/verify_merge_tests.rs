@@ -3,7 +3,6 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    git::Git,
     proof::Signer,
     refs::{GitObjects as _, NewCommit, RefName, Save, archive_entry},
 };
@@ -14,6 +13,7 @@ use loopgate_core::{
     observed::{Lifecycle, ReviewVerdict},
     proof::Merge,
 };
+use loopgate_git::Git;
 
 const KEY: &str = include_str!("../proof/testdata/not-a-secret.pem");
 

@@ -11,7 +11,6 @@ use chrono::Utc;
 use super::{CliError, actions, online::set_here, output};
 use crate::{
     config,
-    git::{Git, Outsider},
     refs::{LocalRepository, MemoryStore},
     render::{self, PlantedSettings},
     runner::{self, Changes, Checkout, Detected, Extent, Purpose, Worktree},
@@ -27,6 +26,7 @@ use loopgate_core::{
     },
     policy::{CheckSource, Policy, PolicyOrigin},
 };
+use loopgate_git::{Git, Outsider};
 
 /// Where the configuration is looked for, relative to the top of the repository.
 pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Result, Retry};
-use crate::git::{Git, GitOutput};
 use loopgate_core::Sha;
+use loopgate_git::{Git, GitOutput};
 
 /// A local repository.
 #[derive(Debug, Clone)]

@@ -5,8 +5,8 @@ use std::future::Future;
 use serde::Serialize;
 
 use super::RefName;
-use crate::git::GitError;
 use loopgate_core::{RepoName, Sha, Timestamp};
+use loopgate_git::GitError;
 
 /// What a git database answers, or what follows from it.
 pub type Result<T, E = RefsError> = std::result::Result<T, E>;

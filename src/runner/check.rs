@@ -16,7 +16,6 @@ use super::{
     command::{Ending, Finished},
     places::{self, Places},
 };
-use crate::git::Git;
 use loopgate_core::{
     CheckName, Timestamp,
     concerns::coverage,
@@ -28,6 +27,7 @@ use loopgate_core::{
     observed::ChangedFiles,
     policy::{CommandCheck, FailOn, FlakyTests, REPORTS_VARIABLE},
 };
+use loopgate_git::Git;
 use loopgate_reports::{
     Coverage, Pattern, PatternError, ReadOptions, Report,
     joblog::{self, JobLog, LogTail},

@@ -6,11 +6,11 @@ use std::{
     thread,
 };
 
-use crate::git::{Git, GitError, GitOutput};
 use loopgate_core::{
     RepoName, Sha,
     observed::{ChangedFile, ChangedFiles, FileStatus},
 };
+use loopgate_git::{Git, GitError, GitOutput};
 
 /// A git working tree.
 #[derive(Clone, Debug)]

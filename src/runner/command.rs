@@ -18,7 +18,7 @@ use super::{
     capture::{Captured, OutputReader, Tee},
     processes::{self, ProcessTree},
 };
-use crate::git::{in_own_group, withhold};
+use loopgate_git::{in_own_group, withhold};
 
 /// Ends all that holds a clone of it, and those of its children. One that never comes is never waited for.
 pub use tokio_util::sync::CancellationToken as Interrupt;

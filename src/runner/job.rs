@@ -16,7 +16,6 @@ use super::{
     command::{self, CommandLine, Interrupt},
     reproduction, rerun,
 };
-use crate::git::Git;
 use loopgate_core::{
     CheckName,
     evidence::{
@@ -26,6 +25,7 @@ use loopgate_core::{
     failure::{self, Changes, ExaminedFailure},
     policy::{CommandCheck, FlakyTests, REPORTS_VARIABLE, Waits},
 };
+use loopgate_git::Git;
 
 /// Called with what happens to a check, as it happens; from several threads at once.
 pub type Observer = Arc<dyn Fn(&CheckName, CheckEvent<'_>) + Send + Sync>;

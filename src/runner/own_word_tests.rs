@@ -9,7 +9,8 @@ use loopgate_core::{
 };
 
 use super::{Interrupt, fixtures::folder_of, schedule};
-use crate::{git::Git, runner::schedule::Plan};
+use crate::runner::schedule::Plan;
+use loopgate_git::Git;
 
 /// What became of a command, of which `bin/NAME` is a shell script.
 async fn ran(

@@ -10,12 +10,12 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::git::{Git, GitOutput};
 use loopgate_core::{
     evidence::{Failure, Finding, SourceLocation, mention_place},
     failure::is_foreign,
     source_files::is_test,
 };
+use loopgate_git::{Git, GitOutput};
 
 /// Longest path of which suffixes are tried, in parts.
 const MOST_PARTS: usize = 40;

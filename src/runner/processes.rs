@@ -57,7 +57,7 @@ pub fn shell(line: &str) -> Command {
 #[derive(Debug)]
 pub struct ProcessTree {
     mark: String,
-    /// The first process of the group that [`in_own_group`](crate::git::in_own_group) makes.
+    /// The first process of the group that [`in_own_group`](loopgate_git::in_own_group) makes.
     leader: u32,
 }
 

@@ -16,12 +16,12 @@ use super::{
     command::Interrupt,
     job::{self, CheckEvent, Observer},
 };
-use crate::git::{Git, Outsider};
 use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, FileCoverage, Outcome},
     policy::{CheckPolicy, CheckSource, Waits},
 };
+use loopgate_git::{Git, Outsider};
 
 /// The result of a plan.
 #[derive(Debug, Default)]

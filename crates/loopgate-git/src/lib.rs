@@ -1,4 +1,4 @@
-//! Starting git. Nothing else in this package starts it.
+//! Starting git. Nothing else of Loopgate starts it.
 //!
 //! A repository is not trusted: its hooks do not run, its settings start no file system monitor, what code of a pull
 //! request has planted in its configuration is left out ([`Git::expose`]), and no variable of the surroundings (a hook,
@@ -7,6 +7,23 @@
 //! Git asks nothing, pages nothing, and prints English, since some of its messages are read.
 //!
 //! Output is read into bounded memory while it comes.
+
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::unwrap_used,
+        clippy::use_debug
+    )
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests start what their users would"
+    )
+)]
 
 mod command;
 mod folders;

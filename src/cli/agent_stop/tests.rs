@@ -1,6 +1,6 @@
 use super::{holds::MOST_IN_A_ROW, *};
-use crate::git::Git;
 use loopgate_core::evidence::{CheckEvidence, CheckKind};
+use loopgate_git::Git;
 
 struct Project(tempfile::TempDir);
 

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     cli::{CliError, output, progress, working_tree},
-    git::Outsider,
     refs::{MemoryNotes, MemoryStore, attempt_document},
     render::{self, feedback, loop_call_of, loop_critique},
     runner::{self, Extent, Head, Plan},
@@ -30,6 +29,7 @@ use loopgate_core::{
     reflex::{Evaluated, Turn},
     state::RunStatus,
 };
+use loopgate_git::Outsider;
 
 impl Session<'_> {
     pub(super) async fn evaluate(&mut self) -> Result<Progress, CliError> {

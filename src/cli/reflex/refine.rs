@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
-    git::Outsider,
     render::{
         few, loop_call, loop_edit_refusal, loop_exhausted, loop_fix_message, loop_missing_test,
         refused_command,
@@ -33,6 +32,7 @@ use loopgate_core::{
     reflex::{self, Calling, EditVerdict, FixMaker, FixRecord, PutBack, Senior, Turn},
     text,
 };
+use loopgate_git::Outsider;
 
 /// Lines of a refused diff that are shown.
 const DIFF_LINES: usize = 60;

@@ -75,7 +75,7 @@ fn notes(lines: impl IntoIterator<Item = MemoryLine>) -> MemoryNotes {
 #[tokio::test]
 async fn a_mended_run_becomes_a_card_whatever_keeps_it() {
     let (fake, directory) = (FakeObjects::default(), tempfile::tempdir().unwrap());
-    crate::git::Git::at(directory.path())
+    loopgate_git::Git::at(directory.path())
         .command(&["init", "-q"])
         .run_async()
         .await

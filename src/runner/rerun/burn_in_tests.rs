@@ -1,6 +1,6 @@
 //! What burn-in finds, with a stand-in for pytest.
 
-use crate::git::Git;
+use loopgate_git::Git;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;

@@ -14,7 +14,6 @@ use std::{
 };
 
 use super::command::{self, CommandLine, Ending, Interrupt};
-use crate::git::{Git, Outsider};
 use loopgate_core::{
     CheckName, Sha,
     concerns::coverage::{DeclaredTest, new_tests},
@@ -24,6 +23,7 @@ use loopgate_core::{
     policy::CommandCheck,
     source_files::language_of,
 };
+use loopgate_git::{Git, Outsider};
 use loopgate_reports::ReadOptions;
 
 pub use self::proof::{base_tests, prove, with_files_put_back};

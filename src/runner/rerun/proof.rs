@@ -12,12 +12,9 @@ use std::{
 };
 
 use super::{Rerun, TestTrial, executed, use_installed};
-use crate::{
-    git::{Git, GitOutput, Outsider},
-    runner::{
-        Interrupt, Observer, Plan, run,
-        worktree::{Extent, Worktree},
-    },
+use crate::runner::{
+    Interrupt, Observer, Plan, run,
+    worktree::{Extent, Worktree},
 };
 use loopgate_core::{
     Fingerprint, Sha,
@@ -29,6 +26,7 @@ use loopgate_core::{
     source_files::{belongs_to_tests, is_test},
     text::one_line,
 };
+use loopgate_git::{Git, GitOutput, Outsider};
 
 /// Test files tried at most.
 const MOST_FILES: usize = 10;

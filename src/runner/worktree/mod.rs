@@ -18,12 +18,12 @@ use tempfile::TempDir;
 
 use self::edits::Edit;
 use super::checkout;
-use crate::git::{Git, GitCommand, GitError};
 use loopgate_core::{
     Sha,
     observed::{ChangedFiles, Content, Contents, FileAt},
     policy::CommitAuthor,
 };
+use loopgate_git::{Git, GitCommand, GitError};
 
 pub use self::edits::{Anchor, Edits, Moved, diff_summary};
 
@@ -444,7 +444,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::git::Outsider;
+    use loopgate_git::Outsider;
 
     struct Repository {
         folder: tempfile::TempDir,
