@@ -8,22 +8,26 @@
 mod block;
 mod counts;
 mod go;
+mod guesses;
+mod reported;
 mod teamcity;
 mod tools;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, Finding, SourceLocation, TestState};
 
 pub(super) use self::go::Go;
 use self::{
     block::{Block, FailedTest},
     counts::Counts,
+    guesses::{Guesses, place_and_message},
+    reported::{Listed, MAX_REPORTED, ReportedTests},
     teamcity::TeamCity,
     tools::{BlockReader, FileCount, MatchedRow, Means, Part, Row, Section},
 };
 use super::{github_annotations, node_crash::NodeCrashes, tap::explained};
-use crate::{Case, Clip, Collector, Flaw, Mark, Speaker, numbers, severity, text};
+use crate::{Case, Clip, Collector, Flaw, Mark, Speaker, numbers, text};
 
 /// A tool shows with its own lines that it begins.
 pub(super) const MARK: Mark = Mark::Text {
@@ -37,27 +41,10 @@ pub(super) const MARK: Mark = Mark::Text {
     common: is_line,
 };
 
-/// Tests remembered, to separate those that only a list names from those that have a block.
-const MAX_REPORTED: usize = 10_000;
-/// Files remembered of tests of one name.
-const MAX_FILES: usize = 100;
 /// Annotations remembered, for a text in which nothing else reports a failure.
 const MAX_ANNOTATIONS: usize = 200;
 /// Bytes of a line that a tool prints for people; longer ones are what a test printed.
 const MAX_LINE: usize = 4 * 1024;
-
-patterns! {
-    /// `pkg/core.py:7: unused variable 'n'`
-    FINDING = r"^(?P<file>(?:[\w.@+-]+/)*[\w.@+-]+\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::[0-9]+)?: (?P<message>\S.*)$";
-}
-
-/// Whether a number stands behind the first colon.
-fn may_be_finding(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    memchr::memchr(b':', bytes)
-        .and_then(|at| bytes.get(at + 1))
-        .is_some_and(u8::is_ascii_digit)
-}
 
 pub(super) fn is_line(line: &str) -> bool {
     let is_silent = |row: &Row| {
@@ -106,7 +93,7 @@ pub(super) struct Console {
     /// The line above.
     above: String,
     /// Where pytest says in one line that something failed, without a heading (`--tb=line`): what, file and line.
-    places: Vec<(String, String, Option<u32>)>,
+    places: Vec<(String, SourceLocation)>,
     /// The place that is all of the line above.
     place: Option<(String, Option<u32>)>,
     /// The name that stands above a tool's blocks.
@@ -114,8 +101,7 @@ pub(super) struct Console {
     /// What a tool named as failing ahead of its blocks: AVA's tests, with the first words of what is wrong.
     announced: Vec<String>,
     counts: Counts,
-    /// The tests reported so far, by their names.
-    reported: HashMap<String, Reported>,
+    reported: ReportedTests,
     go: Go,
     teamcity: TeamCity,
     /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
@@ -164,74 +150,12 @@ impl BareBlocks {
     }
 }
 
-/// What was reported of the tests of one name.
-#[derive(Default)]
-struct Reported {
-    files: Vec<String>,
-    /// Blocks that no line of a list told of yet.
-    blocks: u64,
-    is_listed: bool,
-}
-
-/// What a line of a list is about.
-enum Listed {
-    /// A block.
-    Known,
-    /// A block of the same test in another file.
-    Again,
-    /// No block.
-    New,
-}
-
 /// A hook that failed, and what it printed.
 struct Hook {
     name: String,
     text: Clip,
     /// What had failed before it.
     failed: u64,
-}
-
-/// Lines that look like findings of a tool that is not known, where nothing else is found.
-#[derive(Default)]
-struct Guesses {
-    findings: Vec<Finding>,
-    lines: u64,
-    lines_with_text: u64,
-}
-
-impl Guesses {
-    fn line(&mut self, line: &str) {
-        self.lines_with_text += u64::from(!line.trim().is_empty());
-        // A place, and what is wrong there; a sentence of a log names a place elsewhere.
-        let found = if may_be_finding(line) {
-            FINDING.captures(line)
-        } else {
-            None
-        };
-        if let Some(found) = found {
-            self.lines += 1;
-            if self.findings.len() < MAX_ANNOTATIONS {
-                let (level, message) = severity::told(&found["message"]);
-                self.findings.push(text::finding(
-                    "",
-                    level.unwrap_or(FindingSeverity::High),
-                    message,
-                    Some(text::location(
-                        &found["file"],
-                        numbers::line(&found["line"]),
-                    )),
-                ));
-            }
-        }
-    }
-
-    /// The findings, if most lines are some.
-    fn into_findings(self) -> Vec<Finding> {
-        match self.lines * 2 >= self.lines_with_text {
-            true => self.findings,
-            false => Vec::new(),
-        }
-    }
 }
 
 /// The lines of a test that CTest shows with its number in front, ahead of how it ended.
@@ -638,11 +562,9 @@ impl Console {
                 if tools::tool(tool).reader == Some(BlockReader::Pytest));
             if is_failure
                 && self.places.len() < MAX_ANNOTATIONS
-                && may_be_finding(line)
-                && let Some(found) = FINDING.captures(line)
+                && let Some((place, message)) = place_and_message(line)
             {
-                let (file, at) = (text::path(&found["file"]), numbers::line(&found["line"]));
-                self.places.push((found["message"].to_owned(), file, at));
+                self.places.push((message.to_owned(), place));
             }
         }
         if line.ends_with(":   required from here") {
@@ -741,7 +663,7 @@ impl Console {
             return block
                 .failures(false)
                 .into_iter()
-                .for_each(|test| self.remember(&test.file, &test.name));
+                .for_each(|test| self.reported.remember(&test.file, &test.name));
         }
         self.framework(tool, out);
         let is_bare = block.is_bare;
@@ -785,13 +707,13 @@ impl Console {
             true => name.clone(),
             false => format!("{class}\n{name}"),
         };
-        if tool.repeats && !name.is_empty() && self.is_reported(&file, &key) {
+        if tool.repeats && !name.is_empty() && self.reported.is_reported(&file, &key) {
             return;
         }
         // What is named whole is one test, however often it fails in a run.
         let is_whole = tool.names_last || is_unittest;
-        let is_again = is_whole && !name.is_empty() && self.is_reported(&file, &key);
-        self.remember(&file, &key);
+        let is_again = is_whole && !name.is_empty() && self.reported.is_reported(&file, &key);
+        self.reported.remember(&file, &key);
         let is_file = name.is_empty();
         let is_error = is_error || is_file && tool.counts_files == Some(FileCount::Error);
         let state = if is_error {
@@ -853,7 +775,7 @@ impl Console {
             "" => name,
             subtest => format!("{name} {subtest}"),
         };
-        let block = match self.of_block(&file, &name) {
+        let block = match self.reported.of_block(&file, &name) {
             // Its block may not say in which file it is.
             Listed::Known => return out.place_test(&name, &file),
             Listed::Again => out.failure_of(&name),
@@ -889,8 +811,8 @@ impl Console {
         let place = self
             .places
             .iter()
-            .find(|(said, ..)| message.as_ref() == Some(said))
-            .map(|(_, file, line)| text::location(file, *line));
+            .find(|(said, _)| message.as_ref() == Some(said))
+            .map(|(_, place)| place.clone());
         let own = || {
             let line = numbers::line(found.group("line"));
             known(found.group("file")).map(|file| text::location(&file, line))
@@ -901,46 +823,6 @@ impl Console {
             error_message: text::name(message.as_deref().unwrap_or("the test failed")),
             source: place.or_else(own),
             ..Failure::default()
-        }
-    }
-
-    fn remember(&mut self, file: &str, name: &str) {
-        let has_room = self.reported.len() < MAX_REPORTED || self.reported.contains_key(name);
-        if !has_room {
-            return;
-        }
-        let reported = self.reported.entry(name.to_owned()).or_default();
-        reported.blocks += 1;
-        if reported.files.len() < MAX_FILES && !reported.files.iter().any(|known| known == file) {
-            reported.files.push(file.to_owned());
-        }
-    }
-
-    /// Whether a block reported the test. It may have named the file from another directory, or not at all.
-    fn is_reported(&self, file: &str, name: &str) -> bool {
-        let is_same = |known: &String| {
-            known.is_empty() || known.ends_with(file) || file.ends_with(known.as_str())
-        };
-        self.reported
-            .get(name)
-            .is_some_and(|reported| reported.files.iter().any(is_same))
-    }
-
-    /// What a line of a list is about. The block of an inherited test stands in the file of its base; a module that
-    /// holds the tests of another one has blocks that are the same.
-    fn of_block(&mut self, file: &str, name: &str) -> Listed {
-        let is_here = self.is_reported(file, name);
-        let Some(reported) = self.reported.get_mut(name) else {
-            return Listed::New;
-        };
-        let is_open = reported.blocks > 0;
-        let was_listed = std::mem::replace(&mut reported.is_listed, true);
-        reported.blocks = reported.blocks.saturating_sub(1);
-        match is_open && !is_here {
-            true if was_listed => Listed::Again,
-            true => Listed::Known,
-            false if is_here => Listed::Known,
-            false => Listed::New,
         }
     }
 
