@@ -272,6 +272,29 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_behind_the_sum_of_a_tool_with_two_pipes_is_of_its_block_or_of_another_tool() {
+        let block = |between: &str, behind: &str| {
+            let text = format!(
+                " FAIL  a.test.mjs > cart > empties\nAssertionError: no cart\n{between}\n\n Test Files 1 failed\n      \
+                 Tests 1 failed (1)\n   Duration 319ms (build 64ms, tests 255ms)\n\n\n{behind}"
+            );
+            let failures = read("log", text.as_bytes(), &ReadOptions::default()).failures;
+            let shown = |failure: &loopgate_core::evidence::Failure| {
+                let (file, line) = failure.named_place().unwrap_or_default();
+                format!("{} {file}:{line:?}", failure.error_message)
+            };
+            failures.iter().map(shown).collect::<Vec<_>>()
+        };
+        let place = "\n        at a.test.mjs:3:13\n";
+        let whole = ["no cart a.test.mjs:Some(3)"];
+        assert_eq!(block(place, ""), whole);
+        assert_eq!(block("", place), whole);
+        let lint = "b.js\n  3:7  error  'x' is never used  no-unused-vars\n";
+        let of_both = ["no cart a.test.mjs:None", "'x' is never used b.js:Some(3)"];
+        assert_eq!(block("", lint), of_both);
+    }
+
+    #[test]
     fn one_line_that_looks_like_tap_is_what_a_test_printed() {
         let spec =
             "not ok 7 - a line of another run\n✔ sums (0.7ms)\nℹ tests 1\nℹ pass 1\nℹ fail 0\n";

@@ -42,6 +42,8 @@ pub(super) struct Block {
     pub lines: usize,
     /// Failures that were reported before it.
     pub found: u64,
+    /// It as it was where its tool's sum stands.
+    before_sum: Option<Box<Block>>,
 }
 
 /// A failing test as a block describes it.
@@ -85,6 +87,7 @@ impl Block {
             text: Clip::default(),
             lines: 0,
             found: 0,
+            before_sum: None,
         };
         block.name(group("name"));
         if row.tool().has_heading {
@@ -123,8 +126,23 @@ impl Block {
     pub fn push(&mut self, line: &str) {
         if !line.trim().is_empty() {
             self.lines += 1;
+        } else if (self.before_sum.as_ref()).is_some_and(|before| before.lines == self.lines) {
+            // It stands around the sum.
+            return;
         }
         self.text.push_line(line);
+    }
+
+    /// Its tool's sum stands here, which may come from another pipe: what follows may still be of this block.
+    pub fn sum_up(&mut self) {
+        if self.before_sum.is_none() {
+            self.before_sum = Some(Box::new(self.clone()));
+        }
+    }
+
+    /// Whether it may be over.
+    pub fn is_summed(&self) -> bool {
+        self.before_sum.is_some()
     }
 
     /// Whether the process may have ended in its test: something says so, or nothing stands behind its name.
@@ -246,6 +264,17 @@ impl Block {
 
     /// The failing tests; with what the block shows of them, if that is wanted.
     pub fn failures(mut self, wanted: bool) -> Vec<FailedTest> {
+        if let Some(before) = self.before_sum.take() {
+            let has_place =
+                |tests: &Vec<FailedTest>| tests.iter().any(|it| it.failure.source.is_some());
+            let tests = before.failures(wanted);
+            return match has_place(&tests) {
+                true => tests,
+                false => Some(self.failures(wanted))
+                    .filter(has_place)
+                    .unwrap_or(tests),
+            };
+        }
         let whole = match wanted || self.tool().names_last {
             true => self.text.text(),
             false => String::new(),

@@ -303,6 +303,11 @@ impl Console {
             Some(open) if row.means.passes() && open.tool == row.tool && !open.is_over => {
                 self.open = None;
             }
+            Some(open)
+                if row.means == Means::Counts && open.tool == row.tool && row.tool().two_pipes =>
+            {
+                open.sum_up();
+            }
             Some(open) if is_ctest(open.tool) && !is_ctest(row.tool) => {
                 self.around = self.open.take();
             }
@@ -472,7 +477,7 @@ impl Console {
     fn counts_here(&self, row: &Row, line: &str) -> bool {
         let is_in_section = row.within.is_none() || row.within == self.section;
         let is_meant = match &self.open {
-            Some(open) if !open.is_finding => {
+            Some(open) if !open.is_finding && !open.is_summed() => {
                 // CTest starts programs, whose blocks are over where it goes on.
                 let is_around = is_ctest(row.tool) && open.tool().shows_output;
                 let is_inside = is_ctest(open.tool)

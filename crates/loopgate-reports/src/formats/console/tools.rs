@@ -51,6 +51,8 @@ pub(super) struct Tool {
     pub programs: Vec<String>,
     /// The last line, with no end, of a run that was cut off. Others write such lines too.
     pub cut_off: Option<Pattern>,
+    /// It prints blocks and sum to two pipes: below what reads both, the sum may stand inside of a block.
+    pub two_pipes: bool,
     /// It may report a failure twice.
     pub repeats: bool,
     /// What it counts a file as that cannot be loaded, or that fails outside its tests.
