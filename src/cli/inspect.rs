@@ -132,7 +132,11 @@ fn explain(file: &Path) -> CommandResult {
     let log = Job::default().read(kept, None, &options);
     // One failure: a log may hold several, and no field of one may come from another.
     let failures = log.report.unwrap_or(report).failures.into_iter();
-    let failure = failures.chain(log.failure).next().unwrap_or_default();
+    let failure = failures
+        .chain(log.tasks)
+        .chain(log.failure)
+        .next()
+        .unwrap_or_default();
     // The failure as it is understood, and the lines that are shown of it.
     let mut inspected = failure::inspect_failure(failure);
     inspected["excerpt"] = json!(log.excerpt);

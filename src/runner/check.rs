@@ -332,8 +332,9 @@ impl Gathered<'_> {
     /// Reads the output as a report where no file was promised: `cargo test` prints what others write down. Of a
     /// command that failed, the log with its failure and excerpt is returned.
     fn read_output(&mut self, read: Option<(Report, LogTail)>, ending: &Ending) -> Option<JobLog> {
+        let has_report = self.evidence.results.is_some();
         let (mut report, kept) = read.unzip();
-        if let Some(report) = report.as_mut().filter(|_| self.evidence.results.is_none()) {
+        if let Some(report) = report.as_mut().filter(|_| !has_report) {
             self.begun = std::mem::take(&mut report.begun);
         }
         let logged = joblog::Job {
@@ -345,7 +346,7 @@ impl Gathered<'_> {
             kept.map(|kept| logged.read(kept, None, &read_options(&self.job.planned.command)));
         let of_step = log.as_mut().and_then(|log| log.report.take());
         let report = of_step.or(report).filter(|output| output.format.is_some());
-        if self.evidence.results.is_some() {
+        if has_report {
             let failed = report.filter(|_| *ending != Ending::Exited(0));
             failed
                 .into_iter()
@@ -364,6 +365,10 @@ impl Gathered<'_> {
             self.add_coverage(self.job.directory, output.coverage.take());
             self.unended = output.unended.take();
             self.add(output);
+        }
+        // A report tells what failed in its tasks.
+        if let Some(log) = log.as_mut().filter(|_| !has_report) {
+            self.evidence.failures.append(&mut log.tasks);
         }
         log
     }

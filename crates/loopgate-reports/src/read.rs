@@ -99,7 +99,6 @@ fn before_document(head: &str) -> usize {
 /// Where the JSON document begins that is all of a text but for lines [`AROUND`] it. One that is longer than `head` is
 /// taken for the rest.
 fn before_json(head: &str) -> Option<usize> {
-    let is_around = |line: &str| AROUND.is_match(text::clean(line).trim_end());
     let mut at = 0;
     for line in head.split_inclusive('\n').take(MOST_IN_FRONT) {
         if line.starts_with(['{', '[']) && is_document(line) {
@@ -116,6 +115,11 @@ fn before_json(head: &str) -> Option<usize> {
         Err(error) => error.is_eof(),
     };
     (is_whole && detect(&head[at..]).is_some()).then_some(at)
+}
+
+/// Whether a line is of what runs the command, or of a log beside what that printed.
+pub(crate) fn is_around(line: &str) -> bool {
+    AROUND.is_match(text::clean(line).trim_end())
 }
 
 /// Whether a text begins as XML or JSON does; a line of text may begin with a label in brackets.

@@ -215,6 +215,12 @@ impl Speakers {
         self.has_steps && QUOTED_TIME.is_match(line)
     }
 
+    /// The labels' names, each with its speaker's number.
+    pub fn names(&self) -> impl Iterator<Item = (&str, usize)> {
+        let known = self.known.iter();
+        known.map(|(name, number)| (name.as_str(), *number))
+    }
+
     /// Whether programs were told apart.
     pub fn are_several(&self) -> bool {
         !self.known.is_empty()

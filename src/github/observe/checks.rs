@@ -510,15 +510,14 @@ async fn read_job(
         message: error.to_string(),
     };
     let log = read.await.map_err(unreadable)?;
-    let (failures, findings, not_kept) = match log.report {
+    let (mut failures, findings, not_kept) = match log.report {
         Some(report) => (report.failures, report.findings, report.failures_not_kept),
         None => Default::default(),
     };
-    let failures = if failures.is_empty() {
-        log.failure.into_iter().collect()
-    } else {
-        failures
-    };
+    failures.extend(log.tasks);
+    if failures.is_empty() {
+        failures.extend(log.failure);
+    }
     Ok(JobOutput {
         failures,
         failures_not_kept: not_kept,

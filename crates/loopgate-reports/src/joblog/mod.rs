@@ -9,6 +9,7 @@ mod excerpt;
 mod kept;
 mod salience;
 mod steps;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +19,7 @@ use std::{
 };
 
 use loopgate_core::{
-    evidence::{Failure, FindingSeverity, LogExcerpt},
+    evidence::{ErrorType, Failure, FindingSeverity, LogExcerpt},
     failure,
 };
 
@@ -26,10 +27,13 @@ pub use kept::{LogTail, TailReader};
 pub use salience::GreenLog;
 pub use steps::{Bounds, FailingStep, JobStep};
 
-use super::{ReadOptions, Report, formats, formats::annotation, read, speakers::Speakers};
+use super::{
+    ReadOptions, Report, formats, formats::annotation, read, read::is_around, speakers::Speakers,
+};
 use excerpt::{ShownLines, choose};
 use salience::PLACE;
 use steps::{StepLines, cut};
+use tasks::{FailedTask, failed_tasks};
 
 /// Lines shown of the step that ran when a job was cancelled or ran out of time.
 const LAST_LINES: usize = 40;
@@ -55,7 +59,9 @@ pub struct Job<'a> {
 pub struct JobLog {
     /// What the tools of the failing step show; none of a text that no runner wrote.
     pub report: Option<Report>,
-    /// The failure read from the step's own lines, if no tool's block reports one.
+    /// What ended each task that failed without a failure of its own tool, where the step ran several.
+    pub tasks: Vec<Failure>,
+    /// The failure read from the step's own lines, if nothing above reports one.
     pub failure: Option<Failure>,
     pub excerpt: LogExcerpt,
 }
@@ -104,7 +110,13 @@ impl Job<'_> {
         let best = shown.best.and_then(|best| best.checked_sub(output));
         let unended = report.as_mut().and_then(|report| report.unended.take());
         let of_lines = || step.failure(&step.lines[output..], best);
-        let failure = has_failed.then(|| unended.or_else(of_lines)).flatten();
+        // What a task printed may be among the lines that are not kept.
+        let tasks = match has_failed && dropped == 0 {
+            true => step.failures_of_tasks(options),
+            false => Vec::new(),
+        };
+        let is_alone = has_failed && tasks.is_empty();
+        let failure = is_alone.then(|| unended.or_else(of_lines)).flatten();
         let excerpt = LogExcerpt {
             job: step
                 .job
@@ -119,6 +131,7 @@ impl Job<'_> {
         };
         JobLog {
             report,
+            tasks,
             failure,
             excerpt: excerpt.quoted(),
         }
@@ -164,6 +177,50 @@ impl StepLines<'_> {
             .iter()
             .filter(move |line| !line.starts_with(runner))
             .map(unmarked)
+    }
+
+    /// What ended each task of the step that failed, and of which no tool's block tells.
+    fn failures_of_tasks(&self, options: &ReadOptions) -> Vec<Failure> {
+        if self.is_of_action() {
+            return Vec::new();
+        }
+        let lines: Vec<&str> = self.tool_lines(&self.lines[self.output..]).collect();
+        let tells = |lines: &[&str]| {
+            let pieces = lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]);
+            let report = read("output", LineReader { pieces, piece: b"" }, options);
+            !report.failures.is_empty() || !report.findings.is_empty()
+        };
+        let mut any_is_told = None;
+        let mut is_told = |task: &FailedTask<'_>| match &task.lines {
+            None => *any_is_told.get_or_insert_with(|| tells(&lines)),
+            Some(lines) => tells(lines),
+        };
+        failed_tasks(&lines)
+            .into_iter()
+            .filter(|task| !is_told(task))
+            .map(|task| self.failure_of_task(&task))
+            .collect()
+    }
+
+    /// What a task's own lines say, else that it failed.
+    fn failure_of_task(&self, task: &FailedTask<'_>) -> Failure {
+        let says_something = |line: &str| line.contains(char::is_alphanumeric) && !is_around(line);
+        let own = task.lines.iter().flatten().copied();
+        let own: Vec<&str> = own.filter(|line| says_something(line)).collect();
+        let shown = choose(&own, None);
+        if let Some(read) = self.failure(&own, shown.best)
+            && (shown.best.is_some() || failure::says_why(&read, 1))
+        {
+            return read;
+        }
+        let status = task.status.map(|code| format!(" with {code}"));
+        Failure {
+            stack_trace: Some(own.join("\n")).filter(|text| !text.is_empty()),
+            ..Failure::of(
+                ErrorType::Other,
+                format!("task {} failed{}", task.name, status.unwrap_or_default()),
+            )
+        }
     }
 
     /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the

@@ -19,6 +19,7 @@ fn messages(log: &JobLog) -> Vec<&str> {
         .report
         .iter()
         .flat_map(|report| &report.failures)
+        .chain(&log.tasks)
         .chain(&log.failure);
     reported
         .map(|failure| failure.error_message.as_str())
@@ -303,4 +304,65 @@ fn what_a_document_quotes_is_not_what_went_wrong() {
     assert_eq!(messages(&log), ["2 tests failed"]);
     let open = read_whole("```js\nTypeError: no rules\n");
     assert_eq!(messages(&open), ["no rules"]);
+}
+
+#[test]
+fn each_task_that_failed_is_told_by_its_own_tool_or_its_own_words_or_its_name() {
+    let npm = |package: &str, status: u32| {
+        format!(
+            "\n> {package}@1.0.0 test\n> sh x\n\nnpm error code {status}\nnpm error workspace {package}@1.0.0\n\
+             npm error command failed\n"
+        )
+    };
+    let mocha = "\n  1 passing (3ms)\n  1 failing\n\n  1) cart\n       adds:\n\n      AssertionError: 2 == 3\n      \
+                 at Context.<anonymous> (test/cart.js:4:12)\n\n";
+    let list = " NX   Running target test for 4 projects failed\n\nFailed tasks:\n\n";
+    let told = |log: &str| {
+        let (report, kept) = read_output("out", log.as_bytes(), &ReadOptions::default());
+        let read = Job::default().read(kept, None, &ReadOptions::default());
+        let mut failures: Vec<Failure> = report.failures.into_iter().chain(read.tasks).collect();
+        if failures.is_empty() {
+            failures.extend(read.failure);
+        }
+        failures
+            .into_iter()
+            .map(|failure| failure.error_message)
+            .collect::<Vec<_>>()
+    };
+    let run = |tasks: &[(&str, String)]| -> String {
+        let outputs: String = tasks
+            .iter()
+            .map(|(name, text)| format!("> nx run {name}:test\n\n{text}\n"))
+            .collect();
+        let failed: String = tasks
+            .iter()
+            .map(|(name, _)| format!("- {name}:test\n"))
+            .collect();
+        format!("{outputs}{list}{failed}\n")
+    };
+    let words = "Error: Cannot find module 'left-pad'\nRequire stack:\n- /srv/c/x.js\n";
+    let tasks = [
+        ("a", npm("a", 3)),
+        ("b", format!("{mocha}{}", npm("b", 1))),
+        ("c", format!("{words}{}", npm("c", 1))),
+        ("d", npm("d", 4)),
+    ];
+    let of_all = told(&run(&tasks));
+    let first = |message: &String| message.lines().next().unwrap_or_default().to_owned();
+    assert_eq!(
+        of_all.iter().map(first).collect::<Vec<_>>(),
+        [
+            "2 == 3",
+            "task a:test failed with 3",
+            "Cannot find module 'left-pad'",
+            "task d:test failed with 4"
+        ]
+    );
+    assert_eq!(told(&run(&tasks[1..2])).len(), 1);
+    assert_eq!(
+        told(&run(&tasks[..1])).len() + told(&run(&tasks[3..])).len(),
+        2
+    );
+    // What its task printed stands nowhere: the failure may be that task's.
+    assert_eq!(told(&format!("{mocha}{list}- a:test\n")).len(), 1);
 }
