@@ -204,15 +204,33 @@ impl Gathered<'_> {
             evidence.results.get_or_insert_default().add(results);
         }
         for failure in report.failures {
-            // Some tools print a compile error twice, the second time in their summary.
-            let is_repeated = failure.test_id.is_none() && evidence.failures.contains(&failure);
+            // Some tools print a compile error twice, the second time in their summary, or beside their report.
+            let says_it = |known: &Failure| {
+                let one = |it: &Failure| {
+                    (
+                        it.test_name.clone(),
+                        it.source.clone(),
+                        it.error_class.clone(),
+                    )
+                };
+                known.error_message == failure.error_message && one(known) == one(&failure)
+            };
+            let is_finding = failure.test_id.is_none() && failure.source.is_some();
+            let is_repeated = match is_finding {
+                true => evidence.failures.iter().any(says_it),
+                false => failure.test_id.is_none() && evidence.failures.contains(&failure),
+            };
             if !is_repeated {
                 evidence.failures.push(failure);
             }
         }
         evidence.failures_not_kept += report.failures_not_kept;
         evidence.reconciled.add(report.reconciled);
-        evidence.findings.extend(report.findings);
+        for finding in report.findings {
+            if !evidence.findings.contains(&finding) {
+                evidence.findings.push(finding);
+            }
+        }
         let room = KEPT_FAILURES.saturating_sub(evidence.flaky_tests.len());
         evidence
             .flaky_tests
@@ -409,7 +427,13 @@ impl Gathered<'_> {
                 let message = finding.message.lines().next().unwrap_or_default();
                 !message.is_empty() && words.contains(message)
             };
-            if !self.job.planned.kind.is_of_tests() && evidence.findings.iter().any(is_shown) {
+            // Nor may its warnings, of which a report tells.
+            let is_silent = shown.as_ref().is_none_or(|shown| {
+                !failure::says_why(shown, 1)
+                    || loopgate_reports::fails_for_warnings(&shown.error_message)
+            });
+            let are_found = is_silent || evidence.findings.iter().any(is_shown);
+            if !self.job.planned.kind.is_of_tests() && are_found {
                 let worst = evidence.findings.iter().map(|it| it.severity).max();
                 let of_worst = evidence.findings.iter();
                 let of_worst = of_worst.filter(|it| Some(it.severity) == worst);

@@ -331,6 +331,18 @@ impl Collector {
         }
     }
 
+    /// Adds the findings of a text inside of the report, and which of them fail.
+    pub fn add_held(&mut self, held: Report) {
+        held.failures
+            .into_iter()
+            .for_each(|failure| self.problem(|| failure));
+        held.findings
+            .into_iter()
+            .for_each(|finding| self.diagnostic(finding, None, None));
+        self.report.failures_not_kept += held.failures_not_kept;
+        self.report.findings_not_kept += held.findings_not_kept;
+    }
+
     /// The tool ends with an error for its warnings: each is a failure.
     pub fn fail_for_warnings(&mut self) {
         let warnings: Vec<Failure> = self

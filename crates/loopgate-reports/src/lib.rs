@@ -59,6 +59,7 @@ mod window;
 mod xml;
 
 pub use coverage::Coverage;
+pub use formats::fails_for_warnings;
 pub use inspect::{INSPECTION_SCHEMA, inspect};
 pub use pattern::{Pattern, PatternError};
 pub use read::{read, read_file};

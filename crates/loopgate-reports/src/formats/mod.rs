@@ -29,6 +29,7 @@ mod tool_text;
 
 use loopgate_core::evidence::ReportFormat as Format;
 
+pub use console::fails_for_warnings;
 pub(super) use console::programs_cut_off_at;
 pub(super) use github_annotations::annotation;
 pub(super) use sarif::is_old_sarif;

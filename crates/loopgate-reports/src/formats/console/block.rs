@@ -43,7 +43,7 @@ pub(super) struct Block {
     /// Failures that were reported before it.
     pub found: u64,
     /// It as it was where its tool's sum stands.
-    before_sum: Option<Box<Block>>,
+    before_sum: Option<Box<Self>>,
 }
 
 /// A failing test as a block describes it.

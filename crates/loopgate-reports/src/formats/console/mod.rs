@@ -847,6 +847,12 @@ pub(crate) fn programs_cut_off_at(line: &str) -> Vec<&'static str> {
     tools::programs_cut_off_at(line).collect()
 }
 
+/// Whether a line of a text says that its tool fails for warnings alone.
+pub fn fails_for_warnings(text: &str) -> bool {
+    let is_strict = |line| tools::first(line, None, |row| row.means == Means::Strict).is_some();
+    text.lines().any(is_strict)
+}
+
 /// CTest starts programs, which may have tests of their own.
 fn is_ctest(tool: usize) -> bool {
     tools::tool(tool).reader == Some(BlockReader::Ctest)

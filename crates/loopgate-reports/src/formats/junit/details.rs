@@ -1,12 +1,16 @@
 //! What a `failure` or `error` element shows, and what stands beside it in its case.
 
 use loopgate_core::{
-    evidence::{ErrorType, Failure, FindingSeverity, SourceLocation, TestFramework},
+    evidence::{
+        ErrorType, Failure, Finding, FindingSeverity, ReportFormat, SourceLocation, TestFramework,
+    },
     failure::is_outcome,
 };
 
 use crate::formats::{cargo_failure, go_text};
-use crate::{Case, Clip, Json, MAX_MESSAGE, Tag, numbers, severity, text};
+use crate::{
+    Case, Clip, Json, MAX_MESSAGE, ReadOptions, Report, Tag, numbers, read, severity, text,
+};
 
 /// What an element in a case shows of how its test ended.
 pub(super) struct Details {
@@ -20,8 +24,10 @@ pub(super) struct Details {
 }
 
 patterns! {
-    /// Where a linter's text names the place: `line 4, col 9, …`, `Location pkg/core.py:2`.
-    LINE_IN_WORDS = r"(?m)^line (?P<line>[0-9]+), col(?:umn)? [0-9]+, |^Location (?P<file>[^\s:]+):(?P<at>[0-9]+)";
+    /// Where a linter's text names the place: `line 4, col 9, Warning - …`, `On line 4, column 9 in a.css`, `Location pkg/core.py:2`.
+    LINE_IN_WORDS = r"(?m)^(?:On )?[Ll]ine (?P<line>[0-9]+), col(?:umn)? [0-9]+(?:, (?:(?P<level>\w+) - )?| in )|^Location (?P<file>[^\s:]+):(?P<at>[0-9]+)";
+    /// Pylint's text, where the message is the rule's name.
+    OF_PYLINT = r"^[A-Z][0-9]{4}:(?P<message>.+)";
     /// What Boost lists of a failure.
     LISTED = r"(?m)^- (?P<key>file|line|message)\s*: (?P<value>.+)$";
     /// golangci-lint, which writes the place where others write a class.
@@ -50,13 +56,14 @@ impl Details {
                 .any(|other| other.message.trim() == message && other.trace.text() == trace)
     }
 
-    /// The finding of a linter: its rule, its message and where it stands.
+    /// The finding of a linter: its rule, its message and where it stands. `level` is how bad its case is.
     pub fn finding(
         &self,
         rule: &str,
         file: &str,
         line: Option<u32>,
-    ) -> (loopgate_core::evidence::Finding, Option<ErrorType>) {
+        level: Option<FindingSeverity>,
+    ) -> Finding {
         let trace = self.trace.text();
         let shown = LINE_IN_WORDS.captures(&trace);
         let group = |name: &str| {
@@ -68,15 +75,32 @@ impl Details {
             .or_else(|| group("line").and_then(numbers::line))
             .or_else(|| group("at").and_then(numbers::line));
         let file = group("file").unwrap_or(file);
-        let message = match self.message.trim() {
-            "" => text::first_line(&trace),
-            message => message,
+        let of_pylint = OF_PYLINT.captures(&trace);
+        let (rule, message) = match (self.message.trim(), &of_pylint) {
+            ("", _) => (rule, text::first_line(&trace)),
+            (rule, Some(found)) => (rule, found.name("message").map_or("", |it| it.as_str())),
+            (message, None) => (rule, message),
         };
         let location = (!file.is_empty()).then(|| text::location(file, line));
-        let level = severity::of_word(self.class.trim()).unwrap_or(FindingSeverity::High);
-        // Whatever a linter calls a failure of a case, it ends with an error for.
-        let finding = text::finding(rule, level, message, location);
-        (finding, Some(ErrorType::LintError))
+        let level = level
+            .or_else(|| severity::of_word(group("level")?))
+            .or_else(|| severity::of_word(self.class.trim()))
+            .unwrap_or(FindingSeverity::High);
+        text::finding(rule, level, message, location)
+    }
+
+    /// What the text holds, where the message only heads it: mypy writes all that it found into one element.
+    pub fn held(&self, options: &ReadOptions) -> Option<Report> {
+        let trace = self.trace.text();
+        if trace.contains(self.message.trim()) {
+            return None;
+        }
+        let options = ReadOptions {
+            format: Some(ReportFormat::Console),
+            ..options.clone()
+        };
+        let report = read("", trace.as_bytes(), &options);
+        (!report.findings.is_empty()).then_some(report)
     }
 }
 
@@ -213,7 +237,7 @@ fn of_list(text: &str) -> Option<Failure> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ReadOptions, Report, read};
+    use super::*;
 
     fn of(report: &str) -> Report {
         read("unit.xml", report.as_bytes(), &ReadOptions::default())
@@ -294,5 +318,93 @@ mod tests {
             ("F401", "/w/pkg/bad.py", Some(3))
         );
         assert_eq!(report.failures[0].test_name, None);
+    }
+
+    /// The rule, place, level and message of each finding, and `!` of those that fail.
+    fn findings(report: &str) -> Vec<String> {
+        let report = of(report);
+        assert_eq!(report.results, None);
+        let shown = |finding: &Finding| {
+            let fails = report
+                .failures
+                .iter()
+                .any(|it| it.error_message == finding.message);
+            let (file, line) = finding
+                .location
+                .as_ref()
+                .map(|at| (at.file.as_str(), at.line.unwrap_or_default()))
+                .unwrap_or_default();
+            let mark = if fails { "!" } else { "" };
+            format!(
+                "{mark}{} {file}:{line} {:?} {}",
+                finding.rule, finding.severity, finding.message
+            )
+        };
+        report.findings.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn what_a_linter_only_warns_of_fails_where_its_status_counts_it() {
+        let ty = |rule: &str, level: &str, message: &str| {
+            format!(
+                "<testcase name='org.ty.{rule}' classname='/s/one' line='5'><properties><property name='severity' value='{level}'/>\
+                 </properties><failure message='{message}'>line 5, col 13, {message}</failure></testcase>"
+            )
+        };
+        let of_ty = format!(
+            "<testsuites name='ty'><testsuite name='/s/one.py' package='org.ty'>{}{}</testsuite></testsuites>",
+            ty("revealed-type", "info", "Revealed"),
+            ty("bad-call", "error", "Bad")
+        );
+        assert_eq!(
+            findings(&of_ty),
+            [
+                "revealed-type /s/one.py:5 Low Revealed",
+                "!bad-call /s/one.py:5 High Bad"
+            ]
+        );
+        let eslint = "<testsuites><testsuite package='org.eslint' name='/s/a.js'><testcase name='org.eslint.no-x' \
+                      classname='/s/a'><failure message='No x.'>line 1, col 7, Warning - No x. (no-x)</failure></testcase><testcase \
+                      name='org.eslint.no-y' classname='/s/a'><failure message='No y.'>line 2, col 1, Error - No y. (no-y)</failure>\
+                      </testcase></testsuite></testsuites>";
+        assert_eq!(
+            findings(eslint),
+            ["no-x /s/a.js:1 Medium No x.", "!no-y /s/a.js:2 High No y."]
+        );
+        let stylelint = "<testsuites package='stylelint.rules'><testsuite name='/s/a.css'><testcase name='no-x'><failure \
+                         type='warning' message='No x (no-x)'>On line 1, column 21 in /s/a.css</failure></testcase></testsuite></testsuites>";
+        assert_eq!(findings(stylelint), ["no-x /s/a.css:1 Medium No x (no-x)"]);
+        // These end with an error for whatever they find.
+        let semgrep = "<testsuites><testsuite name='semgrep results'><testcase name='no-os' classname='m.py' file='m.py' line='1'>\
+                       <failure type='INFO' message='no os'>import os</failure></testcase></testsuite></testsuites>";
+        assert_eq!(findings(semgrep), ["!no-os m.py:1 Low no os"]);
+        let pylint = "<testsuites><testsuite name='m'><testcase name='m:3:0' classname='pylint' class='convention' file='m.py' \
+                      line='3'><failure type='failure' message='missing-docstring'>C0116:Missing docstring&#10;m.py:3:0:def f(x):\
+                      </failure></testcase></testsuite></testsuites>";
+        assert_eq!(
+            findings(pylint),
+            ["!missing-docstring m.py:3 High Missing docstring"]
+        );
+    }
+
+    #[test]
+    fn the_findings_in_the_text_of_an_element_stand_for_its_heading() {
+        let mypy = |errors: &str| {
+            format!(
+                "<testsuite errors='0' failures='1' name='mypy' tests='1'><testcase classname='mypy' file='mypy' line='1' \
+                 name='mypy-py3_11-linux'><failure message='mypy produced messages'>b.py:3: note: Revealed type is &quot;int&quot;\n\
+                 {errors}</failure></testcase></testsuite>"
+            )
+        };
+        let errors = "b.py:4: error: Bad x  [arg-type]\na.py:5: error: Bad y  [arg-type]";
+        assert_eq!(
+            findings(&mypy(errors)),
+            ["!arg-type b.py:4 High Bad x", "!arg-type a.py:5 High Bad y"]
+        );
+        // It ends with 0.
+        assert_eq!(
+            findings(&mypy("")),
+            [" b.py:3 Note Revealed type is \"int\""]
+        );
     }
 }

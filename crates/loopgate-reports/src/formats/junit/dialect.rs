@@ -13,6 +13,8 @@ pub(super) struct Dialect {
     pub title: Option<Title>,
     /// Its cases are what a linter found.
     pub is_linter: bool,
+    /// Of these, what is no error does not fail.
+    pub warns: bool,
     /// Cases of one name are rows of data, in any order, and no tries.
     pub has_rows: bool,
     /// A case of no time was cut off and never ran, where a test of its suite failed.
@@ -42,6 +44,7 @@ const BY_NAME: &[(&str, Dialect)] = &[
             framework: None,
             title: Some(Title::NameOnly),
             is_linter: false,
+            warns: false,
             has_rows: false,
             has_cut_off: false,
             has_yaml: false,
@@ -71,7 +74,10 @@ const LINTERS: &[&str] = &[
     "pylint",
     "rubocop",
     "ruff",
+    "secretlint",
+    "semgrep results",
     "shellcheck",
+    "spectral",
     "standard",
     "stylelint",
     "swiftlint",
@@ -79,6 +85,9 @@ const LINTERS: &[&str] = &[
     "tslint",
     "ty",
 ];
+
+/// Those of [`LINTERS`] that end with 0 where they only warn, and say which of their cases are warnings.
+const WARNING: &[&str] = &["eslint", "stylelint", "ty"];
 
 const fn of(framework: TestFramework, between: Option<&'static str>) -> Dialect {
     Dialect {
@@ -88,6 +97,7 @@ const fn of(framework: TestFramework, between: Option<&'static str>) -> Dialect 
             None => None,
         },
         is_linter: false,
+        warns: false,
         has_rows: false,
         has_cut_off: false,
         has_yaml: false,
@@ -99,6 +109,7 @@ const fn joined(between: &'static str) -> Dialect {
         framework: None,
         title: Some(Title::Joined(between)),
         is_linter: false,
+        warns: false,
         has_rows: false,
         has_cut_off: false,
         has_yaml: false,
@@ -122,18 +133,20 @@ impl Dialect {
         if *self != Self::default() {
             return;
         }
-        let is_one = |word: &str| {
-            LINTERS
-                .iter()
-                .any(|linter| linter.eq_ignore_ascii_case(word))
-        };
+        let is_in =
+            |known: &[&str], word: &str| known.iter().any(|it| it.eq_ignore_ascii_case(word));
+        let words = [
+            Some(name),
+            package.strip_prefix("org."),
+            package.strip_suffix(".rules"),
+        ];
+        let is_of = |known| words.into_iter().flatten().any(|word| is_in(known, word));
         let by_name = BY_NAME.iter().find(|(known, _)| *known == name);
         *self = match by_name {
             Some((_, dialect)) => *dialect,
             None => Self {
-                is_linter: is_one(name)
-                    || package.strip_prefix("org.").is_some_and(is_one)
-                    || package.strip_suffix(".rules").is_some_and(is_one),
+                is_linter: is_of(LINTERS),
+                warns: is_of(WARNING),
                 ..Self::default()
             },
         };

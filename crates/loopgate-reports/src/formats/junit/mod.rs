@@ -7,7 +7,7 @@
 mod details;
 mod dialect;
 
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, TestFramework, TestState};
 
 use self::{
     details::{Details, describe, place_of_class},
@@ -17,7 +17,7 @@ use super::{go_package::Parents, go_text, tap_yaml};
 use crate::markup::decode;
 use crate::{
     Case, Clip, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Window, Xml, numbers,
-    text,
+    severity, text,
 };
 
 /// Elements of one case that are told.
@@ -111,6 +111,8 @@ struct OpenCase {
     details: Vec<Details>,
     /// What the test printed.
     printed: Clip,
+    /// How bad its linter calls it.
+    level: Option<FindingSeverity>,
     /// What the attributes show, for dialects that have no child element for it.
     status: Option<TestState>,
 }
@@ -209,6 +211,9 @@ impl Junit {
                 }
                 (self.case_depth, self.has_cases) = (Some(depth), true);
                 self.case.begin(tag, &mut out.notes);
+                if self.case.class == "pylint" {
+                    self.dialect.is_linter = true;
+                }
             }
             ("testsuite" | "testsuites", None) => self.begin_suite(tag, out),
             ("property", None)
@@ -254,6 +259,12 @@ impl Junit {
             {
                 self.suite_state = Ending::of(tag.name).map(|ending| ending.state);
                 self.recording = Some(Details::begin(tag, 1));
+            }
+            ("property", Some(_)) if self.dialect.is_linter => {
+                if tag.attribute("name").as_deref() == Some("severity") {
+                    let word = tag.attribute("value").unwrap_or_default();
+                    self.case.level = severity::of_word(&word);
+                }
             }
             // tap's marks.
             ("property", Some(_)) if self.dialect.has_yaml => {
@@ -559,8 +570,14 @@ impl Junit {
         };
         let line = case.line.or(of_class.and_then(|(_, line)| line));
         for details in &case.details {
-            let (finding, error_type) = details.finding(rule, file, line);
-            out.diagnostic(finding, error_type, None);
+            if let Some(held) = details.held(&out.options) {
+                out.add_held(held);
+                continue;
+            }
+            let finding = details.finding(rule, file, line, case.level);
+            // Whatever other linters call a failure of a case, they end with an error for.
+            let fails = !self.dialect.warns || finding.severity >= FindingSeverity::High;
+            out.diagnostic(finding, fails.then_some(ErrorType::LintError), None);
         }
     }
 }
@@ -571,6 +588,7 @@ impl OpenCase {
             text.clear();
         }
         (self.line, self.seconds, self.ending, self.status) = Default::default();
+        self.level = None;
         self.details.clear();
         if self.printed.held() > 0 {
             self.printed = Clip::default();
