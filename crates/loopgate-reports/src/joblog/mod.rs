@@ -41,7 +41,7 @@ const LAST_LINES: usize = 40;
 /// it.
 const READ_END: usize = 16 * 1024;
 
-/// Lines of a message that begins with the line that shows most.
+/// Lines with text of a message that begins with the line that shows most.
 const MESSAGE_LINES: usize = 4;
 
 /// A job whose log is read.
@@ -272,12 +272,14 @@ impl StepLines<'_> {
         let says_why = failure::says_why(&read, 1);
         let from_best = |best: usize| {
             let read = failure::read_failure(&first_lines(spoken(best)).join("\n"));
-            let message = read
-                .error_message
-                .lines()
-                .take(MESSAGE_LINES)
-                .collect::<Vec<_>>()
-                .join("\n");
+            let mut left = MESSAGE_LINES;
+            let is_within = |line: &&str| {
+                let has_room = left > 0;
+                left = left.saturating_sub(usize::from(!line.trim().is_empty()));
+                has_room
+            };
+            let lines = read.error_message.lines().take_while(is_within);
+            let message = lines.collect::<Vec<_>>().join("\n").trim_end().to_owned();
             Failure {
                 error_message: message,
                 ..read
