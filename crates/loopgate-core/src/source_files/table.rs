@@ -103,6 +103,8 @@ pub(crate) enum Tool {
     /// `manage.py test`
     Django,
     Unittest,
+    /// Twisted's
+    Trial,
     Vitest,
     Jest,
     Mocha,

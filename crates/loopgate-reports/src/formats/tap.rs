@@ -60,6 +60,8 @@ pub(crate) struct Tap {
     levels: Vec<Level>,
     /// The test point read last, which a YAML block may yet explain.
     point: Option<TestPoint>,
+    /// A test that failed though nothing in it did: the point behind it may tell why.
+    unsaid: Option<TestPoint>,
     has_version: bool,
     /// Comments that no point stands above: Perl's and Raku's come by standard error, ahead of the point they explain.
     above: Clip,
@@ -116,6 +118,7 @@ impl Default for Tap {
         Self {
             levels: vec![Level::default()],
             point: None,
+            unsaid: None,
             has_version: false,
             above: Clip::default(),
             in_todo: false,
@@ -223,6 +226,7 @@ impl Tap {
             self.plan(plan, level, out);
         } else if let Some(reason) = content.strip_prefix("Bail out!") {
             self.flush(level, out);
+            self.count_unsaid(0, out);
             self.bail_out = Some(text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE));
             // Nothing more is to be expected of any level.
             self.levels.clear();
@@ -388,8 +392,32 @@ impl Tap {
         }
     }
 
-    /// Counts a point, now that all is known of it.
-    fn count(&mut self, point: TestPoint, out: &mut Collector) {
+    /// Counts a point, now that all is known of it. What a test's own end threw tap writes into a point behind the
+    /// test's, which names that.
+    fn count(&mut self, mut point: TestPoint, out: &mut Collector) {
+        if let Some(test) = self.unsaid.take() {
+            let is_of_it = |of: String| text::name(&of) == test.description;
+            let of = point.yaml.as_ref().and_then(Yaml::test);
+            if test.level == point.level && of.is_some_and(is_of_it) {
+                point.message = std::mem::replace(&mut point.description, test.description);
+                point.number = test.number;
+            } else {
+                self.count_known(test, out);
+            }
+        }
+        match point.state == TestState::Failed && point.subtests == Some(false) {
+            true => self.unsaid = Some(point),
+            false => self.count_known(point, out),
+        }
+    }
+
+    fn count_unsaid(&mut self, level: usize, out: &mut Collector) {
+        if let Some(test) = self.unsaid.take_if(|test| test.level >= level) {
+            self.count_known(test, out);
+        }
+    }
+
+    fn count_known(&mut self, point: TestPoint, out: &mut Collector) {
         let is_of_hook = || point.yaml.as_ref().is_some_and(Yaml::is_of_hook);
         if point
             .subtests
@@ -475,6 +503,7 @@ impl Tap {
     fn end_level(&mut self, is_summed_up: bool, out: &mut Collector) -> Level {
         let deepest = self.levels.len() - 1;
         self.count_opening(deepest, out);
+        self.count_unsaid(deepest, out);
         let class = self.class_of(deepest);
         let mut level = self.levels.pop().unwrap_or_default();
         // Lines that begin with "ok" may be a script's own words.
@@ -773,6 +802,7 @@ fn plan_of(content: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ReadOptions, read};
 
     #[test]
     fn a_file_that_tap_cannot_run_is_told_by_what_node_printed() {
@@ -902,5 +932,45 @@ mod tests {
         for (line, expected) in table {
             assert_eq!(seen(line), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn what_a_test_s_own_end_throws_is_its_failure() {
+        let told = |tap: &str| {
+            let report = read("a.tap", tap.as_bytes(), &ReadOptions::default());
+            let shown = |failure: Failure| {
+                format!(
+                    "{}: {}",
+                    failure.test_name.unwrap_or_default(),
+                    failure.error_message
+                )
+            };
+            let results = report.results.map(|it| (it.passed, it.failed));
+            (
+                results.unwrap_or_default(),
+                report.failures.into_iter().map(shown).collect::<Vec<_>>(),
+            )
+        };
+        let thrown = |test: &str| {
+            format!(
+                "not ok 2 - no stop\n  ---\n  stack: |\n    Test.<anonymous> (t.test.js:2:45)\n  at:\n    fileName: \
+                 t.test.js\n    lineNumber: 2\n  test: {test}\n  ...\n\n"
+            )
+        };
+        let cart = "# Subtest: cart\n    ok 1 - adds\n    1..1\nnot ok 1 - cart # time=10.5ms\n  ---\n  at:\n    \
+                    fileName: t.test.js\n    lineNumber: 2\n  ...\n\n";
+        let tap = |thrown: &str| format!("TAP version 14\n{cart}{thrown}1..2\n");
+        assert_eq!(
+            told(&tap(&thrown("cart"))),
+            ((1, 1), vec!["cart: no stop".to_owned()])
+        );
+        let of_another = told(&tap(&thrown("rows")));
+        assert_eq!(of_another.0, (1, 2));
+        assert_eq!(
+            of_another.1,
+            ["cart: cart".to_owned(), "no stop: no stop".to_owned()]
+        );
+        assert_eq!(told(&tap("ok 2 - rows\n")).0, (2, 1));
+        assert_eq!(told(&format!("TAP version 14\n{cart}1..1\n")).0, (1, 1));
     }
 }

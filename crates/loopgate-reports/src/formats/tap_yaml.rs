@@ -72,6 +72,13 @@ impl Yaml {
         kind.as_deref() == Some("hookFailed")
     }
 
+    /// The test that the point is about, where it is another than the point's own.
+    pub fn test(&self) -> Option<String> {
+        let documents = self.documents();
+        let test = documents.first()?.text("test")?;
+        Some(test.into_owned())
+    }
+
     /// A failure for each document.
     pub fn failures(&self, description: &str) -> Vec<Failure> {
         let documents = self.documents();

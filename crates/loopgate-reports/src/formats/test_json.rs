@@ -137,6 +137,8 @@ pub(super) fn mocha(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
 /// A line for each test, as it ends: `["fail",{…}]`. What the tests print stands between the lines.
 fn mocha_stream(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
+    // The run that has begun: of how many tests, and how many have ended.
+    let mut begun: Option<(usize, usize)> = None;
     while let Some(line) = window.line()? {
         let event = serde_json::from_str::<Json>(line).unwrap_or(Json::Null);
         let [kind, shown] = event.list() else {
@@ -145,7 +147,12 @@ fn mocha_stream(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unre
         let state = match kind.text("").as_deref() {
             Some("pass") => TestState::Passed,
             Some("fail") => TestState::Failed,
+            Some("start") => {
+                begun = Some((shown.index("total").unwrap_or(0), 0));
+                continue;
+            }
             Some("end") => {
+                begun = None;
                 let count = |key| shown.index(key).unwrap_or(0);
                 out.anonymous_cases(TestState::Skipped, count("pending") as u64);
                 out.run.count_failing(count("failures"));
@@ -165,6 +172,7 @@ fn mocha_stream(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unre
             });
             continue;
         }
+        begun = begun.map(|(total, ended)| (total, ended + 1));
         let name = shown.text("fullTitle|title").unwrap_or_default();
         let case = Case {
             seconds: shown.number("duration").unwrap_or_default().max(0.0) / 1000.0,
@@ -172,6 +180,12 @@ fn mocha_stream(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unre
             ..Case::in_file(&file, &name, state)
         };
         out.case(case, failure);
+    }
+    if let Some((total, ended)) = begun {
+        let message = format!("the output ends after {ended} of {total} tests");
+        out.notes.flaw(Flaw::NO_END, || message.clone());
+        out.run
+            .fail([Failure::of(ErrorType::RuntimeError, message)]);
     }
     Ok(())
 }
@@ -598,5 +612,30 @@ impl RunningTest {
             ..Case::in_file(file, name, state)
         };
         out.case(case, || self.failure.unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ReadOptions, read};
+
+    #[test]
+    fn a_stream_of_mocha_that_ends_early_is_told_as_such() {
+        let start = "[\"start\",{\"total\":3}]\n";
+        let pass = "[\"pass\",{\"title\":\"one\",\"fullTitle\":\"cart one\",\"file\":\"/s/b.js\",\"duration\":0}]\n";
+        let fail = "[\"fail\",{\"title\":\"two\",\"fullTitle\":\"cart two\",\"file\":\"/s/b.js\",\"err\":\"no\",\"stack\":\"Error: no\\n\"}]\n";
+        let end = "[\"end\",{\"tests\":1,\"passes\":1,\"pending\":0,\"failures\":0}]\n";
+        let of = |text: &str| {
+            let report = read("out", text.as_bytes(), &ReadOptions::default());
+            let messages = report.failures.into_iter().map(|it| it.error_message);
+            (report.reconciled.run_failed, messages.collect::<Vec<_>>())
+        };
+        let ended_early = vec!["the output ends after 1 of 3 tests".to_owned()];
+        assert_eq!(of(&format!("{start}{pass}")), (true, ended_early));
+        assert_eq!(
+            of(&format!("{start}{pass}{fail}")),
+            (false, vec!["no".to_owned()])
+        );
+        assert_eq!(of(&format!("{start}{pass}{end}")), (false, Vec::new()));
     }
 }

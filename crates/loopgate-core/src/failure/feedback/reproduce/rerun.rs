@@ -144,7 +144,8 @@ pub fn rerun(command: &str, failures: &[Failure]) -> Option<String> {
         | Tool::Swift
         | Tool::Ctest
         | Tool::Gtest
-        | Tool::JunitConsole => return None,
+        | Tool::JunitConsole
+        | Tool::Trial => return None,
     };
     Some(format!("{command} {behind}"))
 }

@@ -142,6 +142,18 @@ fn each_framework_has_its_command() {
             "pytest 'tests/test_cart.py::TestCart::test_total[1.5]' -x",
         ),
         (
+            "PYTHONPATH=src python3 -m twisted.trial --reporter=text shop",
+            "shop.test_cart.D.test_x",
+            "",
+            "PYTHONPATH=src python3 -m twisted.trial shop.test_cart.D.test_x",
+        ),
+        (
+            "bin/trial shop",
+            "shop.test_cart.D.test_x",
+            "",
+            "bin/trial shop.test_cart.D.test_x",
+        ),
+        (
             "python3 manage.py test -v 2",
             "cart.tests.CartTests.test_total",
             "cart/tests.py",
