@@ -24,6 +24,8 @@ patterns! {
     TIME = r"^\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]? ";
     /// pnpm, of a script of a directory, and bun, of a package's: `packages/api test$ node --test`, `api test $ …`.
     ANNOUNCED = r"^(?P<label>(?P<directory>(?:@[\w.-]+/)?[\w./-]+) [\w.:-]+)(?P<of_bun> )?\$ ";
+    /// npm, of a script that failed.
+    OF_NPM = r"^npm (?:error|ERR!) path (?P<directory>/\S.*)$";
     /// A container's build quotes the end of the step that failed: ` > [build 5/6] RUN make:`, and each line with its time.
     QUOTED_TIME = r"^[0-9]+\.[0-9]{1,3} ";
 }
@@ -44,7 +46,7 @@ pub(crate) fn without_time(line: &str) -> &str {
 /// A program that another one starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Speaker {
-    /// The directory, from the top of the repository, whose script it is, where the label is a path.
+    /// The directory whose script it is: from the top of the repository where the label is a path, else as npm names it.
     pub directory: Option<String>,
 }
 
@@ -69,7 +71,9 @@ impl Speaker {
         for file in [failure.test_file.as_mut(), source].into_iter().flatten() {
             *file = self.file(file).into_owned();
         }
-        failure.directory.get_or_insert_with(|| directory.clone());
+        if !directory.starts_with('/') {
+            failure.directory.get_or_insert_with(|| directory.clone());
+        }
     }
 
     /// `packages/api:test` and `packages/api test` are of a directory, `@shop/api:test` and `web` of a package, whose
@@ -142,6 +146,8 @@ impl Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Speakers {
     seen: HashMap<String, Seen>,
+    /// Where their scripts run, by the labels' names.
+    directories: HashMap<String, String>,
     /// The speakers by their labels' names.
     known: HashMap<String, usize>,
     speakers: Vec<Speaker>,
@@ -164,6 +170,9 @@ impl Speakers {
             }
             if let Some(label) = label {
                 self.see(label.name, last == Some(label.name));
+                if let Some(found) = OF_NPM.captures(&line[label.len..]) {
+                    self.place(label.name, &found["directory"]);
+                }
             }
             last = label.map(|label| label.name);
         }
@@ -232,7 +241,18 @@ impl Speakers {
         known.cloned().unwrap_or_default()
     }
 
-    fn know(&mut self, name: &str, speaker: Speaker) {
+    /// Says where the script of that label runs, which stands below what it printed.
+    fn place(&mut self, name: &str, directory: &str) {
+        if self.directories.len() < MAX_LABELS {
+            let directory = text::path(directory.trim_end());
+            self.directories.insert(name.to_owned(), directory);
+        }
+    }
+
+    fn know(&mut self, name: &str, mut speaker: Speaker) {
+        speaker.directory = speaker
+            .directory
+            .or_else(|| self.directories.get(name).cloned());
         if self.known.contains_key(name) || self.known.len() >= MAX_LABELS {
             return;
         }
@@ -570,6 +590,27 @@ mod tests {
         for (lines, expected) in of_two {
             assert_eq!(routed(&lines), expected);
         }
+    }
+
+    #[test]
+    fn npm_says_below_what_a_script_printed_where_it_runs() {
+        let lines = ["one", "two", "npm error path /s/packages/b"];
+        let of = |label: &str| lines.map(|line| format!("{label}: {line}"));
+        let all: Vec<String> = of("b:test").into_iter().chain(of("@s/c:test")).collect();
+        let mut speakers = Speakers::default();
+        speakers.learn(all.iter().map(String::as_str));
+        let speaker = speakers.speaker(1);
+        assert_eq!(speaker.file("t.test.js"), "/s/packages/b/t.test.js");
+        assert_eq!(speaker.file("/s/t.test.js"), "/s/t.test.js");
+        let mut failure = Failure {
+            test_file: Some("t.test.js".to_owned()),
+            ..Failure::default()
+        };
+        speaker.settle(&mut failure);
+        assert_eq!(
+            (failure.test_file.as_deref(), failure.directory),
+            (Some("/s/packages/b/t.test.js"), None)
+        );
     }
 
     #[test]
