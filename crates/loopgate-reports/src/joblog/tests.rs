@@ -366,3 +366,16 @@ fn each_task_that_failed_is_told_by_its_own_tool_or_its_own_words_or_its_name() 
     // What its task printed stands nowhere: the failure may be that task's.
     assert_eq!(told(&format!("{mocha}{list}- a:test\n")).len(), 1);
 }
+
+#[test]
+fn the_lines_of_a_message_are_counted_without_blanks() {
+    let log = at(2, HEADER)
+        + &at(
+            3,
+            "Oops! Something went wrong! :(\n\nESLint: 10.15.0\n\nNo files matching the pattern \"nosuch.js\" were \
+             found.\nPlease check for typing mistakes in the pattern.\n\n##[error]Process completed with exit code 2.",
+        );
+    let read = read_whole(&log);
+    let told = messages(&read).join("\n");
+    assert!(told.contains("No files matching the pattern"), "{told}");
+}

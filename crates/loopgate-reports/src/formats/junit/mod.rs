@@ -260,11 +260,12 @@ impl Junit {
                 self.suite_state = Ending::of(tag.name).map(|ending| ending.state);
                 self.recording = Some(Details::begin(tag, 1));
             }
-            ("property", Some(_)) if self.dialect.is_linter => {
-                if tag.attribute("name").as_deref() == Some("severity") {
-                    let word = tag.attribute("value").unwrap_or_default();
-                    self.case.level = severity::of_word(&word);
-                }
+            ("property", Some(_))
+                if self.dialect.is_linter
+                    && tag.attribute("name").as_deref() == Some("severity") =>
+            {
+                let word = tag.attribute("value").unwrap_or_default();
+                self.case.level = severity::of_word(&word);
             }
             // tap's marks.
             ("property", Some(_)) if self.dialect.has_yaml => {
