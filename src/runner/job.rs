@@ -19,11 +19,12 @@ use super::{
 use loopgate_core::{
     CheckName,
     evidence::{
-        CheckEvidence, Failure, FileCoverage, Outcome, OutcomesExtent, RetryClass, TestOutcome,
-        TestOutcomes, TestState,
+        CheckEvidence, CheckResults, Failure, FileCoverage, Outcome, OutcomesExtent, RetryClass,
+        TestOutcome, TestOutcomes, TestState,
     },
     failure::{self, Changes, ExaminedFailure},
     policy::{CommandCheck, FlakyTests, REPORTS_VARIABLE, Waits},
+    source_files::language_of,
 };
 use loopgate_git::Git;
 
@@ -217,15 +218,20 @@ fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option
     failure::rerun(&command.run, &suspects)
 }
 
-/// The failing tests, where each is known by its name; where none fails, those that failed and passed in the one run of
-/// a tool that repeats them itself and fails all the same.
+/// The failing tests, where each is known by a name that no other test of the run has; where none fails, those that
+/// failed and passed in the one run of a tool that repeats them itself and fails all the same. A file that fails as a
+/// whole is no test: by its name nothing of it is chosen.
 fn suspects(evidence: &CheckEvidence) -> Option<Vec<Failure>> {
     let is_known = |failure: &Failure| {
         let listed = failure
             .test_id
             .zip(evidence.tests.as_ref())
             .and_then(|(id, tests)| tests.state(id));
-        failure.test_name.is_some() && listed.is_some_and(TestState::is_failure)
+        let is_test = |name: &String| language_of(name).is_none();
+        failure.test_name.as_ref().is_some_and(is_test) && listed.is_some_and(TestState::is_failure)
+    };
+    let is_namesake = |(tests, results): (&TestOutcomes, CheckResults)| {
+        tests.is_whole() && (tests.len() as u64) < results.total
     };
     let named = |name: &String| Failure {
         test_name: Some(name.clone()),
@@ -246,14 +252,21 @@ fn suspects(evidence: &CheckEvidence) -> Option<Vec<Failure>> {
         };
     let are_all = no_test_fails || suspects.len() == evidence.failures.len();
     let few = (1..=MOST_TESTS).contains(&suspects.len()) && evidence.failures_not_kept == 0;
-    (are_all && few).then_some(suspects)
+    let have_namesakes = evidence
+        .tests
+        .as_ref()
+        .zip(evidence.results)
+        .is_some_and(is_namesake);
+    (are_all && few && !have_namesakes).then_some(suspects)
 }
 
 /// Puts what the second run showed into the evidence of the first: any success makes a test pass, as a flaky one. Where
 /// nothing but flaky tests failed, and the second run as a whole passed, the check passed; where that failed in another
 /// way, its failures stay, with the tests known as flaky.
 ///
-/// A second run that named exactly these tests and ended with 0 has passed them, whether or not it lists them.
+/// A test has passed where the second run lists it as passed. One that lists no test has passed them where it ran so
+/// many and ended with 0. Where it lists others, the choice met those: node:test counts a file in which nothing was
+/// chosen as a test that passes.
 fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
     let Some(suspects) = suspects(evidence) else {
         return;
@@ -263,7 +276,8 @@ fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
         .map(|failure| failure.test_name.as_deref())
         .collect();
     let exactly = rerun::executed(second.results) == u64::try_from(names.len()).ok();
-    let passes_whole = exactly && second.outcome == Outcome::Passed;
+    let lists_none = second.tests.as_ref().is_none_or(TestOutcomes::is_empty);
+    let passes_whole = exactly && lists_none && second.outcome == Outcome::Passed;
     let is_green = |id| {
         let state = second.tests.as_ref().and_then(|again| again.state(id));
         matches!(state, Some(TestState::Passed | TestState::Flaky))
@@ -319,7 +333,7 @@ fn kept_reports(evidence: &CheckEvidence, root: &Path) -> Vec<(PathBuf, Vec<u8>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::evidence::{CheckKind, CheckResults, TestId};
+    use loopgate_core::evidence::{CheckKind, TestId};
 
     fn id(name: &str) -> TestId {
         TestId::of("", "", name)
@@ -380,6 +394,12 @@ mod tests {
             }),
             None
         );
+        // Two tests bear a name, and a file is none.
+        let mut namesakes = failed.clone();
+        namesakes.results.as_mut().unwrap().total += 1;
+        assert_eq!(again(&namesakes), None);
+        let file = check(Outcome::Failed, &["late.test.cjs"], &["b"]);
+        assert_eq!(again(&file), None);
         let mut report_missing = failed;
         report_missing.failures.push(Failure::default());
         assert_eq!(again(&report_missing), None);
@@ -426,6 +446,8 @@ mod tests {
         for second in [
             check(Outcome::Passed, &[], &[]),
             check(Outcome::Passed, &[], &["other", "more"]),
+            // So many as were chosen, and another one.
+            check(Outcome::Passed, &[], &["a.test.js"]),
             check(Outcome::Failed, &["a"], &[]),
         ] {
             let mut settled = first.clone();

@@ -68,6 +68,11 @@ pub fn rerun(command: &str, failures: &[Failure]) -> Option<String> {
             .map(|name| format!("-k '*{name}'"))
             .collect::<Vec<_>>()
             .join(" "),
+        // A file in which nothing was chosen is a test that passed: only a reporter whose tests are read by name shows
+        // that it was the test.
+        Tool::NodeTest if !pattern!(r"--test-reporter[= ](?:tap|junit)\b").is_match(command) => {
+            return None;
+        }
         // Behind the name of a file, options are the file's.
         Tool::NodeTest => {
             let each: Option<Vec<String>> = names
@@ -172,7 +177,7 @@ mod tests {
 
     #[test]
     fn each_tool_has_its_filter() {
-        let table: [(&str, &[&str], Option<&str>); 23] = [
+        let table: [(&str, &[&str], Option<&str>); 25] = [
             ("cargo test", &["a::b", "UTS #46 line 3384"], None),
             (
                 "python manage.py test",
@@ -252,12 +257,14 @@ mod tests {
                 &["test_b (tests.test_cart.Cart)"],
                 Some("python3 -m unittest -v tests.test_cart.Cart.test_b"),
             ),
+            ("node --import tsx --test test/", &["adds"], None),
+            ("node --test --test-reporter=spec test/", &["adds"], None),
             (
-                "node --import tsx --test test/",
+                "node --import tsx --test --test-reporter=tap test/",
                 &["adds", "cart > drops (all)"],
                 Some(
                     "node --test-name-pattern '^adds$' --test-name-pattern '^((cart )?drops )?\\(all\\)$' --import tsx \
-                     --test test/",
+                     --test --test-reporter=tap test/",
                 ),
             ),
             ("cargo test && true", &["a"], None),
