@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::manifests;
 use crate::{
     ids::Sha,
-    observed::{ChangedFile, ChangedFiles, Contents, FileAt, FileStatus, Snapshot},
+    observed::{
+        AccountKind, ChangedFile, ChangedFiles, Commit, Contents, FileAt, FileStatus, Push,
+        PushContent, Snapshot,
+    },
 };
 
 /// The changed files and the texts on both sides. What the rules of the presets find depends on nothing else of a
@@ -35,7 +37,7 @@ impl<'a> Diff<'a> {
             head: pull_request.head.sha,
             base: pull_request.base.sha,
             base_folders: snapshot.base_folders.as_ref(),
-            is_by_update_bot: manifests::is_by_update_bot(snapshot),
+            is_by_update_bot: is_by_update_bot(snapshot),
         }
     }
 
@@ -84,6 +86,25 @@ impl<'a> Diff<'a> {
             }
         }
     }
+}
+
+/// Whether a pull request is an update bot's, and nothing in it is anybody else's but merges of the base.
+fn is_by_update_bot(snapshot: &Snapshot) -> bool {
+    let bot = &snapshot.pull_request.author;
+    let login = bot.login.as_str().to_lowercase();
+    let is_bot = bot.kind == AccountKind::Bot
+        && ["dependabot", "renovate"]
+            .iter()
+            .any(|name| login.contains(name));
+    let is_bots = |commit: &Commit| {
+        commit.update_merge || commit.author.as_ref().is_some_and(|by| by.id == bot.id)
+    };
+    let pushed = |push: &Push| push.content == PushContent::Merged || push.by.id == bot.id;
+    is_bot
+        && snapshot.commits.is_complete
+        && !snapshot.makers.has_unknown_pusher
+        && snapshot.commits.items.iter().all(is_bots)
+        && snapshot.makers.pushes.iter().all(pushed)
 }
 
 /// Whether a file is new where it stands.

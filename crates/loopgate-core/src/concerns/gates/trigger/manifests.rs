@@ -15,10 +15,7 @@ use super::{
 };
 use crate::{
     expressions::first_group,
-    observed::{
-        AccountKind, ChangedFile, Commit, DiffHunk, DiffLine, FileStatus, LineChange, Patch, Push,
-        PushContent, Snapshot,
-    },
+    observed::{ChangedFile, DiffHunk, DiffLine, FileStatus, LineChange, Patch},
     source_files::{FileKind, Pattern},
 };
 
@@ -265,25 +262,6 @@ pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>
         .filter(|line| line.is_added)
         .filter_map(|line| Some((*line, hook(line)?)))
         .collect()
-}
-
-/// Whether a pull request is an update bot's, and nothing in it is anybody else's but merges of the base.
-pub(super) fn is_by_update_bot(snapshot: &Snapshot) -> bool {
-    let bot = &snapshot.pull_request.author;
-    let login = bot.login.as_str().to_lowercase();
-    let is_bot = bot.kind == AccountKind::Bot
-        && ["dependabot", "renovate"]
-            .iter()
-            .any(|name| login.contains(name));
-    let is_bots = |commit: &Commit| {
-        commit.update_merge || commit.author.as_ref().is_some_and(|by| by.id == bot.id)
-    };
-    let pushed = |push: &Push| push.content == PushContent::Merged || push.by.id == bot.id;
-    is_bot
-        && snapshot.commits.is_complete
-        && !snapshot.makers.has_unknown_pusher
-        && snapshot.commits.items.iter().all(is_bots)
-        && snapshot.makers.pushes.iter().all(pushed)
 }
 
 /// Whether a workflow changes in nothing but the references of the actions that it uses, each at its place: by an

@@ -11,7 +11,11 @@ use super::{
     select::node_pattern,
     tool::{is_program, is_simple, runner},
 };
-use crate::{evidence::Failure, policy::REPORTS_VARIABLE, source_files::Tool};
+use crate::{
+    evidence::Failure,
+    policy::REPORTS_VARIABLE,
+    source_files::{Runner, Tool},
+};
 
 /// The command line; none for a tool or a command line that nothing can simply be put behind.
 pub fn rerun(command: &str, failures: &[Failure]) -> Option<String> {
@@ -68,24 +72,7 @@ pub fn rerun(command: &str, failures: &[Failure]) -> Option<String> {
             .map(|name| format!("-k '*{name}'"))
             .collect::<Vec<_>>()
             .join(" "),
-        // A file in which nothing was chosen is a test that passed: only a reporter whose tests are read by name shows
-        // that it was the test.
-        Tool::NodeTest if !pattern!(r"--test-reporter[= ](?:tap|junit)\b").is_match(command) => {
-            return None;
-        }
-        // Behind the name of a file, options are the file's.
-        Tool::NodeTest => {
-            let each: Option<Vec<String>> = names
-                .iter()
-                .map(|name| word(&node_pattern(name)?))
-                .collect();
-            let chosen: String = each?
-                .iter()
-                .map(|name| format!(" --test-name-pattern {name}"))
-                .collect();
-            let node = words.iter().find(|word| is_program(runner, word))?;
-            return Some(command.replacen(node, &format!("{node}{chosen}"), 1));
-        }
+        Tool::NodeTest => return of_node_test(command, runner, &names),
         Tool::Django | Tool::Unittest => {
             let is_module = |word: &&str| !word.starts_with('-');
             let behind = words
@@ -153,6 +140,24 @@ pub fn rerun(command: &str, failures: &[Failure]) -> Option<String> {
         | Tool::Trial => return None,
     };
     Some(format!("{command} {behind}"))
+}
+
+/// Behind the name of a file, options are the file's. A file in which nothing was chosen is a test that passed: only a
+/// reporter whose tests are read by name shows that it was the test.
+fn of_node_test(command: &str, runner: &Runner, names: &[&str]) -> Option<String> {
+    if !pattern!(r"--test-reporter[= ](?:tap|junit)\b").is_match(command) {
+        return None;
+    }
+    let option = |name: &&str| {
+        Some(format!(
+            " --test-name-pattern {}",
+            word(&node_pattern(name)?)?
+        ))
+    };
+    let chosen: String = names.iter().map(option).collect::<Option<_>>()?;
+    let mut words = command.split_whitespace();
+    let node = words.find(|word| is_program(runner, word))?;
+    Some(command.replacen(node, &format!("{node}{chosen}"), 1))
 }
 
 fn quoted(names: &[&str]) -> Option<String> {
