@@ -41,6 +41,13 @@ impl Repository {
         self.folder.path().join(name)
     }
 
+    /// Has git clean each text by a filter.
+    #[cfg(unix)]
+    fn filters_texts_by(&self, filter: &str) {
+        let attributes = format!("*.txt filter={filter}\n");
+        fs::write(self.path(".git/info/attributes"), attributes).unwrap();
+    }
+
     /// A program of the repository that leaves a trace when it runs, and fails.
     #[cfg(unix)]
     fn trap(&self, name: &str) -> String {
@@ -420,11 +427,7 @@ fn what_was_there_before_goes_on_and_may_be_changed_between_two_runs() {
 fn git_is_not_started_where_its_settings_are_too_many_to_read() {
     let (repository, git, exposed) = exposed();
     let trap = repository.trap(".git/trap");
-    fs::write(
-        repository.path(".git/info/attributes"),
-        "*.txt filter=evil\n",
-    )
-    .unwrap();
+    repository.filters_texts_by("evil");
     let config = repository.path(".git/config");
     let mut text = fs::read_to_string(&config).unwrap();
     text.push_str(&format!("[filter \"evil\"]\nclean = {trap}\n"));
@@ -452,11 +455,7 @@ fn more_settings_than_are_kept_hide_none() {
     let many = (0..1_100).map(|number| format!("[filter \"f{number}\"]\nclean = {trap}\n"));
     text.extend(many);
     fs::write(&config, text).unwrap();
-    fs::write(
-        repository.path(".git/info/attributes"),
-        "*.txt filter=f1099\n",
-    )
-    .unwrap();
+    repository.filters_texts_by("f1099");
     use_all(&repository, &git);
     drop(exposed);
     use_all(&repository, &Git::at(repository.folder.path()));
@@ -468,11 +467,7 @@ fn more_settings_than_are_kept_hide_none() {
 fn a_process_that_was_killed_leaves_word_of_what_stood_there_before() {
     let (repository, git, exposed) = exposed();
     let trap = repository.trap(".git/trap");
-    fs::write(
-        repository.path(".git/info/attributes"),
-        "*.txt filter=evil\n",
-    )
-    .unwrap();
+    repository.filters_texts_by("evil");
     repository.git(&["config", "filter.evil.clean", &trap]);
     // It never saw the end.
     std::mem::forget(exposed);
@@ -493,11 +488,7 @@ fn a_process_that_was_killed_leaves_word_of_what_stood_there_before() {
 fn a_planted_include_brings_only_what_is_planted_even_later() {
     let (repository, git, exposed) = exposed();
     let trap = repository.trap(".git/trap");
-    fs::write(
-        repository.path(".git/info/attributes"),
-        "*.txt filter=evil\n",
-    )
-    .unwrap();
+    repository.filters_texts_by("evil");
     repository.git(&["config", "include.path", "../next.inc"]);
     use_all(&repository, &git);
     drop(exposed);
@@ -515,8 +506,7 @@ fn what_is_planted_for_another_worktree_does_not_run_there() {
     let other = repository.path("../other").display().to_string();
     repository.git(&["worktree", "add", "-q", "--detach", &other]);
     repository.git(&["config", "extensions.worktreeConfig", "true"]);
-    let info = repository.path(".git/info/attributes");
-    fs::write(info, "*.txt filter=evil\n").unwrap();
+    repository.filters_texts_by("evil");
     let there = fs::read_dir(repository.path(".git/worktrees")).unwrap();
     for worktree in there {
         let config = worktree.unwrap().path().join("config.worktree");
@@ -537,8 +527,7 @@ fn a_record_that_is_in_the_way_or_unreadable_hides_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let (repository, git, exposed) = exposed();
     let trap = repository.trap(".git/trap");
-    let info = repository.path(".git/info/attributes");
-    fs::write(info, "*.txt filter=evil\n").unwrap();
+    repository.filters_texts_by("evil");
     repository.git(&["config", "filter.evil.clean", &trap]);
     let record = repository.path(".git/loopgate/git-settings.json");
     fs::remove_file(&record).unwrap();
@@ -568,8 +557,7 @@ fn a_process_within_a_check_does_not_end_what_the_outer_one_watches() {
     // The check runs Loopgate itself, to its end.
     let inner = Git::at(repository.folder.path());
     drop(inner.expose(Outsider::Checks));
-    let info = repository.path(".git/info/attributes");
-    fs::write(info, "*.txt filter=evil\n").unwrap();
+    repository.filters_texts_by("evil");
     repository.git(&["config", "filter.evil.clean", &trap]);
     // Then it ends the outer process.
     std::mem::forget(exposed);
