@@ -2,26 +2,25 @@
 //! feedback* or *escalate to a human*. This page is the map of the code; `docs/dev/architecture.md` is the guided tour, and
 //! `docs/dev/decisions.md` lists what is decided, by the names of its tests.
 //!
-//! Five crates lie below, and the compiler keeps them there:
+//! Six crates lie below, and the compiler keeps them there:
 //!
 //! - [`loopgate_core`] holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its heart
 //!   is [`decide`](fn@loopgate_core::deciding::decide), which turns what was observed, what is remembered and what
 //!   governs into one decision. Around it stand gates and their grammar, rules and scores, attempts and the retry
 //!   policy, failures and their fingerprints.
 //! - [`loopgate_git`] starts git, in the only place: without hooks, and without the settings of the surroundings.
+//! - [`loopgate_render`] turns decisions into what people read: the status comment, check runs, gate requests, escalations,
+//!   the job summary, the terminal. Whatever came from outside is made safe here, and every page fits GitHub's limits.
 //! - [`loopgate_reports`] turns the bytes of test runners, compilers and linters into results, failures, findings and
 //!   coverage. It never fails and never trusts: the code under test wrote them.
 //! - [`loopgate_webhook`] says which pull requests a webhook delivery concerns, in one pass over its payload.
 //! - `loopgate_simulator` is a GitHub on loopback for the demo and the tests (feature `demo`): one world of plain
 //!   structs, which people and the REST API change by the same operations.
 //!
-//! Arrows between the rooms here point down only: `cli, server → mcp → github, runner → refs → render, config,
-//! channels`.
+//! Arrows between the rooms here point down only: `cli, server → mcp → github, runner → refs → config, channels`.
 //!
 //! - [`config`] turns `.github/loopgate.yml` into a [`Policy`](loopgate_core::policy::Policy): every default filled in,
 //!   every number in its range, and what is wrong reported with line, column and what was probably meant.
-//! - [`render`] turns decisions into what people read: the status comment, check runs, gate requests, escalations, the
-//!   job summary, the terminal. Whatever came from outside is made safe here, and every page fits GitHub's limits.
 //! - [`refs`] keeps a run in a hidden git ref: loads it, recovers it when it is damaged, and saves it by
 //!   compare-and-swap, the only lock there is. It works over GitHub's API and over a local repository alike.
 //! - [`channels`] carries a call for a human to Slack and by e-mail, for those who do not watch the pull request.
@@ -57,9 +56,6 @@ pub mod config;
 pub mod github;
 pub mod mcp;
 pub mod proof;
-pub mod refs;
-pub mod render;
-pub mod runner;
 pub mod server;
 
 /// Where Loopgate is published, as OWNER/REPO: `repository` of `Cargo.toml`, the one place that has it.

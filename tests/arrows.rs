@@ -65,21 +65,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("channels", &[]),
     ("proof", &[]),
-    ("render", &[]),
-    ("refs", &["render", "config"]),
-    ("github", &["proof", "channels", "refs", "render", "config"]),
-    ("runner", &["refs", "render", "config"]),
-    ("mcp", &["github", "render"]),
+    (&["config"]),
+    ("github", &["proof", "channels", "config"]),
+    (&["config"]),
+    ("mcp", &["github"]),
     (
         "server",
-        &[
-            "proof", "mcp", "github", "channels", "refs", "render", "config",
-        ],
+        &["proof", "mcp", "github", "channels", "config"],
     ),
     (
         "cli",
         &[
-            "proof", "server", "mcp", "github", "runner", "channels", "refs", "render", "config",
+            "proof", "server", "mcp", "github", "channels", "config",
         ],
     ),
 ];

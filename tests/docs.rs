@@ -30,11 +30,13 @@ const CITABLE: [&str; 6] = [
 ];
 
 /// What the documents write for a crate's folder.
-const SHORTHANDS: [(&str, &str); 5] = [
+const SHORTHANDS: [(&str, &str); 7] = [
     ("core/", "crates/loopgate-core/src/"),
     ("git/", "crates/loopgate-git/src/"),
+    ("render/", "crates/loopgate-render/src/"),
     ("reports/", "crates/loopgate-reports/src/"),
     ("simulator/", "crates/loopgate-simulator/src/"),
+    ("templates/", "crates/loopgate-render/templates/"),
     ("webhook/", "crates/loopgate-webhook/src/"),
 ];
 
@@ -659,7 +661,7 @@ fn every_item_of_a_decision_has_a_paragraph() {
     let headings = text.lines().filter_map(|line| line.strip_prefix("### "));
     // The catalogue has an entry for each, which the compiler holds.
     let catalogue: toml::Table =
-        toml::from_str(&text_of("config/templates/messages.toml")).expect("TOML");
+        toml::from_str(&text_of("crates/loopgate-render/templates/messages.toml")).expect("TOML");
     let entries = |section: &str, before: &'static str| {
         let section = catalogue[section].as_table().expect("a section").clone();
         let keys = section.into_iter().map(|(key, _)| key);

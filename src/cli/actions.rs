@@ -12,7 +12,8 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::{CliError, online::set_here, output};
-use crate::render;
+use loopgate_render as render;
+
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, WorkflowRunId,
     evidence::{MatrixJob, WorkflowOrigin},

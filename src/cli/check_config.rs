@@ -14,9 +14,9 @@ use super::{
 use crate::{
     config::{self, OnlineFindings, Source},
     github::{CheckedConfiguration, Observer},
-    render,
 };
 use loopgate_core::RepoName;
+use loopgate_render as render;
 
 #[derive(Debug, Args)]
 pub struct CheckConfigArguments {

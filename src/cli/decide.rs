@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::{CliError, CommandResult, exit, output};
-use crate::render::iteration_answer;
 use loopgate_core::{
     deciding::{
         DecisionWord,
@@ -11,6 +10,7 @@ use loopgate_core::{
     },
     failure::{self, Changes, ExaminedFailure, FeedbackLine},
 };
+use loopgate_render::iteration_answer;
 use loopgate_reports::{self, ReadOptions};
 
 pub fn run(file: &Path) -> CommandResult {

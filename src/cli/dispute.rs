@@ -11,16 +11,14 @@ use super::{
     online::{Online, PullRequest, Rights},
     output, reflex,
 };
-use crate::{
-    render::{self, DisputeAnswer, Disputed},
-    runner::FixerDispute,
-};
+use loopgate_runner::FixerDispute;
 use loopgate_core::{
     FailureId, Login,
     commands::command,
     concerns::gates::{self, ReactionKind},
     state::DisputeKind,
 };
+use loopgate_render::{self as render, DisputeAnswer, Disputed};
 
 #[derive(Debug, Args)]
 pub struct DisputeArguments {

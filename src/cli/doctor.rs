@@ -3,11 +3,9 @@
 use minijinja::{Value, value::Serde};
 
 use super::{CommandResult, exit, online, output};
-use crate::{
-    github::doctor::{Arrival, Expected, examine},
-    render::{self, Diagnosis, defused},
-};
+use crate::github::doctor::{Arrival, Expected, examine};
 use loopgate_core::RepoName;
+use loopgate_render::{self as render, Diagnosis, defused};
 
 pub async fn run(repository: Option<&RepoName>) -> CommandResult {
     // How webhooks are meant to come, as the environment or the stored App has it.

@@ -8,11 +8,9 @@ use super::{
     online::{Online, PullRequest},
     output,
 };
-use crate::{
-    github::{Clock as _, Preview, Reconcile, ReconcileRequest, SystemClock},
-    render,
-};
+use crate::github::{Clock as _, Preview, Reconcile, ReconcileRequest, SystemClock};
 use loopgate_core::{GateName, policy::StateBackend, state::history::Event};
+use loopgate_render as render;
 
 #[derive(Debug, Args)]
 pub struct ExplainArguments {

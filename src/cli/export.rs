@@ -8,11 +8,9 @@ use super::{
     online::{PullRequest, RunSource},
     output,
 };
-use crate::{
-    refs::{GitObjects, RefName, StateStore},
-    render,
-};
+use loopgate_refs::{GitObjects, RefName, StateStore};
 use loopgate_core::{PrNumber, RepoName, state::LoopState};
+use loopgate_render as render;
 
 #[derive(Debug, Args)]
 pub struct ExportArguments {

@@ -7,7 +7,7 @@ use std::{
     time::SystemTime,
 };
 
-use crate::runner::Worktree;
+use loopgate_runner::Worktree;
 use loopgate_core::{Sha, evidence::Evidence};
 use loopgate_git::Git;
 

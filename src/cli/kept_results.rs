@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::working_tree::{self, EVIDENCE};
-use crate::runner::{Checkout, Worktree};
+use loopgate_runner::{Checkout, Worktree};
 use loopgate_core::{
     CheckName, Sha,
     concerns::checks::lost_results,

@@ -19,11 +19,9 @@ use super::{
     CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Online, verify,
     working_tree,
 };
-use crate::{
-    mcp::{self, Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
-    render::{self, Currency, ReadFrom, Reading, Until},
-    runner::{self, FixerDispute, Interrupt},
-};
+use loopgate_runner::{self as runner, FixerDispute, Interrupt};
+use crate::mcp::{self, Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify};
+use loopgate_render::{self as render, Currency, ReadFrom, Reading, Until};
 
 pub async fn run() -> CommandResult {
     let interrupt = Interrupt::new();

@@ -8,15 +8,13 @@ use super::{
     online::{RunSource, since},
     output,
 };
-use crate::{
-    github::{Clock as _, SystemClock},
-    refs::{ListObjects, RefName, RunLines, StateStore, each_run},
-    render,
-};
+use loopgate_refs::{ListObjects, RefName, RunLines, StateStore, each_run};
+use crate::github::{Clock as _, SystemClock};
 use loopgate_core::{
     RepoName,
     metrics::{Report, RunLine, Window, newest},
 };
+use loopgate_render as render;
 
 /// Open runs that are read at most.
 const MOST_OPEN: usize = 200;

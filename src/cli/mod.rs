@@ -246,9 +246,12 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
             // It may quote a file of the repository.
-            output::error_line(crate::render::defused(&format!("error: {}", stop.message)));
+            output::error_line(loopgate_render::defused(&format!(
+                "error: {}",
+                stop.message
+            )));
             if annotates {
-                output::error_line(crate::render::error_command(&stop.message));
+                output::error_line(loopgate_render::error_command(&stop.message));
             }
             ExitCode::from(stop.code)
         }

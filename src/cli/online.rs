@@ -7,15 +7,11 @@ use chrono::TimeDelta;
 
 use super::CliError;
 pub use crate::github::PullRequest;
-use crate::{
-    github::{
+use loopgate_refs::LocalRepository;
+use crate::{github::{
         ApiUrl, AppCredentials, AppName, AppSlug, Client, Credentials, Error, FeedbackReader,
         Github, GithubObjects, Pacing, Secret, Setup, registration::StoredApp,
-    },
-    proof::Signer,
-    refs::LocalRepository,
-    server::DATA_DIR,
-};
+    }, proof::Signer, server::DATA_DIR};
 use loopgate_core::{InstallationId, RepoName};
 
 /// GitHub, and the rights of the credentials with which it is asked.

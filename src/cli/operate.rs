@@ -11,11 +11,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{CliError, CommandResult, exit, online::PullRequest, output};
-use crate::{
-    render::defused,
-    server::{GUARD, Replay, ResyncOf},
-};
+use crate::server::{GUARD, Replay, ResyncOf};
 use loopgate_core::Timestamp;
+use loopgate_render::defused;
 
 /// A thousand dead letters fit.
 const ANSWER_BYTES: u64 = 4 << 20;

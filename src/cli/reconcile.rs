@@ -18,17 +18,14 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{CliError, CommandResult, actions, exit, online::set_here, output};
-use crate::{
-    channels::Channels,
-    github::{
+use loopgate_refs::Retry;
+use crate::{channels::Channels, github::{
         self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer,
         MergeGroup, Reconcile, ReconcileRequest, ReconcileResult, Secret, Setup, StateArtifact,
         Usage,
-    },
-    refs::Retry,
-    render,
-};
+    }};
 use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
+use loopgate_render as render;
 use loopgate_webhook::{InWorkflow, Irrelevant, OwnApp, Target, route_in_workflow};
 
 /// What looking at one pull request costs, roughly: eleven reads, and some writes.

@@ -20,11 +20,11 @@ use super::{
 use crate::{
     config,
     github::{Client, Error, ListedPull, Observer},
-    render::{self, JudgedBy, Tried},
 };
 use loopgate_core::{
     RepoName, Timestamp, observed::ExternalCheck, policy::Policy, replay::PastHead,
 };
+use loopgate_render::{self as render, JudgedBy, Tried};
 
 /// Changes with what is kept, so that nothing of another version is read.
 const FORM: &str = "6";

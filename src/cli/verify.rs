@@ -23,11 +23,8 @@ use super::{
     progress,
     working_tree::{self, CONFIGURATION},
 };
-use crate::{
-    refs::LocalRepository,
-    render::{self, Feedback, PlantedSettings, Subject},
-    runner::{self, Changes, Checkout, Head, Plan, TestTrial},
-};
+use loopgate_refs::LocalRepository;
+use loopgate_runner::{self, Changes, Checkout, Head, Plan, TestTrial};
 use loopgate_core::{
     CheckName, RuleId, Score, Sha, Timestamp,
     concerns::{checks::gather, coverage},
@@ -40,6 +37,7 @@ use loopgate_core::{
     state::{LoopState, RunStatus},
 };
 use loopgate_git::{Git, Outsider};
+use loopgate_render::{self as render, Feedback, PlantedSettings, Subject};
 
 #[derive(Debug, Args)]
 pub struct VerifyArguments {

@@ -8,18 +8,16 @@ use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{CliError, CommandResult, exit, output};
-use crate::{
-    proof::{Envelope, Keys},
-    refs::{LocalRepository, StateStore, all_runs},
-    render::{self, defused},
-    runner::Checkout,
-};
+use loopgate_refs::{LocalRepository, StateStore, all_runs};
+use loopgate_runner::Checkout;
+use crate::proof::{Envelope, Keys};
 use loopgate_core::{
     RepoName, Sha,
     evidence::CheckEvidence,
     proof::{HEAD, MERGE, Statement},
     state::LoopState,
 };
+use loopgate_render::{self as render, defused};
 
 #[derive(Debug, Args)]
 pub struct VerifyMergeArguments {

@@ -2,10 +2,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    proof::Signer,
-    refs::{GitObjects as _, NewCommit, RefName, Save, archive_entry},
-};
+use loopgate_refs::{GitObjects as _, NewCommit, RefName, Save, archive_entry};
+use crate::proof::Signer;
 use loopgate_core::{
     PrNumber,
     deciding::Decision,

@@ -15,9 +15,9 @@ use super::{
 use crate::{
     config,
     github::{Clock as _, SystemClock},
-    render,
 };
 use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
+use loopgate_render as render;
 
 /// Pull requests that are read at most: each costs some requests.
 const MOST: usize = 100;

@@ -9,12 +9,9 @@ use std::{
 use chrono::Utc;
 
 use super::{CliError, actions, online::set_here, output};
-use crate::{
-    config,
-    refs::{LocalRepository, MemoryStore},
-    render::{self, PlantedSettings},
-    runner::{self, Changes, Checkout, Detected, Extent, Purpose, Worktree},
-};
+use loopgate_refs::{LocalRepository, MemoryStore};
+use loopgate_runner::{self as runner, Changes, Checkout, Detected, Extent, Purpose, Worktree};
+use crate::config;
 use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
     concerns::tampering,
@@ -27,6 +24,7 @@ use loopgate_core::{
     policy::{CheckSource, Policy, PolicyOrigin},
 };
 use loopgate_git::{Git, Outsider};
+use loopgate_render::{self as render, PlantedSettings};
 
 /// Where the configuration is looked for, relative to the top of the repository.
 pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";

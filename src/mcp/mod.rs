@@ -22,7 +22,7 @@ use tokio::time::interval;
 pub use self::lines::{at_once, transport};
 use self::tools::TOOLS;
 pub use self::tools::{Call, Dispute, Explain, Feedback, Memory, Verify, Wait};
-use crate::render;
+use loopgate_render as render;
 
 /// How often a client that asked for it gets a progress message: many give up after a minute of silence.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);

@@ -14,11 +14,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Place, Refused};
-use crate::{
-    github::PullRequest,
-    render::{Disputed, Explanation, FeedbackAnswer, Marked, MemoryFound},
-};
+use crate::github::PullRequest;
 use loopgate_core::{CheckName, FailureId, PrNumber, RepoName, Sha, state::DisputeKind};
+use loopgate_render::{Disputed, Explanation, FeedbackAnswer, Marked, MemoryFound};
 
 /// Seconds that `wait` takes unless set otherwise: less than the minute after which clients give up.
 const WAIT: u32 = 50;

@@ -6,13 +6,11 @@ use chrono::TimeDelta;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::{
-    github::{
-        Clock, Github,
-        doctor::{Expected, examine},
-    },
-    render::Diagnosis,
+use crate::github::{
+    Clock, Github,
+    doctor::{Expected, examine},
 };
+use loopgate_render::Diagnosis;
 
 /// How old an examination becomes.
 const EVERY: TimeDelta = TimeDelta::hours(6);

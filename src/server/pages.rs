@@ -27,8 +27,9 @@ use super::{
     receive::{not_ready, webhook},
     secured, setup,
 };
-use crate::{proof::Keys, render::home_page};
+use crate::proof::Keys;
 use loopgate_core::Timestamp;
+use loopgate_render::home_page;
 
 /// How long a readiness check may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(5);

@@ -11,7 +11,7 @@ use loopgate_webhook::Target;
 /// and calling once too often changes nothing.
 ///
 /// A call that fails is repeated with growing pauses, and given up after ten failures in a row. Where GitHub asked us to
-/// stay away ([`Retry::At`](crate::refs::Retry::At)), the whole installation waits, and it does not count as a failure
+/// stay away ([`Retry::At`](loopgate_refs::Retry::At)), the whole installation waits, and it does not count as a failure
 /// of the target; nor does an outage, for as long as that may last.
 pub trait Reconciler: Send + Sync + 'static {
     /// Which open pull requests does this concern? No other worker has the same target meanwhile. Hints may be added

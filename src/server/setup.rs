@@ -22,16 +22,14 @@ use super::{
     dashboard,
     listener::{self, secured},
 };
-use crate::{
-    github::{
-        Secret,
-        registration::{
-            AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage,
-            is_same, make_folder, nonce, stored_github,
-        },
+use crate::github::{
+    Secret,
+    registration::{
+        AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage, is_same,
+        make_folder, nonce, stored_github,
     },
-    render::setup_page,
 };
+use loopgate_render::setup_page;
 
 /// How long a connection may take over the head of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);

@@ -19,13 +19,11 @@ use super::{
     Arrival, Change, ChangeOutcome, DirtySet, JobEnd, Key, PullRequest, Reconciler, Services,
     Start, TargetWork, Trouble, Unresolved, WorkEnd,
 };
-use crate::{
-    github::{
+use loopgate_refs::Retry;
+use crate::github::{
         Failed, HeadDeliveries, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced,
         serving,
-    },
-    refs::Retry,
-};
+    };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 use loopgate_webhook::Target;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{TimeDelta, TimeZone as _, Utc};
-use loopgate::{config, render};
+use loopgate::config;
 use loopgate_core::{
     CommentId, Login, ReviewId, Sha, Timestamp, UserId,
     concerns::gates::{Reacted, ReactionKind},
@@ -17,6 +17,7 @@ use loopgate_core::{
     policy::{Policy, PolicyOrigin},
     state::{GateStatus, LoopState},
 };
+use loopgate_render as render;
 
 /// What becomes of a gate.
 pub use GateStatus::{Approved, NotApplicable as Away, Rejected, Requested as Closed};

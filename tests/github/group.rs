@@ -1,9 +1,7 @@
 //! Merge groups, and looking without touching.
 
-use loopgate::{
-    github::{GroupAnswer, MergeGroup, Reconcile, ReconcileRequest},
-    render,
-};
+use loopgate::github::{GroupAnswer, MergeGroup, Reconcile, ReconcileRequest};
+use loopgate_render as render;
 use loopgate_simulator::{self, CheckSpec, Conclusion, Pr, PullSpec};
 use serde_json::Value;
 

@@ -1,7 +1,5 @@
-use loopgate::{
-    github::GithubObjects,
-    refs::{GitObjects as _, NewCommit, RefName, RefsError},
-};
+use loopgate_refs::{GitObjects as _, NewCommit, RefName, RefsError};
+use loopgate::github::GithubObjects;
 use loopgate_core::PrNumber;
 
 use crate::bench::{Bench, app};

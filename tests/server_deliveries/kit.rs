@@ -14,13 +14,10 @@ use std::{
 
 use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use loopgate::{
-    github::{self, Failed, ReconcileOutcome, ReconcileRequest},
-    refs::Retry,
-    server::{
+use loopgate_refs::Retry;
+use loopgate::{github::{self, Failed, ReconcileOutcome, ReconcileRequest}, server::{
         Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
-    },
-};
+    }};
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
 use loopgate_webhook::OwnApp;
 use sha2::Sha256;

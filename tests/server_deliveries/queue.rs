@@ -2,10 +2,8 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use loopgate::{
-    github::{Clock as _, Failed},
-    refs::Retry,
-};
+use loopgate_refs::Retry;
+use loopgate::github::{Clock as _, Failed};
 use loopgate_core::{PrNumber, observed::Hint};
 use loopgate_webhook::Target;
 

@@ -13,7 +13,7 @@ use super::{
     Standing,
     turn::{Question, TurnEnd},
 };
-use crate::runner::Worktree;
+use loopgate_runner::Worktree;
 use loopgate_core::{Sha, Timestamp};
 
 /// How often an agent is held on one head.

@@ -103,7 +103,7 @@ fn an_agent_goes_on_until_its_tree_is_green() {
     );
     assert!(!reason.contains("SECRET"), "{reason}");
     let (_, below) = reason
-        .split_once(crate::render::CAUTION)
+        .split_once(loopgate_render::CAUTION)
         .expect("it is marked");
     assert!(below.contains("rounds"), "{reason}");
     project.commit();

@@ -17,7 +17,6 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 use super::{AGENT, DemoWorld};
 use crate::{
     cli::{CliError, output, working_tree},
-    render,
     server::stop_signal,
 };
 use loopgate_core::{
@@ -27,6 +26,7 @@ use loopgate_core::{
     },
     failure,
 };
+use loopgate_render as render;
 use loopgate_reports::{self, ReadOptions};
 use loopgate_simulator::{
     Act, Change, Conclusion, Playbook, Pr, Protection, PullState, RequiredCheck, RunSpec,

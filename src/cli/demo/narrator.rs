@@ -2,8 +2,9 @@
 
 use std::{cell::Cell, collections::BTreeSet, time::Duration};
 
-use crate::{cli::output, render};
+use crate::cli::output;
 use loopgate_core::PrNumber;
+use loopgate_render as render;
 use loopgate_simulator::PullView;
 
 /// The pauses before a line and before an act: the whole story stays under a minute.
@@ -208,7 +209,7 @@ fn first_words(body: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::render::wrapped;
+    use loopgate_render::wrapped;
 
     #[test]
     fn long_texts_are_wrapped_below_their_first_words() {

@@ -13,7 +13,7 @@ use super::{
     narrator::Narrator,
     story::{status, until_it_fails_again},
 };
-use crate::render::folded;
+use loopgate_render::folded;
 
 /// Small enough that a phone shows letters that can be read.
 const WIDTH: usize = 680;

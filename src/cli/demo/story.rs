@@ -5,11 +5,9 @@ use super::{
     ci::{self, Failing, HOUR, REMAINING, RENEWAL, Test},
     narrator::Narrator,
 };
-use crate::{
-    cli::CliError,
-    render::{self, STATUS_MARKER},
-};
+use crate::cli::CliError;
 use loopgate_core::RepoName;
+use loopgate_render::{self as render, STATUS_MARKER};
 use loopgate_simulator::{Pr, PullSpec, PullView, Simulator};
 use minijinja::context;
 

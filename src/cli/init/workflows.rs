@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use crate::runner::{Detected, Ecosystem, Project, submodules};
+use loopgate_runner::{Detected, Ecosystem, Project, submodules};
 use loopgate_core::policy::{CheckSource, CommandCheck};
 
 /// The workflow that runs the checks.

@@ -5,15 +5,13 @@
 //! commit that was made but not noted is recognised by the run and attempt in its message.
 
 use super::session::{Progress, Session};
-use crate::{
-    cli::CliError,
-    render::{loop_critique, loop_plan},
-};
+use crate::cli::CliError;
 use loopgate_core::{
     concerns::verdict::evaluate,
     reflex::{self, Produced},
     state::{RunStatus, Step},
 };
+use loopgate_render::{loop_critique, loop_plan};
 
 const ARTIFACT_LIMIT: usize = 1 << 20;
 

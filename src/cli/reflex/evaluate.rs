@@ -8,12 +8,9 @@ use super::{
     local_workspace::only,
     session::{CheckedAttempt, Judged, Progress, Session, listed},
 };
-use crate::{
-    cli::{CliError, output, progress, working_tree},
-    refs::{MemoryNotes, MemoryStore, attempt_document},
-    render::{self, feedback, loop_call_of, loop_critique},
-    runner::{self, Extent, Head, Plan},
-};
+use loopgate_refs::{MemoryNotes, MemoryStore, attempt_document};
+use loopgate_runner::{self as runner, Extent, Head, Plan};
+use crate::cli::{CliError, output, progress, working_tree};
 use loopgate_core::{
     Sha,
     concerns::{
@@ -30,6 +27,7 @@ use loopgate_core::{
     state::RunStatus,
 };
 use loopgate_git::Outsider;
+use loopgate_render::{self as render, feedback, loop_call_of, loop_critique};
 
 impl Session<'_> {
     pub(super) async fn evaluate(&mut self) -> Result<Progress, CliError> {

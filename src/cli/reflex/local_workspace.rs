@@ -4,12 +4,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::Utc;
 
-use crate::{
-    cli::{CliError, output, working_tree},
-    config,
-    refs::{LoadedRun, LocalRepository, RefName, StateStore},
-    runner::{Checkout, Head, Lock, LockError, Worktree},
-};
+use loopgate_refs::{LoadedRun, LocalRepository, RefName, StateStore};
+use loopgate_runner::{Checkout, Head, Lock, LockError, Worktree};
+use crate::{cli::{CliError, output, working_tree}, config};
 use loopgate_core::{
     CheckName, Login, Sha,
     concerns::tampering,

@@ -33,11 +33,8 @@ use super::{
     output::{self, Format},
     working_tree::CONFIGURATION,
 };
-use crate::{
-    refs::{GitObjects as _, RefName},
-    render,
-    runner::{self, FixerDispute, Head, Interrupt, Lock, Worktree},
-};
+use loopgate_refs::{GitObjects as _, RefName};
+use loopgate_runner::{self, FixerDispute, Head, Interrupt, Lock, Worktree};
 use loopgate_core::{
     Sha, UserId,
     commands::{Command, command},
@@ -51,6 +48,7 @@ use loopgate_core::{
     state::{CommandRefusal, DisputeSource, RunStatus},
     text,
 };
+use loopgate_render as render;
 
 #[derive(Debug, Subcommand)]
 pub enum LoopCommand {

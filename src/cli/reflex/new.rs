@@ -14,15 +14,12 @@ use super::{
     report,
     session::{Session, listed},
 };
-use crate::{
-    cli::{
+use loopgate_runner::Interrupt;
+use crate::cli::{
         CliError, CommandResult,
         output::{self, Format},
         working_tree,
-    },
-    render,
-    runner::Interrupt,
-};
+    };
 use loopgate_core::{
     CheckName, Score, Timestamp,
     concerns::verdict::evaluate,
@@ -31,6 +28,7 @@ use loopgate_core::{
     reflex::{self, Alias, Major, Settings, Turn},
     state::Task,
 };
+use loopgate_render as render;
 
 #[derive(Debug, Args)]
 pub struct NewLoopArguments {

@@ -13,14 +13,8 @@ use super::{
     report,
     session::{Progress, Session, fix_record},
 };
-use crate::{
-    cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
-    render::{
-        few, loop_call, loop_edit_refusal, loop_exhausted, loop_fix_message, loop_missing_test,
-        refused_command,
-    },
-    runner::{self, CommandLine, Edits, Ending, Extent, FixerEnd, FixerReport, Head, Plan},
-};
+use loopgate_runner::{self as runner, CommandLine, Edits, Ending, Extent, FixerEnd, FixerReport, Head, Plan};
+use crate::cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION};
 use loopgate_core::{
     Sha,
     concerns::{
@@ -33,6 +27,10 @@ use loopgate_core::{
     text,
 };
 use loopgate_git::Outsider;
+use loopgate_render::{
+    few, loop_call, loop_edit_refusal, loop_exhausted, loop_fix_message, loop_missing_test,
+    refused_command,
+};
 
 /// Lines of a refused diff that are shown.
 const DIFF_LINES: usize = 60;

@@ -3,12 +3,9 @@
 use serde_json::{Value, json};
 
 use super::session::{Judged, Progress, Session};
-use crate::{
-    cli::{
-        CommandResult, actions, exit,
-        output::{self, Format},
-    },
-    render,
+use crate::cli::{
+    CommandResult, actions, exit,
+    output::{self, Format},
 };
 use loopgate_core::{
     concerns::verdict::{Evaluation, FailureView},
@@ -16,6 +13,7 @@ use loopgate_core::{
     reflex::FixRecord,
     state::{LoopState, RunDocument, RunStatus, Step, StopReason},
 };
+use loopgate_render as render;
 
 /// Lines of a program that are passed on, and characters of each: a terminal or a job's log holds no flood.
 const ECHOED: usize = 2_000;

@@ -3,15 +3,12 @@
 use chrono::Utc;
 
 use super::local_workspace::{LocalWorkspace, no_such, task_ref, was_damaged};
-use crate::{
-    cli::{CliError, output, working_tree},
-    refs::{
+use loopgate_refs::{
         LoadedRun, LocalRepository, MemoryNotes, RefName, RefsError, RunLines, Save, StateStore,
         loop_subject,
-    },
-    render::{PlantedSettings, loop_breach, loop_call},
-    runner::{self, Extent, Head, Interrupt},
-};
+    };
+use loopgate_runner::{self as runner, Extent, Head, Interrupt};
+use crate::cli::{CliError, output, working_tree};
 use loopgate_core::{
     CheckName, Sha,
     deciding::Decision,
@@ -21,6 +18,7 @@ use loopgate_core::{
     reflex::{self, Alias, Breach, FixRecord, ReflexState, Turn},
     state::LoopState,
 };
+use loopgate_render::{PlantedSettings, loop_breach, loop_call};
 
 /// A loop that this process runs.
 pub(super) struct Session<'g> {

@@ -643,7 +643,8 @@ fn the_presets_are_those_of_the_contract() {
 
 #[test]
 fn every_preset_has_its_template_and_no_role_is_given_twice() {
-    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/templates/gates");
+    let templates =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/loopgate-render/templates/gates");
     let mut roles = BTreeMap::new();
     for (name, gate) in presets().gates {
         let preset = gate.preset.unwrap();

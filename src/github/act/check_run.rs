@@ -8,12 +8,12 @@ use crate::github::{
     client::marker::{Digest, ENDED, short_hash},
     observe::{LeftCheckRun, ObservedSurface},
 };
-use crate::render::{self, CheckAnnotation, CheckRunText};
 use loopgate_core::{
     Sha, Timestamp,
     deciding::CheckRunPlan,
     observed::{CheckProgress, Conclusion, PullRequest},
 };
+use loopgate_render::{self as render, CheckAnnotation, CheckRunText};
 
 /// Annotations one request takes
 /// (<https://docs.github.com/en/rest/checks/runs#update-a-check-run>); further ones follow in further requests.

@@ -27,7 +27,6 @@ use crate::{
         },
         observe::{Observation, ObservedSurface, OwnCheckRun},
     },
-    render::{Announcement, Dispatch, with_run},
 };
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, RepoName, Sha, Timestamp,
@@ -40,6 +39,7 @@ use loopgate_core::{
     policy::DispatchFixer,
     state::{Repeatable, Reviewer},
 };
+use loopgate_render::{Announcement, Dispatch, with_run};
 
 /// How often a deleted comment is posted again within [`POSTED_WITHIN`]; after that only the check run shows it.
 const MOST_REMADE: usize = 3;

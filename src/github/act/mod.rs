@@ -10,12 +10,9 @@ mod check_run;
 mod execute;
 mod plan;
 
-use crate::{
-    github::{
-        client::budget::Need,
-        observe::{LeftCheckRun, ObservedSurface},
-    },
-    render::{Announcement, CheckAnnotation, CheckRunText, Dispatch},
+use crate::github::{
+    client::budget::Need,
+    observe::{LeftCheckRun, ObservedSurface},
 };
 use loopgate_core::{
     CheckRunId, CommentId, WorkflowRunId,
@@ -28,6 +25,7 @@ use loopgate_core::{
     policy::{Channel, DispatchFixer},
     state::{Repeatable, Reviewer},
 };
+use loopgate_render::{Announcement, CheckAnnotation, CheckRunText, Dispatch};
 
 pub use execute::{Execution, Executor, Problem};
 pub use plan::plan;

@@ -1,12 +1,9 @@
 //! The difference between what is there and what should be: pure.
 
 use super::{CheckRunWrite, Effect, check_run};
-use crate::{
-    github::{
-        client::marker::{Digest, Marker},
-        observe::ObservedSurface,
-    },
-    render::{CheckRunText, Rendered, label_description},
+use crate::github::{
+    client::marker::{Digest, Marker},
+    observe::ObservedSurface,
 };
 use loopgate_core::{
     concerns::gates::ReactionKind,
@@ -15,6 +12,7 @@ use loopgate_core::{
     policy::Channel,
     state::Reviewer,
 };
+use loopgate_render::{CheckRunText, Rendered, label_description};
 
 /// What must be done, in this order: what people watch first, what notifies last.
 pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> Vec<Effect> {

@@ -1,6 +1,6 @@
 //! What can go wrong between us and GitHub, distinguished by what to do about it.
 
-use crate::refs::Retry;
+use loopgate_refs::Retry;
 use loopgate_core::{Timestamp, observed::ObservationProblem};
 
 /// An answer of GitHub's, or what follows from answers.

@@ -20,7 +20,7 @@ use crate::github::client::{
     transport::Accept,
     wire::{GitCommit, ObjectRef, Repository, Tree},
 };
-use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError, Result};
+use loopgate_refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError, Result};
 use loopgate_core::{RepoName, Sha, Timestamp};
 
 /// Pages of refs read at most, of 100 each.

@@ -1,7 +1,7 @@
 //! Paths of the REST API, with names from outside in them.
 
-use crate::render::percent_encoded;
 use loopgate_core::RepoName;
+use loopgate_render::percent_encoded;
 
 /// `/repos/{owner}/{name}`; both parts are plain by construction.
 pub(crate) fn repo(name: &RepoName) -> String {

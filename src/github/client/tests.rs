@@ -25,7 +25,7 @@ use crate::github::client::{
     secret::Secret,
     work_class::WorkClass,
 };
-use crate::refs::Retry;
+use loopgate_refs::Retry;
 use loopgate_core::AppId;
 use loopgate_reports::joblog::LogTail;
 

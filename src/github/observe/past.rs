@@ -10,10 +10,8 @@ use crate::github::{
     },
     observe::resolve::ListedPull,
 };
-use crate::{
-    config::presets,
-    refs::{RefName, StateStore},
-};
+use loopgate_refs::{RefName, StateStore};
+use crate::config::presets;
 use loopgate_core::{
     AppId, Malformed, PrNumber, RepoName,
     observed::{AccountKind, AppIdentity, ExternalCheck, ObservationProblem, Snapshot},

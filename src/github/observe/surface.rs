@@ -5,13 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::conversation;
-use crate::{
-    github::client::{
-        error::Result,
-        marker::{Digest, Marker, short_hash},
-        repo::Repo,
-    },
-    render::Traces,
+use crate::github::client::{
+    error::Result,
+    marker::{Digest, Marker, short_hash},
+    repo::Repo,
 };
 use loopgate_core::{
     CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, UserId,
@@ -20,6 +17,7 @@ use loopgate_core::{
         AppIdentity, Base, CheckProgress, CheckScope, Comment, Conclusion, OwnCheck, PullRequest,
     },
 };
+use loopgate_render::Traces;
 
 /// Our own traces on a pull request, and what of the pull request they are compared with.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -15,7 +15,7 @@ use crate::github::{
     observe::PullRequestFacts,
     reconcile::storage::KEPT_AFTER_THE_END,
 };
-use crate::refs::{
+use loopgate_refs::{
     ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Result, Retry, RunLines,
     StateStore, archive_entry, archived,
 };

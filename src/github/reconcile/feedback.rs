@@ -7,8 +7,8 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use crate::{
-    github::{
+use loopgate_refs::{RefName, RefsError, Retry, StateStore};
+use crate::github::{
         client::{
             Client,
             clock::Clock,
@@ -19,15 +19,13 @@ use crate::{
             wire::CheckRun,
         },
         observe::{comments, read_pull},
-    },
-    refs::{RefName, RefsError, Retry, StateStore},
-    render::{self, Ended, Feedback, ReadFrom, Reading, Until},
-};
+    };
 use loopgate_core::{
     Login, PrNumber, RepoName, Sha,
     concerns::gates::ReactionKind,
     observed::{AccountKind, Comment, Lifecycle, OwnCheck},
 };
+use loopgate_render::{self as render, Ended, Feedback, ReadFrom, Reading, Until};
 
 /// Pages of check runs that are read at most.
 const MOST_PAGES: usize = 3;
@@ -392,8 +390,8 @@ mod tests {
     use futures::future::BoxFuture;
 
     use super::*;
-    use crate::render::{Feedback, ReadFrom};
     use loopgate_core::{PrNumber, Sha, Timestamp};
+    use loopgate_render::{Feedback, ReadFrom};
 
     const OLD: [u8; 20] = [0xa1; 20];
     const NEW: [u8; 20] = [0xb2; 20];

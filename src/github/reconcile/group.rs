@@ -7,18 +7,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    github::{
-        act::plan,
-        client::{
-            Client,
-            error::{Error, OrAbsent as _, Result},
-            wire::{GitCommit, ListedCommit},
-        },
-        observe::{ObservedSurface, evidence_memory},
-        reconcile::{Failed, Preview, Reconcile, request::ReconcileRequest},
+use crate::github::{
+    act::plan,
+    client::{
+        Client,
+        error::{Error, OrAbsent as _, Result},
+        wire::{GitCommit, ListedCommit},
     },
-    render::{self, GroupMember, Rendered},
+    observe::{ObservedSurface, evidence_memory},
+    reconcile::{Failed, Preview, Reconcile, request::ReconcileRequest},
 };
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
@@ -28,6 +25,7 @@ use loopgate_core::{
     policy::CheckSource,
     state::LoopState,
 };
+use loopgate_render::{self as render, GroupMember, Rendered};
 use loopgate_webhook::Target;
 
 /// Pages of a group's commits read at most: 250 commits is all GitHub shows.

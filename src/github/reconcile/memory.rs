@@ -20,7 +20,7 @@ use crate::github::{
     observe::{Observation, pushed_between},
     reconcile::request::ReconcileRequest,
 };
-use crate::refs::{MemoryNotes, MemoryStore, RefsError};
+use loopgate_refs::{MemoryNotes, MemoryStore, RefsError};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     deciding::{Decision, MemoryAnswers, NextAction},

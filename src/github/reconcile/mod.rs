@@ -44,12 +44,8 @@ use crate::github::{
         storage::{StateArtifact, Storage},
     },
 };
-use crate::{
-    channels::Channels,
-    proof::Signer,
-    refs::{GitObjects as _, LoadedRun, RefName, RefsError, Retry, Seal, StateStore},
-    render::{OpenLoop, Subject},
-};
+use loopgate_refs::{GitObjects as _, LoadedRun, RefName, RefsError, Retry, Seal, StateStore};
+use crate::{channels::Channels, proof::Signer};
 use loopgate_core::{
     PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
     deciding::{Decision, DecisionWord},
@@ -59,6 +55,7 @@ use loopgate_core::{
     stage::Stage,
     state::RunStatus,
 };
+use loopgate_render::{OpenLoop, Subject};
 
 /// Reconciles pull requests of one GitHub. Made once per process.
 pub struct Reconcile {

@@ -9,15 +9,13 @@ use crate::github::{
     observe::{CONFIGURATION, LeftCheckRun, ObservedSurface, Pull, read_pull},
     reconcile::storage::Storage,
 };
-use crate::{
-    refs::{RefsError, Save},
-    render::{self, Rendered},
-};
+use loopgate_refs::{RefsError, Save};
 use loopgate_core::{
     Sha,
     deciding::{CheckRunPlan, Surface},
     observed::{CheckScope, Conclusion, Lifecycle, OwnCheck},
 };
+use loopgate_render::{self as render, Rendered};
 
 /// Other pull requests on one commit that are looked at.
 const MOST_OTHERS: usize = 10;

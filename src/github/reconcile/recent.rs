@@ -13,15 +13,13 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use parking_lot::Mutex;
 
-use crate::{
-    github::{
+use loopgate_refs::LoadedRun;
+use crate::github::{
         act::{Effect, Problem},
         client::next_look,
         observe::Observation,
         reconcile::request::ReconcileRequest,
-    },
-    refs::LoadedRun,
-};
+    };
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     concerns::gates::ReactionKind,

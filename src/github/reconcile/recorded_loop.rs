@@ -17,11 +17,9 @@ use crate::github::{
     },
     reconcile::{Preview, Reconcile, request::ReconcileRequest},
 };
-use crate::{
-    refs::{RefName, RefsError, Seal, StateStore},
-    render::{RecordedLoop, SavedState},
-};
+use loopgate_refs::{RefName, RefsError, Seal, StateStore};
 use loopgate_core::{InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId};
+use loopgate_render::{RecordedLoop, SavedState};
 
 /// Pages of saved states read at most, of 100 each.
 const MOST_PAGES: usize = 3;

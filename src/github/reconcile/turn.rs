@@ -14,10 +14,7 @@ use crate::github::{
     observe::{CONFIGURATION_LIMIT, Observation},
     reconcile::storage::Storage,
 };
-use crate::{
-    refs::{self, LoadedRun, RefsError, Retry, Save},
-    render::{self, OpenLoop, Rendered, Subject},
-};
+use loopgate_refs::{self, LoadedRun, RefsError, Retry, Save};
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
     deciding::{Decision, Post},
@@ -25,6 +22,7 @@ use loopgate_core::{
     proof::{Merge, Statement},
     state::{LoopState, Reviewer, VerificationResult},
 };
+use loopgate_render::{self as render, OpenLoop, Rendered, Subject};
 
 /// Pull requests whose groups are read to explain why one left its merge queue.
 const MOST_COMPANIONS: usize = 8;

@@ -29,13 +29,11 @@ use super::{
     seen,
 };
 use loopgate_core::UserId;
+use loopgate_render::{Filter, Notice};
 
-use crate::{
-    render::{Filter, Notice},
-    server::{
-        Admin,
-        storage::{IndexFilter, IndexVersion, Store},
-    },
+use crate::server::{
+    Admin,
+    storage::{IndexFilter, IndexVersion, Store},
 };
 
 /// Listeners at once, of operators and of visitors.

@@ -31,19 +31,17 @@ use super::{
     Admin,
     storage::{IndexFilter, Visibility},
 };
-use crate::{
-    github::{LoopReader, WorkClass, serving},
-    refs::{MemoryStore, RefName, RunLines},
-    render::{
-        DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage,
-        MetricsPage, Mine, Notice, Overview, Page, Repositories, STYLE, shortened,
-    },
-};
+use loopgate_refs::{MemoryStore, RefName, RunLines};
+use crate::github::{LoopReader, WorkClass, serving};
 use loopgate_core::{
     InstallationId, Login, PrNumber, RepoName, Sha,
     deciding::Part,
     metrics::{Report, Window, newest},
     policy::MemoryPolicy,
+};
+use loopgate_render::{
+    DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage,
+    MetricsPage, Mine, Notice, Overview, Page, Repositories, STYLE, shortened,
 };
 
 /// Bytes of the list's HTML at most.

@@ -13,16 +13,16 @@ use axum::{
 use super::{PageError, reply::Reply, reply_with};
 use crate::{
     github::{DormantRepository, WorkClass, registration::is_same},
-    render::{
-        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, DormantRow, Notice, Operations,
-        Queue, Refused, age, moment, plain_line, work_class,
-    },
     server::{
         Admin,
         operating::{Refusal, Replay, replayed},
     },
 };
 use loopgate_core::Timestamp;
+use loopgate_render::{
+    Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, DormantRow, Notice, Operations, Queue,
+    Refused, age, moment, plain_line, work_class,
+};
 
 /// Dead letters shown, and repositories without configuration.
 const MOST: usize = 100;

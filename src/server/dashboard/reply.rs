@@ -20,11 +20,9 @@ use axum::{
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::{
-    render::{Frame, Notice, Page, Refused},
-    server::storage::Visibility,
-};
+use crate::server::storage::Visibility;
 use loopgate_core::{Login, UserId};
+use loopgate_render::{Frame, Notice, Page, Refused};
 
 /// The pages load one style sheet and run one script, which asks only here, as their forms do; no page may frame them.
 const POLICY: HeaderValue = HeaderValue::from_static(

@@ -20,13 +20,13 @@ use super::{
 };
 use crate::{
     github::registration::nonce,
-    render::{Frame, Notice, Refused, TokenRow, TokensPage, moment, plain_line},
     server::{
         Admin,
         storage::{AccessToken, Change, ChangeOutcome, TokenChange, TokenDigest},
     },
 };
 use loopgate_core::{Login, UserId};
+use loopgate_render::{Frame, Notice, Refused, TokenRow, TokensPage, moment, plain_line};
 
 /// The first characters of a token, by which secret scanners find it; 64 hexadecimal digits follow.
 pub(super) const PREFIX: &str = "lg_";

@@ -36,10 +36,10 @@ use crate::{
         Clock, Error, Secret, SignIn, Visitor,
         registration::{is_same, nonce},
     },
-    render::{Frame, Notice, Refused},
     server::storage::Visibility,
 };
 use loopgate_core::{Login, RepoName, Timestamp, UserId};
+use loopgate_render::{Frame, Notice, Refused};
 
 /// How long GitHub's answer about somebody's repositories is believed.
 const BELIEVED: TimeDelta = TimeDelta::minutes(5);

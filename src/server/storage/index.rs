@@ -7,11 +7,9 @@ use std::{
 };
 
 use super::{write::Batch, *};
-use crate::{
-    github::LoopEntry,
-    render::{Filter, OpenLoop},
-};
+use crate::github::LoopEntry;
 use loopgate_core::{Login, PrNumber, deciding::Part};
+use loopgate_render::{Filter, OpenLoop};
 
 /// The repositories whose loops are shown, counted and named. By default none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,11 +6,9 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{sqlite::FILE, write::ordered, *};
-use crate::{
-    github::{BudgetUse, LoopEntry, Need, Want},
-    render::{Filter, OpenLoop},
-};
+use crate::github::{BudgetUse, LoopEntry, Need, Want};
 use loopgate_core::{CheckRunId, PrNumber, Sha, deciding::Part};
+use loopgate_render::{Filter, OpenLoop};
 
 #[path = "../../../tests/fixtures/postgres.rs"]
 mod postgres;

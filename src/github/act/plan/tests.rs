@@ -1,10 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::{
-    github::observe::{LeftCheckRun, OwnCheckRun, OwnComment},
-    render::CheckAnnotation,
-};
+use crate::github::observe::{LeftCheckRun, OwnCheckRun, OwnComment};
 use loopgate_core::{
     CheckRunId, CommentId, UserId,
     concerns::gates::{Reacted, ReactionKind},
@@ -12,6 +9,7 @@ use loopgate_core::{
     fixtures::{person, pull_request},
     observed::{AnnotationLevel, CheckProgress, Conclusion, Head},
 };
+use loopgate_render::CheckAnnotation;
 
 /// A pull request that Loopgate has not touched.
 pub(in super::super) fn untouched() -> ObservedSurface {

@@ -15,8 +15,8 @@ use crate::github::{
     },
 };
 use crate::proof::Signer;
-pub use crate::render::{DoctorLine as Line, DoctorOutcome as Outcome};
 use loopgate_core::RepoName;
+pub use loopgate_render::{DoctorLine as Line, DoctorOutcome as Outcome};
 
 /// This server's settings.
 #[derive(Debug, Clone, Default)]
@@ -35,34 +35,6 @@ type Finding = Line;
 
 /// What a check finds, none where all is well; or the one finding that ends it.
 type Found = Result<Vec<Finding>, Finding>;
-
-impl Line {
-    fn new(outcome: Outcome, message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let remedy = Some(remedy.into()).filter(|remedy: &String| !remedy.is_empty());
-        Self {
-            check: "",
-            outcome,
-            message: message.into(),
-            remedy,
-            link: None,
-        }
-    }
-
-    fn fault(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::new(Outcome::Fault, message, remedy)
-    }
-
-    fn warning(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::new(Outcome::Warning, message, remedy)
-    }
-
-    fn at(self, link: impl Into<String>) -> Self {
-        Self {
-            link: Some(link.into()),
-            ..self
-        }
-    }
-}
 
 /// GitHub's answer, or the finding that it is unknown.
 type Lookup<T> = Result<T, Finding>;

@@ -30,7 +30,7 @@ use crate::github::{
     },
     observe::artifacts::{self, ArchiveLimits},
 };
-use crate::refs::{RefName, RefsError, Retry, Slot, ended_before};
+use loopgate_refs::{RefName, RefsError, Retry, Slot, ended_before};
 use loopgate_core::{PrNumber, RepoName, Timestamp};
 
 /// The artifact's name.

@@ -10,7 +10,7 @@
 //! attempts are counted by head commit and posts are found by their markers, so neither is made twice.
 //!
 //! Who has write access can edit the comment, as they can move a ref: the state in it is believed under the App's seal
-//! only ([`Seal`](crate::refs::Seal)), and a workflow without one does not resist people with push access anyway.
+//! only ([`Seal`](loopgate_refs::Seal)), and a workflow without one does not resist people with push access anyway.
 
 mod artifact;
 
@@ -35,11 +35,9 @@ use crate::github::{
     },
     observe::{OwnComment, PullRequestFacts, Target, status_comments},
 };
-use crate::{
-    refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError, Slot},
-    render::Rendered,
-};
+use loopgate_refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError, Slot};
 use loopgate_core::{PrNumber, RepoName, Sha, observed::AppIdentity, policy::StateBackend};
+use loopgate_render::Rendered;
 
 /// How long the state of an ended run stays where it is.
 pub(in crate::github) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);
