@@ -15,17 +15,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use loopgate_refs::{RefName, StateStore};
-use loopgate::{github::{
+use loopgate::{
+    github::{
         ApiUrl, AppCredentials, Credentials, Github, Observation, Observer, Reconcile,
         ReconcileRequest, ReconcileResult, Secret, Setup, SystemClock, Target,
-    }, server::serve_simulated};
+    },
+    server::serve_simulated,
+};
 use loopgate_core::{
     InstallationId, RepoName, Sha, Timestamp,
     deciding::Decision,
     observed::{Readings, Snapshot},
     state::LoopState,
 };
+use loopgate_refs::{RefName, StateStore};
 use loopgate_render as render;
 use loopgate_simulator::{
     Clock, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RunSpec, Simulator,

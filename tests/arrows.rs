@@ -65,19 +65,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("channels", &[]),
     ("proof", &[]),
-    (&["config"]),
     ("github", &["proof", "channels", "config"]),
-    (&["config"]),
     ("mcp", &["github"]),
-    (
-        "server",
-        &["proof", "mcp", "github", "channels", "config"],
-    ),
+    ("server", &["proof", "mcp", "github", "channels", "config"]),
     (
         "cli",
-        &[
-            "proof", "server", "mcp", "github", "channels", "config",
-        ],
+        &["proof", "server", "mcp", "github", "channels", "config"],
     ),
 ];
 

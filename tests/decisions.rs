@@ -23,7 +23,7 @@ const SECTIONS: [(&str, &[&str]); 11] = [
             "core/evidence/contradiction.rs",
             "core/concerns/checks/matrix_jobs_tests.rs",
             "core/failure/explain/blame.rs",
-            "src/runner/schedule.rs",
+            "crates/loopgate-runner/src/schedule.rs",
         ],
     ),
     (
@@ -63,8 +63,8 @@ const SECTIONS: [(&str, &[&str]); 11] = [
         &[
             "core/concerns/coverage",
             "core/concerns/tampering",
-            "src/runner/job.rs",
-            "src/runner/rerun",
+            "crates/loopgate-runner/src/job.rs",
+            "crates/loopgate-runner/src/rerun",
         ],
     ),
     ("One commit, several branches", &["tests/github/names.rs"]),

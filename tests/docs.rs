@@ -30,11 +30,13 @@ const CITABLE: [&str; 6] = [
 ];
 
 /// What the documents write for a crate's folder.
-const SHORTHANDS: [(&str, &str); 7] = [
+const SHORTHANDS: [(&str, &str); 9] = [
     ("core/", "crates/loopgate-core/src/"),
     ("git/", "crates/loopgate-git/src/"),
+    ("refs/", "crates/loopgate-refs/src/"),
     ("render/", "crates/loopgate-render/src/"),
     ("reports/", "crates/loopgate-reports/src/"),
+    ("runner/", "crates/loopgate-runner/src/"),
     ("simulator/", "crates/loopgate-simulator/src/"),
     ("templates/", "crates/loopgate-render/templates/"),
     ("webhook/", "crates/loopgate-webhook/src/"),
@@ -399,7 +401,7 @@ fn files_with_actions() -> Vec<String> {
         ".github",
         "action",
         "src/cli/init/templates",
-        "src/runner/data",
+        "crates/loopgate-runner/src/data",
     ] {
         entries(&root().join(folder), &mut found);
     }

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use loopgate::{
     config::{self, Source},
     github::{self, Secret},
-    refs,
     server::Signatures,
 };
 use loopgate_core::{
@@ -19,6 +18,7 @@ use loopgate_core::{
     failure,
     state::{LoopState, history::HistoryLine},
 };
+use loopgate_refs as refs;
 use loopgate_reports::{ReadOptions, read};
 use loopgate_webhook::{OwnApp, route};
 

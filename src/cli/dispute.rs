@@ -11,7 +11,6 @@ use super::{
     online::{Online, PullRequest, Rights},
     output, reflex,
 };
-use loopgate_runner::FixerDispute;
 use loopgate_core::{
     FailureId, Login,
     commands::command,
@@ -19,6 +18,7 @@ use loopgate_core::{
     state::DisputeKind,
 };
 use loopgate_render::{self as render, DisputeAnswer, Disputed};
+use loopgate_runner::FixerDispute;
 
 #[derive(Debug, Args)]
 pub struct DisputeArguments {

@@ -8,8 +8,8 @@ use super::{
     online::{PullRequest, RunSource},
     output,
 };
-use loopgate_refs::{GitObjects, RefName, StateStore};
 use loopgate_core::{PrNumber, RepoName, state::LoopState};
+use loopgate_refs::{GitObjects, RefName, StateStore};
 use loopgate_render as render;
 
 #[derive(Debug, Args)]

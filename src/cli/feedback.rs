@@ -11,10 +11,10 @@ use super::{
     output::{self, Format},
     working_tree,
 };
-use loopgate_runner::Checkout;
 use crate::github::{Error, SystemClock, WaitEnd};
 use loopgate_core::Sha;
 use loopgate_render::{self as render, Currency, Feedback, ReadFrom, Reading, Until};
+use loopgate_runner::Checkout;
 
 /// What `verify` leaves beside its evidence, and this command reads.
 pub(super) const FILE: &str = "feedback.json";

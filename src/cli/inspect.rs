@@ -9,14 +9,17 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{CliError, CommandResult, output};
-use loopgate_refs::{self as refs, GitObjects as _, LocalRepository, RefName, StateStore};
-use crate::{config::{self, Source}, github};
+use crate::{
+    config::{self, Source},
+    github,
+};
 use loopgate_core::{
     GateName, Login,
     concerns::gates,
     failure,
     state::{LOOP_STATE_SCHEMA, LoopState, RunDocument, UnreadableState},
 };
+use loopgate_refs::{self as refs, GitObjects as _, LocalRepository, RefName, StateStore};
 use loopgate_render as render;
 use loopgate_reports::{
     ReadOptions,

@@ -7,9 +7,9 @@ use std::{
     time::SystemTime,
 };
 
-use loopgate_runner::Worktree;
 use loopgate_core::{Sha, evidence::Evidence};
 use loopgate_git::Git;
+use loopgate_runner::Worktree;
 
 /// The evidence among the files that `verify` leaves.
 pub(super) const FILE: &str = "evidence.json";

@@ -10,7 +10,6 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::working_tree::{self, EVIDENCE};
-use loopgate_runner::{Checkout, Worktree};
 use loopgate_core::{
     CheckName, Sha,
     concerns::checks::lost_results,
@@ -19,6 +18,7 @@ use loopgate_core::{
     source_files::{FileKind, kind},
 };
 use loopgate_git::Git;
+use loopgate_runner::{Checkout, Worktree};
 
 /// Runs that are kept of a check: the newest.
 const MOST: usize = 20;

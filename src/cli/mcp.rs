@@ -19,9 +19,11 @@ use super::{
     CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Online, verify,
     working_tree,
 };
-use loopgate_runner::{self as runner, FixerDispute, Interrupt};
-use crate::mcp::{self, Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify};
+use crate::mcp::{
+    self, Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify,
+};
 use loopgate_render::{self as render, Currency, ReadFrom, Reading, Until};
+use loopgate_runner::{self as runner, FixerDispute, Interrupt};
 
 pub async fn run() -> CommandResult {
     let interrupt = Interrupt::new();

@@ -10,15 +10,15 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{CliError, CommandResult, exit, online::RunSource, output, working_tree};
-use loopgate_refs::{ListObjects, MemoryNotes, MemoryStore};
-use loopgate_runner::Checkout;
 use loopgate_core::{
     FailureId, RepoName,
     memory::{Card, Memory, MemoryLine, Recurring},
     policy::MemoryPolicy,
 };
 use loopgate_git::Git;
+use loopgate_refs::{ListObjects, MemoryNotes, MemoryStore};
 use loopgate_render as render;
+use loopgate_runner::Checkout;
 
 #[derive(Debug, Args)]
 pub struct MemoryArguments {

@@ -8,12 +8,12 @@ use super::{
     online::{RunSource, since},
     output,
 };
-use loopgate_refs::{ListObjects, RefName, RunLines, StateStore, each_run};
 use crate::github::{Clock as _, SystemClock};
 use loopgate_core::{
     RepoName,
     metrics::{Report, RunLine, Window, newest},
 };
+use loopgate_refs::{ListObjects, RefName, RunLines, StateStore, each_run};
 use loopgate_render as render;
 
 /// Open runs that are read at most.

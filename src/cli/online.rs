@@ -7,12 +7,16 @@ use chrono::TimeDelta;
 
 use super::CliError;
 pub use crate::github::PullRequest;
-use loopgate_refs::LocalRepository;
-use crate::{github::{
+use crate::{
+    github::{
         ApiUrl, AppCredentials, AppName, AppSlug, Client, Credentials, Error, FeedbackReader,
         Github, GithubObjects, Pacing, Secret, Setup, registration::StoredApp,
-    }, proof::Signer, server::DATA_DIR};
+    },
+    proof::Signer,
+    server::DATA_DIR,
+};
 use loopgate_core::{InstallationId, RepoName};
+use loopgate_refs::LocalRepository;
 
 /// GitHub, and the rights of the credentials with which it is asked.
 pub struct Online {

@@ -11,13 +11,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use minijinja::context;
 
 use super::{actions, output};
-use loopgate_runner::{CheckEvent, Detected, Observer, Project};
 use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, CheckKind, Outcome},
     policy::{CheckPolicy, CheckSource},
 };
 use loopgate_render as render;
+use loopgate_runner::{CheckEvent, Detected, Observer, Project};
 
 /// Kinds of checks that every project is looked through for, and what people call them.
 const LOOKED_FOR: [(CheckKind, &str); 3] = [

@@ -18,13 +18,16 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{CliError, CommandResult, actions, exit, online::set_here, output};
-use loopgate_refs::Retry;
-use crate::{channels::Channels, github::{
+use crate::{
+    channels::Channels,
+    github::{
         self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer,
         MergeGroup, Reconcile, ReconcileRequest, ReconcileResult, Secret, Setup, StateArtifact,
         Usage,
-    }};
+    },
+};
 use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
+use loopgate_refs::Retry;
 use loopgate_render as render;
 use loopgate_webhook::{InWorkflow, Irrelevant, OwnApp, Target, route_in_workflow};
 

@@ -23,8 +23,6 @@ use super::{
     progress,
     working_tree::{self, CONFIGURATION},
 };
-use loopgate_refs::LocalRepository;
-use loopgate_runner::{self, Changes, Checkout, Head, Plan, TestTrial};
 use loopgate_core::{
     CheckName, RuleId, Score, Sha, Timestamp,
     concerns::{checks::gather, coverage},
@@ -37,7 +35,9 @@ use loopgate_core::{
     state::{LoopState, RunStatus},
 };
 use loopgate_git::{Git, Outsider};
+use loopgate_refs::LocalRepository;
 use loopgate_render::{self as render, Feedback, PlantedSettings, Subject};
+use loopgate_runner::{self as runner, Changes, Checkout, Head, Plan, TestTrial};
 
 #[derive(Debug, Args)]
 pub struct VerifyArguments {

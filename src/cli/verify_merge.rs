@@ -8,8 +8,6 @@ use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{CliError, CommandResult, exit, output};
-use loopgate_refs::{LocalRepository, StateStore, all_runs};
-use loopgate_runner::Checkout;
 use crate::proof::{Envelope, Keys};
 use loopgate_core::{
     RepoName, Sha,
@@ -17,7 +15,9 @@ use loopgate_core::{
     proof::{HEAD, MERGE, Statement},
     state::LoopState,
 };
+use loopgate_refs::{LocalRepository, StateStore, all_runs};
 use loopgate_render::{self as render, defused};
+use loopgate_runner::Checkout;
 
 #[derive(Debug, Args)]
 pub struct VerifyMergeArguments {

@@ -2,7 +2,6 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::*;
-use loopgate_refs::{GitObjects as _, NewCommit, RefName, Save, archive_entry};
 use crate::proof::Signer;
 use loopgate_core::{
     PrNumber,
@@ -12,6 +11,7 @@ use loopgate_core::{
     proof::Merge,
 };
 use loopgate_git::Git;
+use loopgate_refs::{GitObjects as _, NewCommit, RefName, Save, archive_entry};
 
 const KEY: &str = include_str!("../proof/testdata/not-a-secret.pem");
 

@@ -9,8 +9,6 @@ use std::{
 use chrono::Utc;
 
 use super::{CliError, actions, online::set_here, output};
-use loopgate_refs::{LocalRepository, MemoryStore};
-use loopgate_runner::{self as runner, Changes, Checkout, Detected, Extent, Purpose, Worktree};
 use crate::config;
 use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
@@ -24,7 +22,9 @@ use loopgate_core::{
     policy::{CheckSource, Policy, PolicyOrigin},
 };
 use loopgate_git::{Git, Outsider};
+use loopgate_refs::{LocalRepository, MemoryStore};
 use loopgate_render::{self as render, PlantedSettings};
+use loopgate_runner::{self as runner, Changes, Checkout, Detected, Extent, Purpose, Worktree};
 
 /// Where the configuration is looked for, relative to the top of the repository.
 pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";

@@ -6,8 +6,11 @@ use chrono::TimeDelta;
 use sqlx::postgres::PgConnectOptions;
 use url::Url;
 
+use crate::{
+    github::{AppCredentials, AppName, Secret},
+    proof::Signer,
+};
 use loopgate_refs::Seal;
-use crate::{github::{AppCredentials, AppName, Secret}, proof::Signer};
 
 /// A file that holds a secret is never larger; a larger one is something else.
 const SECRET_FILE_BYTES: u64 = 64 * 1024;

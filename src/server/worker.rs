@@ -19,12 +19,12 @@ use super::{
     Arrival, Change, ChangeOutcome, DirtySet, JobEnd, Key, PullRequest, Reconciler, Services,
     Start, TargetWork, Trouble, Unresolved, WorkEnd,
 };
-use loopgate_refs::Retry;
 use crate::github::{
-        Failed, HeadDeliveries, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced,
-        serving,
-    };
+    Failed, HeadDeliveries, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced,
+    serving,
+};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
+use loopgate_refs::Retry;
 use loopgate_webhook::Target;
 
 /// Failures in a row after which a target is given up (architecture.md, The path of a delivery).

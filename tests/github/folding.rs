@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, time::Duration};
 use chrono::TimeDelta;
 use futures::stream::{self, StreamExt as _};
 use http::{Method, StatusCode};
-use loopgate_refs::{GitObjects as _, NewCommit, RefName, RefsError, Retry, StateStore, archived};
 use loopgate::github::{FoldResult, GithubObjects, Reconcile, fold_ended_runs};
 use loopgate_core::{PrNumber, Sha};
+use loopgate_refs::{GitObjects as _, NewCommit, RefName, RefsError, Retry, StateStore, archived};
 use loopgate_simulator::{Harm, Often, Pr, PullSpec, RefView, RequestFault, Simulator};
 use serde_json::Value;
 

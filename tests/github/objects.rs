@@ -1,6 +1,6 @@
-use loopgate_refs::{GitObjects as _, NewCommit, RefName, RefsError};
 use loopgate::github::GithubObjects;
 use loopgate_core::PrNumber;
+use loopgate_refs::{GitObjects as _, NewCommit, RefName, RefsError};
 
 use crate::bench::{Bench, app};
 

@@ -2,12 +2,12 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
-use loopgate_refs::{GitObjects as _, NewCommit, RefName, Retry};
 use loopgate::github::{
-        GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, ReconcileResult, Summary,
-        fold_ended_runs,
-    };
+    GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, ReconcileResult, Summary,
+    fold_ended_runs,
+};
 use loopgate_core::{deciding::DecisionWord, observed::Hint};
+use loopgate_refs::{GitObjects as _, NewCommit, RefName, Retry};
 use loopgate_simulator::{
     CheckSpec, CommitSpec, Conclusion, Harm, Often, Pr, PullSpec, PullView, RefView, RequestFault,
     Role, RunSpec, SecondaryLimits, Simulator,

@@ -2,8 +2,8 @@
 
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
-use loopgate_refs::Retry;
 use loopgate::github::Reconcile;
+use loopgate_refs::Retry;
 use loopgate_simulator::{Harm, RequestFault};
 
 use crate::{

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use loopgate_refs::Seal;
 use loopgate::github::{Reconcile, fold_ended_runs, state_apart};
+use loopgate_refs::Seal;
 use loopgate_simulator::{CommentView, CommitSpec, Harm, Often, Pr, PullSpec, RequestFault};
 use serde_json::Value;
 

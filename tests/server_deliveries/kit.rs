@@ -14,11 +14,14 @@ use std::{
 
 use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use loopgate_refs::Retry;
-use loopgate::{github::{self, Failed, ReconcileOutcome, ReconcileRequest}, server::{
+use loopgate::{
+    github::{self, Failed, ReconcileOutcome, ReconcileRequest},
+    server::{
         Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
-    }};
+    },
+};
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
+use loopgate_refs::Retry;
 use loopgate_webhook::OwnApp;
 use sha2::Sha256;
 use tokio::{

@@ -2,9 +2,9 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use loopgate_refs::Retry;
 use loopgate::github::{Clock as _, Failed};
 use loopgate_core::{PrNumber, observed::Hint};
+use loopgate_refs::Retry;
 use loopgate_webhook::Target;
 
 use crate::kit::{Kit, SHA, failed, metric, opened, post, request, signed};

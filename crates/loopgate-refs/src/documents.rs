@@ -20,7 +20,8 @@ use loopgate_core::{
 };
 
 pub(super) const STATE_FILE: &str = "loop-state.json";
-pub(crate) const HISTORY_FILE: &str = "history.jsonl";
+/// The file of a run that has a line for each of its events, beside its state.
+pub const HISTORY_FILE: &str = "history.jsonl";
 pub(super) const ARTIFACT_FILE: &str = "artifact.md";
 /// The signed statement about the merge.
 pub(super) const STATEMENT_FILE: &str = "verdict.dsse.json";

@@ -3,7 +3,7 @@
 //! A run lives in one ref, `refs/loopgate/pr/12` or `refs/loopgate/task/fix-login`, whose commits are its audit trail
 //! and whose compare-and-swap is the only lock there is: any number of servers, workflow runs and terminals may work on
 //! one run. [`StateStore`] knows the documents; [`GitObjects`] is what it needs of a git database, implemented over
-//! GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`]. Where no ref may be
+//! GitHub's API by the program and over a local repository by [`LocalRepository`]. Where no ref may be
 //! written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text. [`RunLines`] has a
 //! line of each run that ended, and [`archived`] finds what was folded long after.
 //!
@@ -48,8 +48,7 @@ pub(crate) mod fixtures;
 
 pub use archive::{ARCHIVE, all_runs, archive_entry, archived, each_run};
 pub use attempt::attempt_document;
-pub(crate) use documents::HISTORY_FILE;
-pub use documents::StateStore;
+pub use documents::{HISTORY_FILE, StateStore};
 pub use local::LocalRepository;
 pub use memory::{MemoryNotes, MemoryStore};
 pub use name::RefName;

@@ -33,8 +33,6 @@ mod command;
 mod detect;
 mod environment;
 mod fixer;
-#[cfg(test)]
-pub(crate) mod fixtures;
 mod job;
 mod lock;
 #[cfg(all(test, unix))]

@@ -8,9 +8,10 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckSource, CommandCheck, FailOn, FlakyTests},
 };
 
-use super::{Interrupt, fixtures::folder_of, schedule};
+use super::{Interrupt, schedule};
 use crate::schedule::Plan;
 use loopgate_git::Git;
+use loopgate_written::folder_of;
 
 /// What became of a command, of which `bin/NAME` is a shell script.
 async fn ran(

@@ -1,6 +1,8 @@
 //! Files that are made from the code: schemas, expected results, parts of the documents. A test makes each anew and
 //! compares; `INSTA_UPDATE=always cargo test` writes all that differ, insta's snapshot files among them: insta names that
 //! variable. Snapshots in the source of a test it leaves to `cargo insta accept`.
+//!
+//! Beside them stands [`folder_of`], by which tests of several crates write what their code reads.
 
 use std::{env, fs, path::Path};
 
@@ -41,6 +43,20 @@ pub fn assert_schema<T: JsonSchema>(path: impl AsRef<Path>) {
         .into_root_schema_for::<T>();
     let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     assert_written(path, &(text + "\n"));
+}
+
+/// A folder with these files, each a path and its text. It is removed with the returned guard.
+///
+/// # Panics
+/// When it cannot be written.
+pub fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, content) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder");
+        fs::write(path, content).expect("a file");
+    }
+    folder
 }
 
 #[cfg(test)]

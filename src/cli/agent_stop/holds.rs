@@ -13,8 +13,8 @@ use super::{
     Standing,
     turn::{Question, TurnEnd},
 };
-use loopgate_runner::Worktree;
 use loopgate_core::{Sha, Timestamp};
+use loopgate_runner::Worktree;
 
 /// How often an agent is held on one head.
 const MOST_ON_HEAD: u32 = 3;

@@ -32,9 +32,9 @@ use super::{
     output,
     working_tree::{self, CONFIGURATION, EVIDENCE},
 };
-use loopgate_runner::{Changes, Checkout, Worktree};
 use loopgate_core::{Sha, deciding::DecisionWord, evidence::Outcome, failure::fails_as_on_base};
 use loopgate_render::{self as render, Currency, Reading, Until};
+use loopgate_runner::{Changes, Checkout, Worktree};
 use loopgate_webhook::Target;
 
 /// How long the verdict and other hooks are waited for, within the time that the hooks are written with.

@@ -246,7 +246,7 @@ mod tests {
 
     /// The text that a file gets among these; none if it is left as it is.
     fn written(files: &[(&str, &str)], path: &str) -> Option<String> {
-        let folder = loopgate_runner::fixtures::folder_of(files);
+        let folder = loopgate_written::folder_of(files);
         let made = super::files(folder.path(), None, None).unwrap();
         let file = made.into_iter().find(|file| file.path == path)?;
         Some(file.text)

@@ -9,13 +9,13 @@ use minijinja::{Value, context, value::Serde};
 use serde_yaml::Value as Yaml;
 
 use super::CliError;
-use loopgate_runner::{CiJob, Detected, Project, workflow_texts};
 use loopgate_core::{
     CheckName, Login,
     evidence::CheckKind,
     policy::{CheckPolicy, CheckSource},
 };
 use loopgate_render as render;
+use loopgate_runner::{CiJob, Detected, Project, workflow_texts};
 
 const TEMPLATE: &str = "init/configuration.txt";
 

@@ -19,10 +19,10 @@ use regex::Regex;
 use serde_json::json;
 
 use super::{CliError, CommandResult, output};
-use loopgate_runner::{self as runner, Ci, CiJob, Detected, Purpose, WhyLeftOut};
 use crate::config;
 use loopgate_core::{RepoName, evidence::CheckKind};
 use loopgate_render as render;
+use loopgate_runner::{self as runner, Ci, CiJob, Detected, Purpose, WhyLeftOut};
 
 /// The Action as it is published: the tag of the major version moves with its releases.
 const PUBLISHED: &str = concat!(

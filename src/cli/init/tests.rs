@@ -1,7 +1,7 @@
 //! What is written for which project, whole.
 
 use super::*;
-use loopgate_runner::fixtures::folder_of;
+use loopgate_written::folder_of;
 
 fn arguments(words: &[&str]) -> InitArguments {
     use clap::FromArgMatches as _;

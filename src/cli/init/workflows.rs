@@ -4,8 +4,8 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use loopgate_runner::{Detected, Ecosystem, Project, submodules};
 use loopgate_core::policy::{CheckSource, CommandCheck};
+use loopgate_runner::{Detected, Ecosystem, Project, submodules};
 
 /// The workflow that runs the checks.
 pub fn verify(root: &Path, detected: &Detected, action: &str) -> String {

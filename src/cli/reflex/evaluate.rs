@@ -8,8 +8,6 @@ use super::{
     local_workspace::only,
     session::{CheckedAttempt, Judged, Progress, Session, listed},
 };
-use loopgate_refs::{MemoryNotes, MemoryStore, attempt_document};
-use loopgate_runner::{self as runner, Extent, Head, Plan};
 use crate::cli::{CliError, output, progress, working_tree};
 use loopgate_core::{
     Sha,
@@ -27,7 +25,9 @@ use loopgate_core::{
     state::RunStatus,
 };
 use loopgate_git::Outsider;
+use loopgate_refs::{MemoryNotes, MemoryStore, attempt_document};
 use loopgate_render::{self as render, feedback, loop_call_of, loop_critique};
+use loopgate_runner::{self as runner, Extent, Head, Plan};
 
 impl Session<'_> {
     pub(super) async fn evaluate(&mut self) -> Result<Progress, CliError> {

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use chrono::Utc;
 
-use loopgate_refs::{LoadedRun, LocalRepository, RefName, StateStore};
-use loopgate_runner::{Checkout, Head, Lock, LockError, Worktree};
-use crate::{cli::{CliError, output, working_tree}, config};
+use crate::{
+    cli::{CliError, output, working_tree},
+    config,
+};
 use loopgate_core::{
     CheckName, Login, Sha,
     concerns::tampering,
@@ -16,6 +17,8 @@ use loopgate_core::{
     reflex::{self, Alias, Settings},
     state::{LoopState, Task, history::LocalLoopStarted},
 };
+use loopgate_refs::{LoadedRun, LocalRepository, RefName, StateStore};
+use loopgate_runner::{Checkout, Head, Lock, LockError, Worktree};
 
 /// A repository, and the working tree a loop works in.
 pub(super) struct LocalWorkspace {

@@ -33,8 +33,6 @@ use super::{
     output::{self, Format},
     working_tree::CONFIGURATION,
 };
-use loopgate_refs::{GitObjects as _, RefName};
-use loopgate_runner::{self, FixerDispute, Head, Interrupt, Lock, Worktree};
 use loopgate_core::{
     Sha, UserId,
     commands::{Command, command},
@@ -48,7 +46,9 @@ use loopgate_core::{
     state::{CommandRefusal, DisputeSource, RunStatus},
     text,
 };
+use loopgate_refs::{GitObjects as _, RefName};
 use loopgate_render as render;
+use loopgate_runner::{self as runner, FixerDispute, Head, Interrupt, Lock, Worktree};
 
 #[derive(Debug, Subcommand)]
 pub enum LoopCommand {

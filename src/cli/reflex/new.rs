@@ -14,12 +14,11 @@ use super::{
     report,
     session::{Session, listed},
 };
-use loopgate_runner::Interrupt;
 use crate::cli::{
-        CliError, CommandResult,
-        output::{self, Format},
-        working_tree,
-    };
+    CliError, CommandResult,
+    output::{self, Format},
+    working_tree,
+};
 use loopgate_core::{
     CheckName, Score, Timestamp,
     concerns::verdict::evaluate,
@@ -29,6 +28,7 @@ use loopgate_core::{
     state::Task,
 };
 use loopgate_render as render;
+use loopgate_runner::Interrupt;
 
 #[derive(Debug, Args)]
 pub struct NewLoopArguments {

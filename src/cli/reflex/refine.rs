@@ -13,7 +13,6 @@ use super::{
     report,
     session::{Progress, Session, fix_record},
 };
-use loopgate_runner::{self as runner, CommandLine, Edits, Ending, Extent, FixerEnd, FixerReport, Head, Plan};
 use crate::cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION};
 use loopgate_core::{
     Sha,
@@ -30,6 +29,9 @@ use loopgate_git::Outsider;
 use loopgate_render::{
     few, loop_call, loop_edit_refusal, loop_exhausted, loop_fix_message, loop_missing_test,
     refused_command,
+};
+use loopgate_runner::{
+    self as runner, CommandLine, Edits, Ending, Extent, FixerEnd, FixerReport, Head, Plan,
 };
 
 /// Lines of a refused diff that are shown.

@@ -3,11 +3,6 @@
 use chrono::Utc;
 
 use super::local_workspace::{LocalWorkspace, no_such, task_ref, was_damaged};
-use loopgate_refs::{
-        LoadedRun, LocalRepository, MemoryNotes, RefName, RefsError, RunLines, Save, StateStore,
-        loop_subject,
-    };
-use loopgate_runner::{self as runner, Extent, Head, Interrupt};
 use crate::cli::{CliError, output, working_tree};
 use loopgate_core::{
     CheckName, Sha,
@@ -18,7 +13,12 @@ use loopgate_core::{
     reflex::{self, Alias, Breach, FixRecord, ReflexState, Turn},
     state::LoopState,
 };
+use loopgate_refs::{
+    LoadedRun, LocalRepository, MemoryNotes, RefName, RefsError, RunLines, Save, StateStore,
+    loop_subject,
+};
 use loopgate_render::{PlantedSettings, loop_breach, loop_call};
+use loopgate_runner::{self as runner, Extent, Head, Interrupt};
 
 /// A loop that this process runs.
 pub(super) struct Session<'g> {

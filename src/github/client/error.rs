@@ -1,7 +1,7 @@
 //! What can go wrong between us and GitHub, distinguished by what to do about it.
 
-use loopgate_refs::Retry;
 use loopgate_core::{Timestamp, observed::ObservationProblem};
+use loopgate_refs::Retry;
 
 /// An answer of GitHub's, or what follows from answers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

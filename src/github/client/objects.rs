@@ -20,8 +20,8 @@ use crate::github::client::{
     transport::Accept,
     wire::{GitCommit, ObjectRef, Repository, Tree},
 };
-use loopgate_refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError, Result};
 use loopgate_core::{RepoName, Sha, Timestamp};
+use loopgate_refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError, Result};
 
 /// Pages of refs read at most, of 100 each.
 const MOST_PAGES_OF_REFS: usize = 50;

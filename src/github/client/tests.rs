@@ -25,8 +25,8 @@ use crate::github::client::{
     secret::Secret,
     work_class::WorkClass,
 };
-use loopgate_refs::Retry;
 use loopgate_core::AppId;
+use loopgate_refs::Retry;
 use loopgate_reports::joblog::LogTail;
 
 /// A loopback GitHub, a client of it, and a clock that moves only when a test moves it.

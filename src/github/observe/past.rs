@@ -1,6 +1,7 @@
 //! What GitHub and the state refs still show of pull requests, for deciding them once more. Nothing is written.
 
 use super::{Observer, base, checks, config, conversation, pull, rest::needed_rights};
+use crate::config::presets;
 use crate::github::{
     client::{
         Client,
@@ -10,14 +11,13 @@ use crate::github::{
     },
     observe::resolve::ListedPull,
 };
-use loopgate_refs::{RefName, StateStore};
-use crate::config::presets;
 use loopgate_core::{
     AppId, Malformed, PrNumber, RepoName,
     observed::{AccountKind, AppIdentity, ExternalCheck, ObservationProblem, Snapshot},
     policy::Policy,
     replay::{PastHead, PastPullRequest, RecordedAttempt, WhatIf},
 };
+use loopgate_refs::{RefName, StateStore};
 
 /// Heads whose checks are read, the newest first: each other head would cost a request, and add little.
 const MOST_HEADS: usize = 4;

@@ -15,11 +15,11 @@ use crate::github::{
     observe::PullRequestFacts,
     reconcile::storage::KEPT_AFTER_THE_END,
 };
+use loopgate_core::{PrNumber, Sha, Timestamp, metrics::RunLine, observed::Lifecycle};
 use loopgate_refs::{
     ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Result, Retry, RunLines,
     StateStore, archive_entry, archived,
 };
-use loopgate_core::{PrNumber, Sha, Timestamp, metrics::RunLine, observed::Lifecycle};
 
 /// Runs that are folded at once.
 const MOST_AT_ONCE: usize = 100;

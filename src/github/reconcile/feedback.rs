@@ -7,24 +7,24 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use loopgate_refs::{RefName, RefsError, Retry, StateStore};
 use crate::github::{
-        client::{
-            Client,
-            clock::Clock,
-            error::{Error, OrAbsent as _, Result},
-            marker::Marker,
-            path,
-            retry::Repeat,
-            wire::CheckRun,
-        },
-        observe::{comments, read_pull},
-    };
+    client::{
+        Client,
+        clock::Clock,
+        error::{Error, OrAbsent as _, Result},
+        marker::Marker,
+        path,
+        retry::Repeat,
+        wire::CheckRun,
+    },
+    observe::{comments, read_pull},
+};
 use loopgate_core::{
     Login, PrNumber, RepoName, Sha,
     concerns::gates::ReactionKind,
     observed::{AccountKind, Comment, Lifecycle, OwnCheck},
 };
+use loopgate_refs::{RefName, RefsError, Retry, StateStore};
 use loopgate_render::{self as render, Ended, Feedback, ReadFrom, Reading, Until};
 
 /// Pages of check runs that are read at most.

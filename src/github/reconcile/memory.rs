@@ -20,7 +20,6 @@ use crate::github::{
     observe::{Observation, pushed_between},
     reconcile::request::ReconcileRequest,
 };
-use loopgate_refs::{MemoryNotes, MemoryStore, RefsError};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     deciding::{Decision, MemoryAnswers, NextAction},
@@ -28,6 +27,7 @@ use loopgate_core::{
     observed::{ChangedFile, Snapshot},
     policy::{Policy, StateBackend},
 };
+use loopgate_refs::{MemoryNotes, MemoryStore, RefsError};
 
 /// Between two writes of a repository.
 const PAUSE: TimeDelta = TimeDelta::minutes(1);

@@ -44,7 +44,6 @@ use crate::github::{
         storage::{StateArtifact, Storage},
     },
 };
-use loopgate_refs::{GitObjects as _, LoadedRun, RefName, RefsError, Retry, Seal, StateStore};
 use crate::{channels::Channels, proof::Signer};
 use loopgate_core::{
     PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
@@ -55,6 +54,7 @@ use loopgate_core::{
     stage::Stage,
     state::RunStatus,
 };
+use loopgate_refs::{GitObjects as _, LoadedRun, RefName, RefsError, Retry, Seal, StateStore};
 use loopgate_render::{OpenLoop, Subject};
 
 /// Reconciles pull requests of one GitHub. Made once per process.

@@ -9,12 +9,12 @@ use crate::github::{
     observe::{CONFIGURATION, LeftCheckRun, ObservedSurface, Pull, read_pull},
     reconcile::storage::Storage,
 };
-use loopgate_refs::{RefsError, Save};
 use loopgate_core::{
     Sha,
     deciding::{CheckRunPlan, Surface},
     observed::{CheckScope, Conclusion, Lifecycle, OwnCheck},
 };
+use loopgate_refs::{RefsError, Save};
 use loopgate_render::{self as render, Rendered};
 
 /// Other pull requests on one commit that are looked at.

@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use parking_lot::Mutex;
 
-use loopgate_refs::LoadedRun;
 use crate::github::{
-        act::{Effect, Problem},
-        client::next_look,
-        observe::Observation,
-        reconcile::request::ReconcileRequest,
-    };
+    act::{Effect, Problem},
+    client::next_look,
+    observe::Observation,
+    reconcile::request::ReconcileRequest,
+};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     concerns::gates::ReactionKind,
     observed::{CheckProgress, Hint, Lifecycle},
 };
+use loopgate_refs::LoadedRun;
 
 /// How long somebody's rights are asked for again, every minute after the last of the usual looks.
 const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(1);

@@ -17,8 +17,8 @@ use crate::github::{
     },
     reconcile::{Preview, Reconcile, request::ReconcileRequest},
 };
-use loopgate_refs::{RefName, RefsError, Seal, StateStore};
 use loopgate_core::{InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId};
+use loopgate_refs::{RefName, RefsError, Seal, StateStore};
 use loopgate_render::{RecordedLoop, SavedState};
 
 /// Pages of saved states read at most, of 100 each.

@@ -14,7 +14,6 @@ use crate::github::{
     observe::{CONFIGURATION_LIMIT, Observation},
     reconcile::storage::Storage,
 };
-use loopgate_refs::{self, LoadedRun, RefsError, Retry, Save};
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
     deciding::{Decision, Post},
@@ -22,6 +21,7 @@ use loopgate_core::{
     proof::{Merge, Statement},
     state::{LoopState, Reviewer, VerificationResult},
 };
+use loopgate_refs::{self as refs, LoadedRun, RefsError, Retry, Save};
 use loopgate_render::{self as render, OpenLoop, Rendered, Subject};
 
 /// Pull requests whose groups are read to explain why one left its merge queue.

@@ -29,15 +29,19 @@ use serde_json::Value;
 use url::Url;
 
 use super::{as_a_visitor, tokens::PREFIX};
-use loopgate_refs::MemoryStore;
-use crate::{github::{FeedbackReader, LoopReader, Pacing, WaitEnd}, mcp::{Answer, Call, Dispute, Place, Refused, Stop, Toolbox, Tools, at_once}, server::{
+use crate::{
+    github::{FeedbackReader, LoopReader, Pacing, WaitEnd},
+    mcp::{Answer, Call, Dispute, Place, Refused, Stop, Toolbox, Tools, at_once},
+    server::{
         Admin,
         limiter::Limiter,
         storage::{AccessToken, Change, TokenChange, TokenDigest},
-    }};
+    },
+};
 use loopgate_core::{
     InstallationId, PrNumber, RepoName, UserId, commands::Command, policy::MemoryPolicy,
 };
+use loopgate_refs::MemoryStore;
 use loopgate_render::{Until, dispute_to_say, explanation, memory_found};
 
 /// Bytes of a request at most.

@@ -2,7 +2,7 @@
 //! listener shows all of it. Where sign-in is configured, the public listener shows to people who signed in with GitHub
 //! the repositories that they have access to.
 //!
-//! A page is a document of [`render`](crate::render): it is sent as HTML, or as JSON on request, with an ETag of its
+//! A page is a document of [`loopgate_render`]: it is sent as HTML, or as JSON on request, with an ETag of its
 //! bytes. Lists come from the index of open loops; everything else is read from GitHub for each request.
 
 mod agents;
@@ -31,7 +31,6 @@ use super::{
     Admin,
     storage::{IndexFilter, Visibility},
 };
-use loopgate_refs::{MemoryStore, RefName, RunLines};
 use crate::github::{LoopReader, WorkClass, serving};
 use loopgate_core::{
     InstallationId, Login, PrNumber, RepoName, Sha,
@@ -39,6 +38,7 @@ use loopgate_core::{
     metrics::{Report, Window, newest},
     policy::MemoryPolicy,
 };
+use loopgate_refs::{MemoryStore, RefName, RunLines};
 use loopgate_render::{
     DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage,
     MetricsPage, Mine, Notice, Overview, Page, Repositories, STYLE, shortened,

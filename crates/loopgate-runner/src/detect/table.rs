@@ -1,4 +1,4 @@
-//! The table of checks that projects usually have: `src/runner/data/detect.toml`.
+//! The table of checks that projects usually have: `data/detect.toml`.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 

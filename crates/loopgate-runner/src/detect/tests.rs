@@ -1,7 +1,7 @@
 //! Projects as their files lie there, and the commands that come of them.
 
 use super::*;
-use crate::fixtures::folder_of;
+use loopgate_written::folder_of;
 
 /// `name (directory): command <- needs`, one line per check.
 fn written(files: &[(&str, &str)]) -> String {
@@ -117,7 +117,7 @@ fn only_scripts_that_exist_are_run_by_the_lock_files_package_manager() {
 fn a_test_that_ci_runs_too_gives_way_to_no_other() {
     let with = |jobs: &str| {
         let ci = format!("on: pull_request\njobs: {{ {jobs} }}");
-        crate::fixtures::folder_of(&[
+        loopgate_written::folder_of(&[
             ("pyproject.toml", "[tool.pytest.ini_options]\n"),
             ("tests/test_cart.py", ""),
             (".github/workflows/ci.yml", &ci),
@@ -144,7 +144,7 @@ fn a_test_that_ci_runs_too_gives_way_to_no_other() {
 fn what_is_built_in_an_unknown_way_is_named_and_tested_as_ci_does() {
     let ui = r#"{ "scripts": { "test": "node --test" } }"#;
     let with = |ci: &str| {
-        crate::fixtures::folder_of(&[
+        loopgate_written::folder_of(&[
             ("build.zig", ""),
             ("ui/package.json", ui),
             (".github/workflows/ci.yml", ci),

@@ -443,7 +443,7 @@ mod tests {
             .iter()
             .map(|(path, text)| (path.as_str(), *text))
             .collect();
-        let folder = crate::fixtures::folder_of(&files);
+        let folder = loopgate_written::folder_of(&files);
         let jobs = Ci::of(folder.path()).jobs.into_iter();
         jobs.map(|job| (job.name, job.check, job.kind)).collect()
     }
@@ -583,7 +583,7 @@ jobs:
 
     #[test]
     fn what_brings_no_check_is_named_with_its_reason() {
-        let folder = crate::fixtures::folder_of(&[
+        let folder = loopgate_written::folder_of(&[
             (".github/workflows/a.yml", "on: push\njobs: { x: {} }"),
             (
                 ".github/workflows/b.yml",

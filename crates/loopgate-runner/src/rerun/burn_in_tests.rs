@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 
 use super::{TestTrial, burn_in};
-use crate::{Interrupt, fixtures::folder_of};
+use crate::Interrupt;
 use loopgate_core::{
     Sha,
     evidence::RepetitionGap,
     observed::{ChangedFile, ChangedFiles, FileStatus},
     policy::CommandCheck,
 };
+use loopgate_written::folder_of;
 
 /// Stands in for pytest: one test passes and fails in turn, one hangs, one is not found.
 const PYTEST: &str = r#"

@@ -30,8 +30,8 @@ use crate::github::{
     },
     observe::artifacts::{self, ArchiveLimits},
 };
-use loopgate_refs::{RefName, RefsError, Retry, Slot, ended_before};
 use loopgate_core::{PrNumber, RepoName, Timestamp};
+use loopgate_refs::{RefName, RefsError, Retry, Slot, ended_before};
 
 /// The artifact's name.
 const NAME: &str = "loopgate-state";

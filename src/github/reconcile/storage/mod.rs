@@ -35,8 +35,8 @@ use crate::github::{
     },
     observe::{OwnComment, PullRequestFacts, Target, status_comments},
 };
-use loopgate_refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError, Slot};
 use loopgate_core::{PrNumber, RepoName, Sha, observed::AppIdentity, policy::StateBackend};
+use loopgate_refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError, Slot};
 use loopgate_render::Rendered;
 
 /// How long the state of an ended run stays where it is.
