@@ -71,7 +71,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
                     Some(state) => state,
                     // Mocha shows nothing but what was thrown, and how long a test took that ran.
                     None if has_thrown => TestState::Failed,
-                    None if test.number("duration").is_some() => TestState::Passed,
+                    None if test.number("duration").is_some() => passed(&test),
                     None => TestState::Skipped,
                 };
                 let [name, suite, file] = [
@@ -145,7 +145,7 @@ fn mocha_stream(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unre
             continue;
         };
         let state = match kind.text("").as_deref() {
-            Some("pass") => TestState::Passed,
+            Some("pass") => passed(shown),
             Some("fail") => TestState::Failed,
             Some("start") => {
                 begun = Some((shown.index("total").unwrap_or(0), 0));
@@ -307,14 +307,25 @@ fn playwright_error(error: &Json) -> Failure {
     }
 }
 
+/// A test that passed: flaky, where tries before failed. CTRF says so, Jest and mocha count the tries, and Vitest keeps what
+/// they threw.
+fn passed(test: &Json) -> TestState {
+    let is_above = |key, least| test.number(key).is_some_and(|times| times > least);
+    let is_flaky = test.is_true("flaky")
+        || is_above("invocations", 1.0)
+        || is_above("currentRetry", 0.0)
+        || !test.at("failureMessages").list().is_empty();
+    match is_flaky {
+        true => TestState::Flaky,
+        false => TestState::Passed,
+    }
+}
+
 /// The result that a test's status shows, in the words of all of them.
 fn state_of(test: &Json, out: &mut Collector) -> Option<TestState> {
-    let is_flaky =
-        test.is_true("flaky") || test.number("invocations").is_some_and(|times| times > 1.0);
     Some(match test.text("status|state")?.as_ref() {
         "flaky" => TestState::Flaky,
-        "passed" | "expected" if is_flaky => TestState::Flaky,
-        "passed" | "expected" => TestState::Passed,
+        "passed" | "expected" => passed(test),
         "failed" | "unexpected" => TestState::Failed,
         "pending" | "skipped" | "disabled" | "todo" | "focused" | "other" => TestState::Skipped,
         status => {
@@ -637,5 +648,33 @@ mod tests {
             (false, vec!["no".to_owned()])
         );
         assert_eq!(of(&format!("{start}{pass}{end}")), (false, Vec::new()));
+    }
+
+    #[test]
+    fn what_passed_in_a_later_try_is_flaky() {
+        let flaky = |text: &str| {
+            let report = read("out.json", text.as_bytes(), &ReadOptions::default());
+            let results = report.results.expect("tests");
+            (results.passed, results.flaky)
+        };
+        let mocha = |retry: u8| {
+            format!(
+                r#"{{"stats":{{"tests":1,"passes":1,"failures":0}},"tests":[{{"title":"a","fullTitle":"s a","file":"/s/a.js","duration":1,"currentRetry":{retry},"err":{{}}}}],"pending":[],"failures":[],"passes":[]}}"#
+            )
+        };
+        assert_eq!([flaky(&mocha(0)), flaky(&mocha(1))], [(1, 0), (1, 1)]);
+        let jest = |test: &str| {
+            format!(
+                r#"{{"numTotalTests":1,"numPassedTests":1,"numFailedTests":0,"success":true,"testResults":[{{"name":"/s/a.js","status":"passed","message":"","assertionResults":[{{"ancestorTitles":[],"title":"a","fullName":"a","status":"passed","duration":1,{test}}}]}}]}}"#
+            )
+        };
+        for (test, expected) in [
+            (r#""failureMessages":[],"invocations":1"#, (1, 0)),
+            (r#""failureMessages":[],"invocations":2"#, (1, 1)),
+            // Vitest counts no tries, and keeps what the first one threw.
+            (r#""failureMessages":["AssertionError: no"]"#, (1, 1)),
+        ] {
+            assert_eq!(flaky(&jest(test)), expected, "{test}");
+        }
     }
 }

@@ -127,8 +127,9 @@ struct Ending {
 }
 
 impl Ending {
-    /// Not expected to pass yet (`<skipped type="todo">`): its failure is none.
-    const TODO: Self = Self {
+    /// Held against no run: node:test's test that need not pass yet, and its test that asks to be skipped while it runs,
+    /// which does not end it (`<skipped type="todo">`, `<skipped type="skipped">`). A failure beside is none.
+    const EXEMPT: Self = Self {
         rank: 7,
         state: TestState::Skipped,
     };
@@ -138,8 +139,8 @@ impl Ending {
     /// Of a test that was not run. CTest calls it so where the program or what it needs is not there, and fails.
     fn of_skipped(tag: &Tag<'_>) -> Self {
         const FAILING: [&str; 2] = ["Unable to find executable", "Fixture dependency failed"];
-        if tag.attribute("type").as_deref() == Some("todo") {
-            return Self::TODO;
+        if matches!(tag.attribute("type").as_deref(), Some("todo" | "skipped")) {
+            return Self::EXEMPT;
         }
         let message = tag.attribute("message").unwrap_or_default();
         match FAILING.iter().any(|start| message.starts_with(start)) {
@@ -270,7 +271,7 @@ impl Junit {
             // tap's marks.
             ("property", Some(_)) if self.dialect.has_yaml => {
                 let ending = match tag.attribute("name").as_deref() {
-                    Some("todo") => Some(Ending::TODO),
+                    Some("todo") => Some(Ending::EXEMPT),
                     Some("skip") => Ending::of("skip"),
                     _ => None,
                 };
@@ -828,6 +829,11 @@ mod tests {
             ("<rerunFailure/><rerunError/>", [1, 0, 0, 1, 0, 0]),
             ("<rerunFailure/>", [1, 0, 1, 0, 0, 0]),
             ("<failure/><skipped type='todo'/>", [1, 0, 0, 0, 1, 0]),
+            ("<skipped type='skipped'/><failure/>", [1, 0, 0, 0, 1, 0]),
+            (
+                "<skipped type='pytest.skip'/><failure/>",
+                [1, 0, 1, 0, 0, 0],
+            ),
             ("<skipped/><flakyError/>", [1, 1, 0, 0, 0, 1]),
             ("<skipped/>", [1, 0, 0, 0, 1, 0]),
             ("", [1, 1, 0, 0, 0, 0]),
