@@ -155,7 +155,7 @@ const UNSUPPORTED_JSON: Unsupported = &[
     ),
     ("toolInfo", "SARIF older than 2.1", "write SARIF 2.1.0"),
     (
-        "collectors",
+        "exitcode",
         "pytest-json-report's JSON",
         "run pytest with `--junitxml FILE`",
     ),
@@ -304,6 +304,11 @@ mod tests {
             (
                 r#"{"root": ".", "gcovr/summary_format_version": "0.6"}"#,
                 "is gcovr's summary JSON, which",
+            ),
+            (
+                // So it is where pytest-xdist ran the tests; other runs have collectors too.
+                r#"{"created": 1.0, "duration": 0.2, "exitcode": 1, "root": "/s", "summary": {}, "tests": []}"#,
+                "is pytest-json-report's JSON, which",
             ),
             (
                 r#"{"run_at": "now", "source_files": []}"#,
