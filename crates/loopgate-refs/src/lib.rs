@@ -21,13 +21,6 @@
         clippy::use_debug
     )
 )]
-#![cfg_attr(
-    test,
-    allow(
-        clippy::disallowed_methods,
-        reason = "tests start what their users would"
-    )
-)]
 
 mod archive;
 mod attempt;
