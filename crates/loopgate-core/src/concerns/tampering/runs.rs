@@ -278,7 +278,7 @@ fn started(policy: &Policy) -> BTreeSet<&str> {
             _ => None,
         });
     commands
-        .flat_map(super::selection::selecting_options)
+        .flat_map(super::selection::words::selecting_options)
         .collect()
 }
 

@@ -7,9 +7,10 @@ use loopgate_core::{
     failure::is_outcome,
 };
 
-use crate::formats::{cargo_failure, go_text};
+use crate::formats::{cargo_failure, go_text, tool_text};
 use crate::{
-    Case, Clip, Json, MAX_MESSAGE, ReadOptions, Report, Tag, numbers, read, severity, text,
+    Case, Clip, Collector, Json, MAX_MESSAGE, ReadOptions, Report, Tag, Window, numbers, severity,
+    text,
 };
 
 /// What an element in a case shows of how its test ended.
@@ -95,11 +96,9 @@ impl Details {
         if trace.contains(self.message.trim()) {
             return None;
         }
-        let options = ReadOptions {
-            format: Some(ReportFormat::Console),
-            ..options.clone()
-        };
-        let report = read("", trace.as_bytes(), &options);
+        let mut out = Collector::new(options);
+        let ended = tool_text::parse(false, &mut Window::new(trace.as_bytes()), &mut out);
+        let report = out.finish("", Some(ReportFormat::Console), ended);
         (!report.findings.is_empty()).then_some(report)
     }
 }
@@ -238,6 +237,7 @@ fn of_list(text: &str) -> Option<Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
 
     fn of(report: &str) -> Report {
         read("unit.xml", report.as_bytes(), &ReadOptions::default())

@@ -6,7 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{CodeLine, Edit, NEAR, Tampering, WORDS, keyed, quoted};
+use super::{CodeLine, Edit, NEAR, Tampering, WORDS, keyed, quoted, words::selecting_options};
 use crate::{
     expressions::first_group,
     source_files::{Pattern, file_name},
@@ -209,15 +209,6 @@ impl TestCommand<'_> {
 /// The words of a command by which it may select tests, without the marks of a recipe of make before it.
 fn selecting(command: &str) -> Vec<&str> {
     selecting_options(command.trim_start_matches(['@', '-', '+']))
-}
-
-/// Those words that do not only say how a command prints, measures, or is spread over processes.
-pub(in super::super) fn selecting_options(options: &str) -> Vec<&str> {
-    let words = options.split_whitespace();
-    let plain = words.map(|word| word.trim_matches(['"', '\'', ',', '\\']));
-    plain
-        .filter(|word| !WORDS.harmless.is_match(word))
-        .collect()
 }
 
 /// The command of an entry of data, if it may be one: behind its keys, those apart that only say that it is a command.

@@ -1,4 +1,4 @@
-//! Comparison 3: what decides which tests run and what their failures do. The words are data: `data/test_runs.toml`.
+//! Comparison 3: what decides which tests run and what their failures do.
 //! Each comparison of a changed file has a file of its own.
 
 mod commands;
@@ -6,12 +6,9 @@ mod ignored;
 mod settings;
 mod silenced;
 mod unseen;
+pub(super) mod words;
 
-pub(super) use self::commands::selecting_options;
-
-use std::sync::LazyLock;
-
-use serde::Deserialize;
+use words::WORDS;
 
 use super::{
     change::Change,
@@ -30,45 +27,6 @@ const MOST_FILES: usize = 40;
 
 /// Lines between a finding and what suppresses it.
 const NEAR: u32 = 3;
-
-/// The file, which says what each key means.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Words {
-    runners: Pattern,
-    targets: Pattern,
-    command_keys: Pattern,
-    no_commands: Pattern,
-    nothing: Pattern,
-    harmless: Pattern,
-    ignores_failures: Pattern,
-    asks: Pattern,
-    callers: Pattern,
-    equalities: Pattern,
-    examples_off: Pattern,
-    stops_at_failure: Pattern,
-    discovers: Pattern,
-    takes_places: Pattern,
-    test_environment: Pattern,
-    ends_run: Pattern,
-    hooks: Pattern,
-    matchers: Pattern,
-    suppressions: Pattern,
-    thresholds: Pattern,
-    demands: Pattern,
-    reruns: Pattern,
-    options: Pattern,
-    commands: Pattern,
-    tools: Vec<(Pattern, String, Pattern)>,
-    head: Pattern,
-    heads: Vec<(Pattern, Pattern, Pattern)>,
-    /// By names of files.
-    settings: Table<Pattern>,
-    loads: Table<Pattern>,
-    exclusions: Table<Pattern>,
-}
-
-static WORDS: LazyLock<Words> = LazyLock::new(|| data!("test_runs.toml"));
 
 /// Whether a file is there to say which tests run and what their failures do, or a tool takes it for that: by its
 /// settings and commands, by a name that begins with a dot, or because it is loaded in the place of the tool.

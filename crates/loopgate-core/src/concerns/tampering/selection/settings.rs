@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use super::{CodeLine, Edit, FileWords, Tampering, WORDS, commands::selecting_options};
+use super::{CodeLine, Edit, FileWords, Tampering, WORDS, words::selecting_options};
 use crate::{
     expressions::Pattern,
     observed::FileStatus,
